@@ -108,3 +108,14 @@ TLS_SECRETS_MAX: Final = 10**6
 KEY_LOG_LINE_MAX: Final = 4096
 # A handshake message is held whole: the largest are chains of certificates, some ten KiB (OpenSSL takes 100 KiB).
 TLS_HANDSHAKE_MAX: Final = 256 * 1024
+# Records behind a hole in TLS: the record's number is not on the wire, so that many are tried (16 MiB of full records),
+# and so many in all before a direction that none of them opens is given up.
+TLS_SEARCH_MAX: Final = 1024
+TLS_TRIES_MAX: Final = 8192
+# Ciphertext that waits for its key, of one connection and of all, in bytes; and for how long, in ns of capture time: a
+# client writes its key log while the handshake goes on, and the file is looked at many times a second.
+TLS_WAIT_MAX: Final = MIB
+TLS_WAIT_ALL_MAX: Final = 16 * MIB
+TLS_WAIT_NS: Final = 5 * 10**9
+# Alerts of one connection that are told.
+TLS_ALERTS_MAX: Final = 4

@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import chain
@@ -210,13 +210,21 @@ class Captures:
 
     Inputs that hold records which kw wrote, and no packets, are told apart by their first bytes: segments come of the
     others alone (`__iter__`), then `recorded` gives what the records say. `size` is that of all together, where each
-    has one; `taken` how much of it has been read.
+    has one; `taken` how much of it has been read. `on_secrets` gets the TLS key logs in them (capture/files.py).
     """
 
-    def __init__(self, names: Iterable[str], env: Environment, *, numbered: bool = False) -> None:
+    def __init__(
+        self,
+        names: Iterable[str],
+        env: Environment,
+        *,
+        numbered: bool = False,
+        on_secrets: Callable[[bytes], None] | None = None,
+    ) -> None:
         """`numbered`: the numbers of packets name the file as well (capture/merge.py)."""
         self.problems: list[str] = []
         self.taken = 0
+        self._on_secrets = on_secrets
         self._numbered = numbered
         self._files = OpenFiles()
         self._sources: list[CaptureSource] = []
@@ -303,6 +311,7 @@ class Captures:
 
     def _segments(self, number: int, source: CaptureSource) -> Iterator[list[Segment]]:
         reader = self._reading[number] = CaptureReader(before=before(number) if self._numbered else 0)
+        reader.on_secrets = self._on_secrets
         taken = 0
         try:
             for piece in source.pieces():

@@ -103,7 +103,7 @@ def _properties(ctx: click.Context, _param: click.Parameter, value: tuple[str, .
         return
     from kwcli.net.options import print_properties
 
-    if value[0] not in ("list", "dump"):
+    if value[0] not in ("list", "dump", "help"):
         raise click.UsageError(
             "-X goes behind the command: kw call -X KEY=VALUE …, kw proxy -X …; kw -X list shows all"
         )

@@ -251,6 +251,7 @@ class CaptureOptions(NamedTuple):
     ports: tuple[int, ...]
     since: Moment | None = None
     until: Moment | None = None
+    keylogs: tuple[str, ...] = ()
 
     def times(self, env: Environment, zone: str) -> str:
         """The part of a filter that --since and --until are; empty where they say nothing. Raises Failure (usage).
@@ -469,6 +470,16 @@ ports_option: Final = click.option(
 )
 
 
+keylog_option: Final = click.option(
+    "--keylog",
+    "keylogs",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(readable=False),
+    help="Decrypt TLS with this key log, followed while it grows (default: $SSLKEYLOGFILE; see: kw help tls).",
+)
+
+
 def words_option(*names: str, known: tuple[str, ...] = (), help: str, metavar: str) -> Callable[[Command], Command]:
     """An option that takes words with commas between them, and may be repeated; its value is one tuple of words."""
     return click.option(*names, multiple=True, type=Words(known), metavar=metavar, callback=_flatten, help=help)
@@ -593,6 +604,7 @@ def capture_options(command: Command) -> Command:
             help="Keep the packets of a live capture in this file.",
         ),
         ports_option,
+        keylog_option,
         click.option("--since", type=TimeWord(), metavar="TIME", help="Only what began then or later: 17:34, 5m."),
         click.option("--until", type=TimeWord(), metavar="TIME", help="Only what began before this time."),
         # What tcpdump and tshark take and kw does anyway: rows at once, packets whole.

@@ -166,6 +166,8 @@ _IF_NAME: Final = 2
 _IF_TSRESOL: Final = 9
 _IF_TSOFFSET: Final = 14
 _ISB_DROPS: Final = (5, 7)  # dropped by the interface, by the operating system
+# What a block of decryption secrets has, of those that are read: lines of a TLS key log.
+_TLS_KEY_LOG: Final = 0x544C534B
 
 # A fraction of a second finer than this is no clock, and the power of it a large number.
 _RESOLUTION_MAX: Final = 64
@@ -198,6 +200,7 @@ class Pcapng:
         self._fused = fused
         self._order = "<"
         self._earlier_drops = 0  # of earlier sections
+        self.on_secrets: Callable[[bytes], None] | None = None
         self._time_ns = 0  # of the latest packet that had one
 
     @property
@@ -363,6 +366,12 @@ class Pcapng:
         }
         self.interfaces[self._u32(buf, at + 8)].dropped = sum(drops.values())
 
+    def _secrets(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
+        """Hand on the lines of a key log."""
+        if self.on_secrets is None or at + 16 > end or self._u32(buf, at + 8) != _TLS_KEY_LOG:
+            return
+        self.on_secrets(buf[at + 16 : min(at + 16 + self._u32(buf, at + 12), end)])
+
     def _options(self, buf: bytes, at: int, end: int) -> Iterator[tuple[int, bytes]]:
         option = _struct(self._order + "HH")
         while at + 4 <= end:
@@ -437,6 +446,7 @@ _BLOCKS: Final[dict[int, _Handler]] = {
     3: Pcapng._simple,
     5: Pcapng._statistics,
     ENHANCED: Pcapng._packet_block,
+    10: Pcapng._secrets,
 }
 
 # `feed` keeps only the bytes of the record that is not whole yet, and takes it up again when enough have come.
@@ -453,7 +463,8 @@ class CaptureReader:
 
     `problem` is None, or says at which byte of the file reading ended and why; all segments before it were given, what
     is fed after it is ignored. `kind` is "pcap", "pcapng", or None where the bytes are (so far) no capture. The first
-    packet gets the number `before` + 1.
+    packet gets the number `before` + 1. `on_secrets` is called with the lines of TLS key logs that a pcapng holds,
+    before the packets behind them are given; nothing of them is kept.
     """
 
     dissector: type[Dissector] = Dissector
@@ -462,6 +473,7 @@ class CaptureReader:
     def __init__(self, *, fused: bool = True, before: int = 0) -> None:
         self.problem: DecodeError | None = None
         self.kind: str | None = None
+        self.on_secrets: Callable[[bytes], None] | None = None
         self._fused = fused  # False: the plain way for every packet, the oracle in tests
         self._before = before
         self._dissector = self.dissector()
@@ -542,7 +554,9 @@ class CaptureReader:
         return self.formats[0](self._header, self._dissector, fused=self._fused)
 
     def _pcapng(self) -> Pcapng:
-        return self.formats[1](self._dissector, fused=self._fused)
+        file = self.formats[1](self._dissector, fused=self._fused)
+        file.on_secrets = self.on_secrets
+        return file
 
     @property
     def fragmented(self) -> int:

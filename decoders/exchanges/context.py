@@ -249,7 +249,7 @@ def export_pairing(pairing: Pairing) -> list[Any]:
     rests = pairing.resting
     ends, sasl = pairing.ends, pairing.sasl
     state: list[Any] = [
-        [ends.number, ends.client, ends.broker, ends.began_ns, ends.exchanges, ends.late_ns],
+        [ends.number, ends.client, ends.broker, ends.began_ns, ends.exchanges, ends.late_ns, ends.tls],
         saved(pairing, PAIRING),
         [
             [correlation_id, [saved(each, REQUEST) for each in (entry if isinstance(entry, Queue) else (entry,))]]
@@ -272,12 +272,12 @@ def _direction(direction: FrameDirection) -> list[Any]:
 def resume_pairing(context: Context, state: object) -> None:
     """Take over what export_pairing() gave. Raises DecodeError when it is something else."""
     ends_row, plain, in_flight, sasl, early, requests, responses = fields(state, *[list] * 7)
-    number, client, broker, began_ns, exchanges, late_ns = fields(ends_row, int, str, str, *[int] * 3)
+    number, client, broker, began_ns, exchanges, late_ns, tls = fields(ends_row, int, str, str, *[int] * 3, dict | None)
     pairing = Pairing(
         context, ConnectionInfo(number, client, broker, began_ns, context.topics), client_first=True, opening=False
     )
     put(pairing, PAIRING, plain)
-    pairing.ends.exchanges, pairing.ends.late_ns = exchanges, late_ns
+    pairing.ends.exchanges, pairing.ends.late_ns, pairing.ends.tls = exchanges, late_ns, tls
     for row in in_flight:
         correlation_id, waiting = fields(row, int, list)
         for each in waiting:

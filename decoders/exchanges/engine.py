@@ -12,21 +12,30 @@ from decoders.errors import DecodeError
 from decoders.exchanges.exchange import Exchange, Settled, Summary
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairer import Pairer
-from decoders.tcp.chunks import Segment
+from decoders.tcp.chunks import Chunk, Segment
 from decoders.tcp.reassembly import Reassembly
+from decoders.tls.decryption import Decryption
+from decoders.tls.key_log import KeyLog
 from decoders.wire.pack import fields, pack, unpack
 
 
 class Engine:
     """All of one capture. `ports` are Kafka without a look, and no others; `needs` is what `Exchange.view` holds.
 
-    With `connections` each connection gives one `Ended` more at its end, behind all that is settled of it.
+    TLS is decrypted as far as `keys` go, which may grow meanwhile. With `connections` each connection gives one `Ended`
+    more at its end, behind all that is settled of it.
     """
 
     def __init__(
-        self, ports: Iterable[int] | None = None, needs: Needs | None = None, *, connections: bool = False
+        self,
+        ports: Iterable[int] | None = None,
+        needs: Needs | None = None,
+        *,
+        connections: bool = False,
+        keys: KeyLog | None = None,
     ) -> None:
         self.reassembly = Reassembly()
+        self.decryption = Decryption(keys)
         self.pairer = Pairer(ports, needs, connections=connections)
         self.pairer.context.awake = deque()
 
@@ -37,23 +46,31 @@ class Engine:
 
     def feed(self, segments: list[Segment], now_ns: int = 0) -> list[Settled]:
         """What settles with these segments."""
-        settled = self.pairer.feed(self.reassembly.feed(segments, now_ns), now_ns)
+        settled = self.pairer.feed(self._plain(self.reassembly.feed(segments, now_ns), now_ns), now_ns)
         self.pairer.context.rest()
         return settled
 
+    def _plain(self, chunks: list[Chunk], now_ns: int = 0) -> list[Chunk]:
+        """The chunks, those of TLS decrypted."""
+        if chunks:
+            self.pairer.note_times(chunks)
+        return self.decryption.feed(chunks, now_ns)
+
     def export(self) -> bytes:
         """The state between two feeds, for `resume`."""
-        return pack([self.reassembly.export(), self.pairer.export()])
+        return pack([self.reassembly.export(), self.pairer.export(), self.decryption.export()])
 
     def resume(self, state: bytes) -> None:
         """Go on where `export` was called, maybe in another process. Raises DecodeError when the state is none."""
-        reassembly, pairer = fields(unpack(state), bytes, bytes)
+        reassembly, pairer, decryption = fields(unpack(state), bytes, bytes, bytes)
         self.reassembly.resume(reassembly)
+        self.decryption.resume(decryption, self.reassembly.connections())
         self.pairer.resume(pairer, self.reassembly.connections())
 
     def finish(self) -> list[Settled]:
         """What the end of the capture settles."""
-        return self.pairer.feed(self.reassembly.finish()) + self.pairer.finish()
+        chunks = [*self._plain(self.reassembly.finish()), *self.decryption.finish()]
+        return self.pairer.feed(chunks) + self.pairer.finish()
 
 
 # Captures in, exchanges out: the library's call for whole captures.
@@ -72,26 +89,35 @@ Source = bytes | bytearray | memoryview | Readable | Iterable[bytes]
 
 
 def read_exchanges(
-    *sources: Source, ports: Iterable[int] | None = None, needs: Needs | None = None, strict: bool = False
+    *sources: Source,
+    ports: Iterable[int] | None = None,
+    needs: Needs | None = None,
+    strict: bool = False,
+    keys: KeyLog | None = None,
 ) -> Iterator[Exchange]:
     """The exchanges of captures (pcap, pcapng), as they settle; several captures are merged by packet time.
 
     A source is bytes, a binary file or an iterable of bytes. `ports` are Kafka without a look, and no others; `needs`
     says which fields `Exchange.view` gives. What is cut off or corrupt ends that source quietly; with `strict` it is a
-    DecodeError after everything before it.
+    DecodeError after everything before it. TLS is decrypted as far as `keys` and the secrets in the captures go.
     """
-    for settled in read_settled(*sources, ports=ports, needs=needs, strict=strict):
+    for settled in read_settled(*sources, ports=ports, needs=needs, strict=strict, keys=keys):
         if isinstance(settled, Exchange):
             yield settled
 
 
 def read_settled(
-    *sources: Source, ports: Iterable[int] | None = None, needs: Needs | None = None, strict: bool = False
+    *sources: Source,
+    ports: Iterable[int] | None = None,
+    needs: Needs | None = None,
+    strict: bool = False,
+    keys: KeyLog | None = None,
 ) -> Iterator[Settled]:
     """As read_exchanges, with the runs of bytes that are no exchange."""
-    engine = Engine(ports, needs)
+    keys = KeyLog() if keys is None else keys
+    engine = Engine(ports, needs, keys=keys)
     problems: list[DecodeError] = []
-    streams = [_segments(source, problems) for source in sources]
+    streams = [_segments(source, problems, keys) for source in sources]
     for segments in merged(streams):
         yield from engine.feed(segments)
     yield from engine.finish()
@@ -99,8 +125,9 @@ def read_settled(
         raise problems[0]
 
 
-def _segments(source: Source, problems: list[DecodeError]) -> Iterator[list[Segment]]:
+def _segments(source: Source, problems: list[DecodeError], keys: KeyLog) -> Iterator[list[Segment]]:
     reader = CaptureReader()
+    reader.on_secrets = keys.add
     for piece in pieces(source):
         yield reader.feed(piece)
     yield reader.finish()

@@ -24,6 +24,7 @@ from decoders.tcp.chunks import Connection, Half, How
 if TYPE_CHECKING:
     from decoders.exchanges.api_versions import ApiVersion, Failure
     from decoders.exchanges.topics import Topics
+    from decoders.tls.facts import TlsInfo
 
 __all__ = [
     "SESSION_PATHS",
@@ -154,6 +155,8 @@ def count_clients(found: Iterable[ClientIdentity]) -> int:
 
 def foreign_name(detail: str) -> str:
     """The protocol that `Skipped.detail` names of a connection that is no Kafka; empty where it names none."""
+    if detail.startswith(("TLS ", "TLS,", "TLS;")):
+        return "TLS"
     name = detail.partition(":")[0]
     return "" if " " in name else name
 
@@ -194,7 +197,7 @@ class FetchSession(TypedDict):
 class ConnectionInfo:
     """The connection of an exchange: its number for people, its two addresses, the time of its first packet."""
 
-    __slots__ = ("began_ns", "broker", "client", "exchanges", "late_ns", "number", "topics")
+    __slots__ = ("began_ns", "broker", "client", "exchanges", "late_ns", "number", "tls", "topics")
 
     def __init__(self, number: int, client: str, broker: str, began_ns: int, topics: Topics) -> None:
         self.number = number
@@ -204,6 +207,7 @@ class ConnectionInfo:
         self.topics = topics
         self.exchanges = 0  # settled so far, where somebody counts
         self.late_ns = 0  # had other connections shown the broker before this time, it would have been known for one
+        self.tls: TlsInfo | None = None  # where what it carries was decrypted
 
 
 class ApiError(NamedTuple):

@@ -32,12 +32,14 @@ from decoders.exchanges.exchange import ConnectionInfo, Ended, Exchange, Row, Se
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairing import Pairing
 from decoders.frames.detect import UndecidedConnection
-from decoders.frames.framing import BODY, REQUEST, RESPONSE, gap, jump, lose_step, take_bytes
+from decoders.frames.framing import BODY, REQUEST, RESPONSE, gap, lose_step, take_bytes
 from decoders.frames.headers import RESPONSE as RESPONSE_FORM
 from decoders.limits import IN_FLIGHT_MAX
 from decoders.protocols.signatures import TLS, certain
 from decoders.schema.model import Side
 from decoders.tcp.chunks import Chunk, Close, Connection, Gap, Half, How, Retransmission
+from decoders.tls.decryption import tls_facts
+from decoders.tls.facts import TlsFacts
 from decoders.wire.pack import pack, unpack
 
 UnusualHandler = Callable[[Half, int, int, Any], None]
@@ -175,11 +177,15 @@ class Pairer:
     def feed(self, chunks: list[Chunk], now_ns: int = 0) -> list[Settled]:  # noqa: ARG002 - one protocol for all stages
         """What settles with these chunks."""
         if chunks:
-            summary = self.context.summary
-            summary.first_ns = summary.first_ns or chunks[0][1]
-            summary.last_ns = max(summary.last_ns, chunks[-1][1])
+            self.note_times(chunks)
             take_chunks(self.context, chunks, self._unusual)
         return self._given()
+
+    def note_times(self, chunks: list[Chunk]) -> None:
+        """Take the first and the last time from chunks, also from those of which nothing comes here."""
+        summary = self.context.summary
+        summary.first_ns = summary.first_ns or chunks[0][1]
+        summary.last_ns = max(summary.last_ns, chunks[-1][1])
 
     def finish(self) -> list[Settled]:
         """What the end of the input settles; reassembly has closed all connections that it knows."""
@@ -253,8 +259,19 @@ class Pairer:
         elif undecided is not None:
             self._end_undecided(undecided, how, FOREVER if how == "capture_end" else time_ns)
         else:
+            facts = tls_facts(connection)
+            if facts is not None:
+                self._skip_tls(connection, facts, facts.size, facts.time_ns)
             self._over(connection, how)
         connection.untie()
+
+    def _skip_tls(self, connection: Connection, facts: TlsFacts, size: int, time_ns: int) -> None:
+        """Report a TLS connection of which nothing was decrypted."""
+        first = connection.first
+        ends = ConnectionInfo(connection.number, first.source, first.target, connection.began_ns, self.context.topics)
+        if size:
+            self.context.skip(Skipped(ends, None, size, "tls", facts.text(), time_ns))
+            self.context.summary.foreign[TLS, _port(first.target)] += 1
 
     def _event(
         self, pairing: Pairing, half: Half, time_ns: int, packet: int, data: bytes | Gap | Retransmission
@@ -269,10 +286,7 @@ class Pairer:
             take_bytes(direction, time_ns, packet, data)
         elif isinstance(data, Gap):
             self.context.summary.gaps += 1
-            if data.why == "jump":
-                jump(direction, time_ns, packet)
-            else:
-                gap(direction, time_ns, packet, data.size, data.why)
+            gap(direction, time_ns, packet, data.size, data.why)
         else:
             pairing.again(direction, data.at, data.size)
 
@@ -298,6 +312,8 @@ class Pairer:
         """The half that asks, where that is known, at a time, without a look at the bytes."""
         if self.context.ports is not None:
             return self._named(connection)
+        if connection.tls:
+            return None  # what a port carries in TLS it does not carry in plain text, nor the other way round
         since = self.context.brokers.get
         if since(connection.first.target, FOREVER) < time_ns:
             return connection.first
@@ -313,13 +329,17 @@ class Pairer:
         context.budget.held -= undecided.held
         # Behind all that was looked at before: it does not vouch for itself.
         since_ns = max((time_ns, *(chunk[1] for chunk in undecided.chunks)))
-        context.brokers.setdefault(client.target, since_ns)
-        if context.vouching is not None:
-            context.vouching.append((client.target, since_ns, client.source))
+        facts = tls_facts(connection)
+        if facts is None:
+            context.brokers.setdefault(client.target, since_ns)
+            if context.vouching is not None:
+                context.vouching.append((client.target, since_ns, client.source))
         context.summary.connection(client.target)
         ends = ConnectionInfo(connection.number, client.source, client.target, connection.began_ns, context.topics)
         first = client is connection.first
-        if not first or len(undecided.chunks) > 1 or undecided.dropped:
+        if facts is not None:
+            ends.tls = facts.info()
+        elif not first or len(undecided.chunks) > 1 or undecided.dropped:
             ends.late_ns = since_ns
         pairing = Pairing(context, ends, client_first=first, opening=connection.opened and not undecided.dropped)
         context.pairings[connection.number] = pairing
@@ -368,7 +388,11 @@ class Pairer:
         if undecided is not None:
             ends.late_ns = doubtful(undecided)
             ended.kafka = undecided.speaker is not None
-            ended.reason, ended.detail = undecided.reason, _detail(undecided)
+            ended.reason, ended.detail, _ = described(undecided)
+        else:
+            facts = tls_facts(connection)
+            if facts is not None and facts.size:
+                ended.reason, ended.detail = "tls", facts.text()
         self._give(ended)
 
     def _sides(self, connection: Connection, undecided: UndecidedConnection | None) -> tuple[Half, ConnectionInfo]:
@@ -395,24 +419,31 @@ class Pairer:
         context.budget.held -= undecided.held
         undecided.look_for_answers()
         broker = undecided.speaker
-        size = sum(undecided.sizes.values()) if broker is None else undecided.sizes[broker is connection.first]
+        reason, detail, size = described(undecided)
         if size:
             _, ends = self._sides(connection, undecided)
             side: Side | None = None if broker is None else "response"
             ends.late_ns = doubtful(undecided)
-            context.skip(Skipped(ends, side, size, undecided.reason, _detail(undecided), undecided.time_ns))
+            context.skip(Skipped(ends, side, size, reason, detail, undecided.time_ns))
             if broker is not None:
                 context.summary.connections += 1
                 context.summary.gaps += broker.gaps + broker.peer.gaps
                 context.summary.answers_only[_port(broker.source)] += 1
             else:
-                context.summary.foreign[foreign_name(_detail(undecided)), _port(connection.first.target)] += 1
+                context.summary.foreign[foreign_name(detail), _port(connection.first.target)] += 1
         self._over(connection, how, undecided)
 
 
-def _detail(undecided: UndecidedConnection) -> str:
-    """What is said of a connection that gave no exchange."""
-    return ANSWERS_ONLY if undecided.speaker is not None else undecided.detail() or NOTHING_DECODES
+def described(undecided: UndecidedConnection) -> tuple[str, str, int]:
+    """The reason, the detail and the bytes of a connection that gave no exchange."""
+    facts = tls_facts(undecided.connection)
+    broker = undecided.speaker
+    sizes = undecided.sizes
+    size = sum(sizes.values()) if broker is None else sizes[broker is undecided.connection.first]
+    if facts is not None and not facts.opened:
+        return "tls", facts.text(), size + facts.size
+    detail = ANSWERS_ONLY if broker is not None else undecided.detail() or NOTHING_DECODES
+    return undecided.reason, detail if facts is None else f"{detail}, in {facts.version}", size
 
 
 def is_alone(*, opened: bool, packets: int) -> bool:
@@ -426,7 +457,9 @@ def is_alone(*, opened: bool, packets: int) -> bool:
 def doubtful(undecided: UndecidedConnection) -> int:
     """Until when it would be Kafka if only its broker were known."""
     connection = undecided.connection
-    return 0 if undecided.foreign == TLS else max(connection.first.last_ns, connection.second.last_ns) + 1
+    if undecided.foreign == TLS or connection.tls:
+        return 0
+    return max(connection.first.last_ns, connection.second.last_ns) + 1
 
 
 def count(rows: Iterable[Row]) -> None:

@@ -53,11 +53,11 @@ from decoders.frames.detect import GSSAPI_TAG, TOKEN_MAX
 from decoders.frames.frame_search import NO, YES, request_places, request_verdict, response_places, response_verdict
 from decoders.frames.framing import (
     ASK,
-    JUMP,
     REQUEST,
     REQUEST_HEAD,
     RESPONSE,
     RESPONSE_HEAD,
+    UNKNOWN_SIZES,
     Frame,
     FrameDirection,
     MemoryBudget,
@@ -563,7 +563,7 @@ class Pairing:
 
     def skipped(self, direction: FrameDirection, run: Unframed, until_ns: int) -> None:
         """A run of bytes is over."""
-        if not run.size and run.detail != JUMP:
+        if not run.size and run.detail not in UNKNOWN_SIZES.values():
             return
         detail = run.detail
         if until_ns:

@@ -125,6 +125,11 @@ def _software(exchange: Exchange, part: str) -> str | None:
     return software[part] if software else None  # type: ignore[literal-required]  # name or version
 
 
+def _tls(exchange: Exchange, part: str) -> str | None:
+    info = exchange.ends.tls
+    return info[part] if info else None  # type: ignore[literal-required]  # a key of TlsInfo
+
+
 def _sizes(exchange: Exchange) -> list[int]:
     return [size for size in (exchange.request_size, exchange.response_size) if size is not None]
 
@@ -146,6 +151,10 @@ FIELDS: Final[dict[str, FieldRow]] = {
     "broker": FieldRow(H, "address", lambda x: x.broker, "address of the broker"),
     "software": FieldRow(H, "text", lambda x: _software(x, "name"), "name of the client's library"),
     "software_version": FieldRow(H, "text", lambda x: _software(x, "version"), "version of the client's library"),
+    "tls": FieldRow(H, "text", lambda x: _tls(x, "version"), "version of TLS, where it was decrypted"),
+    "cipher": FieldRow(H, "text", lambda x: _tls(x, "cipher"), "cipher suite of TLS"),
+    "sni": FieldRow(H, "text", lambda x: _tls(x, "sni"), "server name that the client asked for in TLS"),
+    "subject": FieldRow(H, "text", lambda x: _tls(x, "client_subject"), "subject of the client's certificate"),
     "connection": FieldRow(H, "number", lambda x: x.connection, "number of the connection"),
     "time": FieldRow(H, "time", lambda x: x.time_ns, "time of the request's first byte"),
     "request_size": FieldRow(H, "size", lambda x: x.request_size, "bytes of the request"),

@@ -32,6 +32,7 @@ from typing import Final, Literal, Protocol
 from decoders.frames.frame_search import NO, YES, find
 from decoders.limits import FRAME_MAX, HELD_MAX, RAW_KEPT_MAX
 from decoders.protocols.signatures import FIRST_MAX, surely
+from decoders.tcp.chunks import Why
 
 # What the loop may do with the next bytes of a lane without asking.
 ASK: Final = 0  # nothing: resync, SASL tokens, half a head, a damaged frame
@@ -46,8 +47,12 @@ RESPONSE_HEAD: Final = 8
 SIZE: Final = Struct(">i")
 Missing = Literal["", "lost", "snaplen", "limit", "incomplete"]
 Reason = Literal["lost", "midstream", "garbage", "oversized"]
-# The detail of a run that may have no bytes: how many are missing is not known.
+# The details of a run that may have no bytes: how many are missing is not known.
 JUMP: Final = "sequence numbers jump"
+UNOPENED: Final = "TLS records that no key opens"
+UNKNOWN_SIZES: Final = {"jump": JUMP, "encrypted": UNOPENED}
+_MISSING: Final[dict[str, Missing]] = {"snaplen": "snaplen", "limit": "limit"}
+_WHY: Final = {"snaplen": "cut by the snap length", "encrypted": UNOPENED}
 
 
 class Frame:
@@ -354,8 +359,11 @@ def _seek(direction: FrameDirection, first: tuple[int, int], data: bytes, begin:
     return found
 
 
-def gap(direction: FrameDirection, time_ns: int, packet: int, size: int, why: Missing) -> None:
-    """`size` bytes of the lane are not in the capture."""
+def gap(direction: FrameDirection, time_ns: int, packet: int, size: int, why: Missing | Why) -> None:
+    """`size` bytes of the lane are not in the capture; 0: nobody knows how many."""
+    if not size:
+        jump(direction, time_ns, packet, UNKNOWN_SIZES.get(why, JUMP))
+        return
     direction.lossy = True
     direction.lost_packet = packet
     direction.place += size
@@ -367,7 +375,7 @@ def gap(direction: FrameDirection, time_ns: int, packet: int, size: int, why: Mi
             _begin(direction, head, 4 + SIZE.unpack_from(head)[0], direction.first, direction.last)
             direction.place += size
     if direction.need:
-        direction.missing = direction.missing or why
+        direction.missing = direction.missing or _MISSING.get(why, "lost")
         direction.mode = ASK
         took = min(size, direction.left)
         direction.left -= took
@@ -376,15 +384,14 @@ def gap(direction: FrameDirection, time_ns: int, packet: int, size: int, why: Mi
             _complete(direction, time_ns, packet, took)
         if not size:
             return
-    detail = "cut by the snap length" if why == "snaplen" else "segment lost"
-    lose_step(direction, "lost", detail, time_ns, packet, size)
+    lose_step(direction, "lost", _WHY.get(why, "segment lost"), time_ns, packet, size)
 
 
-def jump(direction: FrameDirection, time_ns: int, packet: int) -> None:
+def jump(direction: FrameDirection, time_ns: int, packet: int, detail: str = JUMP) -> None:
     """The lane goes on elsewhere: nobody knows how many bytes are missing, nor where a frame under way would end."""
     if direction.need:
         _break_off(direction, "lost")
-    lose_step(direction, "lost", JUMP, time_ns, packet)
+    lose_step(direction, "lost", detail, time_ns, packet)
 
 
 def _break_off(direction: FrameDirection, why: Missing) -> None:

@@ -188,6 +188,8 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
         },
     }
     _add_said(record, exchange, plans, options)
+    if ends.tls is not None:
+        record["tls"] = dict(ends.tls)
     if errors and isinstance(errors, Most) and errors.more:
         record["errors_cut"] = errors.more
     if hidden:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from decoders.tls.alerts import ALERTS
 from decoders.tls.handshake import CLIENT_HELLO, SERVER_HELLO, VERSIONS, read_client_hello, read_server_hello
 
 _ALERT: Final = 0x15
@@ -16,36 +17,6 @@ _HANDSHAKES: Final = {
     4: "NewSessionTicket",
     11: "Certificate",
     16: "ClientKeyExchange",
-}
-# Alert descriptions (RFC 8446, 6.2, and the older ones that are still met).
-ALERTS: Final = {
-    0: "close_notify",
-    10: "unexpected_message",
-    20: "bad_record_mac",
-    22: "record_overflow",
-    40: "handshake_failure",
-    42: "bad_certificate",
-    43: "unsupported_certificate",
-    44: "certificate_revoked",
-    45: "certificate_expired",
-    46: "certificate_unknown",
-    47: "illegal_parameter",
-    48: "unknown_ca",
-    49: "access_denied",
-    50: "decode_error",
-    51: "decrypt_error",
-    70: "protocol_version",
-    71: "insufficient_security",
-    80: "internal_error",
-    86: "inappropriate_fallback",
-    90: "user_canceled",
-    109: "missing_extension",
-    110: "unsupported_extension",
-    112: "unrecognized_name",
-    113: "bad_certificate_status_response",
-    115: "unknown_psk_identity",
-    116: "certificate_required",
-    120: "no_application_protocol",
 }
 # What the alerts say about certificates and versions; the others come from servers that were not spoken to in TLS.
 _CERTIFICATE: Final = "the other side does not take the certificate: check key store, trust store and dates"

@@ -18,7 +18,8 @@ split 1          split 2                     split 3
 - A connection whose SYN is in the split is decoded here (`OpenedConnection`).
 - A stretch (clean_segment.py) begins where two states that differ in their past agree about all that comes. It ends
   before the first segment of it that reassembly's fast path does not take.
-- Of all else the segments themselves are handed on, for a stitcher to take.
+- Of all else the segments themselves are handed on, for a stitcher to take: so are those of a TLS connection whose
+  hellos are not in the split.
 
 What always holds: any split of a capture gives the same rows as reading it whole. Rows are handed on in batches that
 are believed or not as a whole; segments of the batch at hand are kept, or can be read again.
@@ -44,6 +45,8 @@ from decoders.splits.parts import END, FACT, ROWS, RUN, SEGMENTS, Facts, Part, c
 from decoders.tcp.chunks import Chunk, How, Segment
 from decoders.tcp.connections import MASK, HalfStream, TcpConnection, turned
 from decoders.tcp.reassembly import RST, SYN, Reassembly, replaces
+from decoders.tls.decryption import PLAIN, Decryption, export_connection
+from decoders.tls.key_log import KeyLog
 from decoders.wire.pack import pack
 
 __all__ = ["PART_SIZE", "OpenedConnection", "Splitter", "Track", "Watched"]
@@ -145,9 +148,9 @@ class OpenedConnection:
         goes_on, self.begun = self.begun, True  # a connection that took the ports without a SYN
         assert self.connection is not None
         first, second = self.connection.first, self.connection.second
-        who = [first.source, second.source, self.connection.began_ns]
+        who: list[Any] = [first.source, second.source, self.connection.began_ns, None]
         if self.ends is not None:
-            who = [self.ends.client, self.ends.broker, self.ends.began_ns]
+            who = [self.ends.client, self.ends.broker, self.ends.began_ns, self.ends.tls]
         return pack([True, goes_on, self.segment, second.source, late_ns, who])
 
     def tail(self, until: int | None, watched: Watched, pairer: Pairer) -> tuple[bytes, int]:
@@ -156,7 +159,8 @@ class OpenedConnection:
         assert connection is not None
         pairing = pairer.context.pairings.get(connection.number)
         undecided = pairer.context.undecided.get(connection.number)
-        state: list[Any] = [until, watched.export_key(self.segment[0], connection), None, None]
+        tls = PLAIN if connection.tls is PLAIN else export_connection(connection.tls)
+        state: list[Any] = [until, watched.export_key(self.segment[0], connection), None, None, tls]
         late_ns = 0
         if pairing is not None:
             state[2], late_ns = export_pairing(pairing), pairing.ends.late_ns
@@ -298,6 +302,7 @@ class Splitter:
         batch: int = BATCH_MIN,
         source: Source | None = None,
         project: Callable[[Settled], Any] | None = None,
+        keys: KeyLog | None = None,
     ) -> None:
         self._raw = raw
         self._source = source
@@ -309,6 +314,7 @@ class Splitter:
         self._facts = Facts()
         self._plain = Reassembly()
         self._watched = Watched(self)
+        self._decryption = Decryption(keys)
         self._pairer = Pairer(ports, needs, connections=True)
         self._pairer.context.vouching = []
         self._clean: dict[Track, Stretch] = {}
@@ -326,7 +332,7 @@ class Splitter:
         if self._raw:
             for segment in segments:
                 self._size += self._track(segment[0]).add(segment)
-            self._pairer.feed(self._plain.feed(segments))
+            self._pairer.feed(self._decryption.feed(self._plain.feed(segments)))
             self._learn()
         else:
             self._work(segments)
@@ -390,9 +396,9 @@ class Splitter:
         self._batch_size += sum(map(len, map(_payload, segments))) + SEGMENT_COST * len(segments)
         if self._watched.is_long(segments):
             for segment in segments:
-                self._take(self._pairer.feed(self._watched.feed([segment])))
+                self._pair(self._watched.feed([segment]))
         else:
-            self._take(self._pairer.feed(self._watched.feed(segments)))
+            self._pair(self._watched.feed(segments))
 
     def _believe(self) -> None:
         """The batch is whole: believe what can be believed of it."""
@@ -434,6 +440,10 @@ class Splitter:
         if len(names) > len(self._facts.topics):
             for identity, (name, _) in list(names.items())[len(self._facts.topics) :]:
                 self._facts.topics[identity.bytes] = name, self._facts.last[0]
+
+    def _pair(self, chunks: list[Chunk]) -> None:
+        """Take chunks."""
+        self._take(self._pairer.feed(self._decryption.feed(chunks)))
 
     def _take(self, settled: list[Settled]) -> None:
         """Keep the rows that count."""
@@ -491,7 +501,7 @@ class Splitter:
 
     def flush(self) -> None:
         """Take what was given so far."""
-        self._take(self._pairer.feed(self._watched.given()))
+        self._pair(self._watched.given())
 
     def before(self, flow: HalfStream | None, segment: Segment) -> None:
         """A segment comes that ends a stretch, or begins a connection, or is to be handed on."""

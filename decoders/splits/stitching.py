@@ -36,6 +36,7 @@ from decoders.splits.clean_segment import IDS, LANE, ORPHAN, core
 from decoders.splits.parts import END, ROWS, RUN, SEGMENTS, Facts, Part, RowCorrection, unpack_segments
 from decoders.tcp.chunks import Segment
 from decoders.tcp.connections import HalfStream, TcpConnection
+from decoders.tls.key_log import KeyLog
 from decoders.wire.pack import fields, unpack
 
 __all__ = ["AdoptedConnection", "AdoptedStretch", "Reread", "Stitcher"]
@@ -169,7 +170,7 @@ class AdoptedConnection:
         self.agreed = engine.pairer.context.brokers.get(target, FOREVER) >= late_ns
         if self.agreed:
             self.agreed, chunks = engine.reassembly.make_way(self.segments[0])
-            self.rows = engine.pairer.feed(chunks)
+            self.rows = engine.pairer.feed(engine.decryption.feed(chunks))
         self._begin(who)
 
     def go_on(self, run: list[Any]) -> None:
@@ -182,9 +183,10 @@ class AdoptedConnection:
             return
         reassembly = self._engine.reassembly
         reassembly.count()
-        client, broker, began_ns = fields(who, str, str, int)
+        client, broker, began_ns, tls = fields(who, str, str, int, dict | None)
         number = reassembly.connection_count
         self._ends = ConnectionInfo(number, client, broker, began_ns, self._engine.pairer.context.topics)
+        self._ends.tls = tls
 
     def patch(self) -> RowCorrection:
         """What its rows lack."""
@@ -192,11 +194,15 @@ class AdoptedConnection:
 
     def absorb(self, tail: list[Any]) -> None:
         """Take over what it leaves. Raises DecodeError when this is no such thing."""
-        _, state, pairing, undecided = fields(tail, int | None, list, list | None, list | None)
+        _, state, pairing, undecided, tls = fields(tail, int | None, list, *[list | None] * 2, list | bool | None)
         reassembly, context = self._engine.reassembly, self._engine.pairer.context
         connection = reassembly.resume_key(self.segments[0][0], state)
         if connection is None:
             return
+        if isinstance(tls, list):
+            self._engine.decryption.resume_connection(connection, tls)
+        else:
+            connection.tls = tls
         if pairing is not None:
             pairing[0][0] = connection.number
             resume_pairing(context, pairing)
@@ -224,12 +230,13 @@ class Stitcher:
         *,
         facts: Facts | None = None,
         reread: Reread | None = None,
+        keys: KeyLog | None = None,
     ) -> None:
         self.key = key
         self._reread = reread
         self._facts = facts or Facts()
         self._run: AdoptedStretch | AdoptedConnection | None = None
-        self._engine = Engine(ports, needs, connections=True)
+        self._engine = Engine(ports, needs, connections=True, keys=keys)
         self._engine.pairer.context.brokers.update(self._facts.others(key))
 
     def take(self, part: Part) -> tuple[list[Row], RowCorrection | None]:

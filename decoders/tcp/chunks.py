@@ -11,7 +11,7 @@ A byte's *place* in its direction's stream counts from 0 at the first byte given
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 # key: source and target address, source and target port as on the wire (12 bytes for IPv4, 36 for IPv6);
 # packet: number as Wireshark counts, from 1; seq, ack: raw; flags: the TCP flag byte; payload: the bytes captured;
@@ -21,12 +21,13 @@ Segment = tuple[bytes, int, int, int, int, int, bytes, int]
 # How a connection ended: FIN seen (of both sides; of one, when a new connection takes the ports), RST seen, given up
 # because its ports were taken by a new connection or because it was silent for too long, end of input.
 How = Literal["fin", "rst", "idle", "capture_end"]
-# Why bytes are missing. `jump`: the sequence numbers go on elsewhere, farther off than any window reaches.
-Why = Literal["lost", "snaplen", "limit", "jump"]
+# Why bytes are missing. `jump`: the sequence numbers go on elsewhere, farther off than any window reaches. `encrypted`:
+# no key opens the TLS records that they were in.
+Why = Literal["lost", "snaplen", "limit", "jump", "encrypted"]
 
 
 class Gap(NamedTuple):
-    """`size` bytes of this direction are not in the capture; 0 for a `jump`: how many, if any, nobody can know."""
+    """`size` bytes of this direction are not in the capture; 0 where nobody can know how many, if any."""
 
     size: int
     why: Why
@@ -97,10 +98,11 @@ class Connection:
     `opened` says whether the capture has its handshake; the initiator (sender of the SYN) is then `first`, else `first`
     is the side whose segment came first. Neither changes once a chunk was given: whoever takes chunks reads them when
     it has the chunk, which is later than the next segments where many are read at a time. `began_ns` is the time of its
-    first packet: with the two addresses (`first.source`, `first.target`) that is its identity.
+    first packet: with the two addresses (`first.source`, `first.target`) that is its identity. `tls` is what
+    tls/decryption.py keeps.
     """
 
-    __slots__ = ("began_ns", "first", "number", "opened", "second")
+    __slots__ = ("began_ns", "first", "number", "opened", "second", "tls")
 
     half: type[Half] = Half  # what a direction is made of
 
@@ -108,6 +110,7 @@ class Connection:
         self.number = number
         self.began_ns = began_ns
         self.opened = opened
+        self.tls: Any = None
         self.first = self.half(self, first)
         self.second = self.half(self, second)
         self.first.peer = self.second
@@ -119,6 +122,7 @@ class Connection:
         They refer to each other and to the connection. A process that looks for cycles seldom, as kw does, would hold
         every connection that lasted long enough to grow old, to the end.
         """
+        self.tls = None
         for half in (self.first, self.second):
             half.state = None
             if hasattr(half, "peer"):

@@ -1,7 +1,8 @@
 """Lines of NSS key logs in, secrets by client random out.
 
 A line is `LABEL <client random in hex> <secret in hex>` (draft-ietf-tls-keylogfile): what `SSLKEYLOGFILE` names, and
-what pcapng holds in its blocks of decryption secrets. Nothing here shows a secret: problems name lines by number.
+what pcapng holds in its blocks of decryption secrets. Agents for Java write `RSA Session-ID:<hex> Master-Key:<hex>` for
+TLS 1.2. Nothing here shows a secret.
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ __all__ = [
     "MASTER_SECRET",
     "SERVER_HANDSHAKE",
     "SERVER_TRAFFIC",
+    "SESSION_SECRET",
     "KeyLog",
     "KeyLogFeed",
 ]
 
 MASTER_SECRET: Final = "CLIENT_RANDOM"
+# The same by the server's session id, not by the client random.
+SESSION_SECRET: Final = "Session-ID"
 CLIENT_EARLY: Final = "CLIENT_EARLY_TRAFFIC_SECRET"
 CLIENT_HANDSHAKE: Final = "CLIENT_HANDSHAKE_TRAFFIC_SECRET"
 SERVER_HANDSHAKE: Final = "SERVER_HANDSHAKE_TRAFFIC_SECRET"
@@ -36,6 +40,9 @@ _UNUSED: Final = frozenset({"EXPORTER_SECRET", "EARLY_EXPORTER_SECRET", "ECH_SEC
 _RSA: Final = frozenset({"RSA", "PMS_CLIENT_RANDOM"})
 _RANDOM_SIZE: Final = 32
 _MASTER_SIZE: Final = 48
+_SESSION_ID: Final = "Session-ID:"
+_MASTER_KEY: Final = "Master-Key:"
+_SESSION_ID_MAX: Final = 32
 # The sizes of the hashes of TLS 1.3's suites.
 _TRAFFIC_SIZES: Final = frozenset({32, 48})
 
@@ -71,13 +78,9 @@ class KeyLog:
             self.counts[self._take(line)] += 1
 
     def secret(self, label: str, client_random: bytes) -> bytes | None:
-        """The secret of a session under a label, None where no line has it."""
+        """The secret of a session under a label, None where no line has it; of SESSION_SECRET, by session id."""
         found = self._secrets.get(client_random)
         return None if found is None else found.get(label)
-
-    def has(self, client_random: bytes) -> bool:
-        """Whether any line is of this session."""
-        return client_random in self._secrets
 
     def __len__(self) -> int:
         return len(self._secrets)
@@ -87,7 +90,7 @@ class KeyLog:
         parts = line.split()
         label = parts[0].decode("ascii", "replace")
         if label in _RSA:
-            return "rsa"
+            return self._take_session(parts)
         if label in _UNUSED:
             return "unused"
         sizes = _sizes(label)
@@ -99,11 +102,28 @@ class KeyLog:
             return "unused"
         if len(client_random) != _RANDOM_SIZE or len(secret) not in sizes:
             return "unreadable"
-        session = self._secrets.get(client_random)
+        return self._put(label, client_random, secret)
+
+    def _take_session(self, parts: list[bytes]) -> str:
+        """A line for a session id; all others with RSA hold pre-master secrets."""
+        words = [part.decode("ascii", "replace") for part in parts[1:]]
+        if len(words) != 2 or not words[0].startswith(_SESSION_ID) or not words[1].startswith(_MASTER_KEY):
+            return "rsa"
+        try:
+            session_id = bytes.fromhex(words[0].removeprefix(_SESSION_ID))
+            secret = bytes.fromhex(words[1].removeprefix(_MASTER_KEY))
+        except ValueError:
+            return "unreadable"
+        if not 0 < len(session_id) <= _SESSION_ID_MAX or len(secret) != _MASTER_SIZE:
+            return "unreadable"
+        return self._put(SESSION_SECRET, session_id, secret)
+
+    def _put(self, label: str, identity: bytes, secret: bytes) -> str:
+        session = self._secrets.get(identity)
         if session is None:
             if len(self._secrets) >= TLS_SECRETS_MAX:
                 return "surplus"
-            session = self._secrets[client_random] = {}
+            session = self._secrets[identity] = {}
         if session.get(label) != secret:
             session[label] = secret
             self.version += 1

@@ -20,11 +20,13 @@ from cryptography.hazmat.primitives.ciphers.aead import AESCCM, AESGCM, ChaCha20
 
 from decoders.tls.suites import Suite
 
-__all__ = ["RecordCipher", "next_secret", "tls12_ciphers", "tls13_cipher"]
+__all__ = ["HASH_SIZES", "Opened", "RecordCipher", "next_secret", "tls12_ciphers", "tls13_cipher"]
 
 Opened = tuple[int, bytes, int]
 Buffer = bytes | memoryview
 
+# Sizes of the hashes, which are those of traffic secrets.
+HASH_SIZES: Final = {"sha256": 32, "sha384": 48}
 _IV_SIZE: Final = 12
 _SALT_SIZE: Final = 4
 _EXPLICIT_SIZE: Final = 8

@@ -91,7 +91,7 @@ def run_call(env: Environment, asked: CallOptions, settings: Settings, connectio
         select = Path.parse(asked.select, found, asked.only or "response")
     values = None
     if asked.values or (asked.key_separator is not None and found.key == FETCH):
-        values = _record_values(env, asked, settings)
+        values = _record_values(env, asked, settings, follow=draft.short)
     screen = CallOutput(
         env,
         settings,
@@ -144,7 +144,7 @@ def _compared(release: str, found: Api, settings: Settings) -> Settings:
     return settings._replace(format="table")
 
 
-def _record_values(env: Environment, asked: CallOptions, settings: Settings) -> RecordValues:
+def _record_values(env: Environment, asked: CallOptions, settings: Settings, *, follow: bool) -> RecordValues:
     """What prints the records of a fetch alone. Raises Failure (usage)."""
     from kwcli.calling.output import write_all
     from kwcli.calling.record_lines import separator_of
@@ -153,7 +153,7 @@ def _record_values(env: Environment, asked: CallOptions, settings: Settings) -> 
     if settings.format not in FORMATS:
         raise Failure(f"--values has the formats {', '.join(FORMATS)}, not {settings.format}", Exit.USAGE)
     separator = None if asked.key_separator is None else separator_of(asked.key_separator)
-    return RecordValues(partial(write_all, env), settings.format, separator)
+    return RecordValues(partial(write_all, env), settings.format, separator, follow=follow)
 
 
 def _is_unknown(word: str) -> bool:

@@ -7,7 +7,7 @@ consumer sends, and may be set by its path as ever.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -108,6 +108,11 @@ class Fetch:
     topic: str
     partitions: Sequence[int]
     position: Position | None
+    offsets: Mapping[int, int] | None = None  # of partitions, instead of all this
+
+    def at(self, offsets: Mapping[int, int]) -> Fetch:
+        """The same from these offsets of these partitions."""
+        return Fetch(self.topic, sorted(offsets), None, offsets)
 
     def narrow(self, versions: Versions, *, connected: bool = True) -> Versions:
         """Those of the versions that can ask for this. Raises Failure (usage) when none can."""
@@ -118,7 +123,8 @@ class Fetch:
         position = self.position or (Position(0) if offsets is None else Position(0, EARLIEST))
         partitions = []
         for index in self._partitions(offsets):
-            asked = {"partition": index, "fetch_offset": position.find(self.topic, index, offsets)}
+            begin = position.find(self.topic, index, offsets) if self.offsets is None else self.offsets[index]
+            asked = {"partition": index, "fetch_offset": begin}
             partitions.append(asked | {"partition_max_bytes": _PARTITION_MAX_BYTES})
         topic = topic_field(FETCH, version, self.topic, offsets)
         topics = [{**topic, "partitions": partitions}]

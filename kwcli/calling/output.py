@@ -117,6 +117,10 @@ class CallOutput:
             self._rows().write([exchange])
         self._env.stdout.flush()
 
+    def further(self) -> dict[int, int]:
+        """The offsets from which partitions have records that are wanted and did not come yet."""
+        return {} if self._records is None else self._records.further()
+
     def show_bytes(self, exchange: Exchange) -> None:
         """Print the bytes of a request below it, in text."""
         from kwcli.calling.text import hex_of

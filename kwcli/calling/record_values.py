@@ -25,6 +25,7 @@ class Part(NamedTuple):
     """What an answer says of one partition, and the offset that was asked for."""
 
     name: str  # orders[0]
+    number: int
     asked: int
     answer: Mapping[str, Any]
 
@@ -37,13 +38,21 @@ class Said(NamedTuple):
 
 
 class RecordValues:
-    """Writes the records of answers; `separator` None: values alone. In JSON a pair is {"key", "value"}."""
+    """Writes the records of answers; `separator` None: values alone. In JSON a pair is {"key", "value"}.
 
-    def __init__(self, write: Callable[[bytes], None], form: str, separator: bytes | None) -> None:
+    An answer ends with a segment of the log, and at a limit. With `follow`, further() says where to go on.
+    """
+
+    def __init__(
+        self, write: Callable[[bytes], None], form: str, separator: bytes | None, *, follow: bool = False
+    ) -> None:
         self._write = write
         self._text = form == "text"
         self._separator = separator
         self._json = JsonWriter(write, lines=form == "ndjson")
+        self._follow = follow
+        self._further: dict[int, int] = {}
+        self._ends: dict[str, int] = {}
         self._shown = 0
         self._empty: dict[str, None] = {}  # partitions that had none
 
@@ -68,11 +77,19 @@ class RecordValues:
                 if not batch["truncated"]:
                     last = max(last, batch["last_offset"] or 0)
             self._shown += count
-            left = part.answer["high_watermark"] - last - 1
-            if left > 0:
+            # Until what was the end at first: a busy topic has no other.
+            left = self._ends.setdefault(part.name, part.answer["high_watermark"]) - last - 1
+            if left > 0 and self._follow and last >= part.asked:
+                self._further[part.number] = last + 1
+            elif left > 0:
                 yield Said(f"{part.name}: {count_of(count, 'record')}, and there are more: offset={last + 1} goes on")
             elif not count:
                 self._empty[part.name] = None
+
+    def further(self) -> dict[int, int]:
+        """Where the partitions that have more records go on, told once."""
+        found, self._further = self._further, {}
+        return found
 
     def close(self) -> Iterator[Said]:
         """End the array of JSON; that there was no record at all is to be said."""
@@ -108,7 +125,7 @@ def _parts(record: Mapping[str, Any]) -> Iterator[Part]:
         place = _topic(topic)
         for each in topic.get("partitions", ()):
             index = each["partition_index"]
-            yield Part(f"{names.get(place, place)}[{index}]", asked.get((place, index), 0), each)
+            yield Part(f"{names.get(place, place)}[{index}]", index, asked.get((place, index), 0), each)
 
 
 def _topic(value: Mapping[str, Any]) -> str:

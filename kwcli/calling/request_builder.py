@@ -16,6 +16,7 @@ from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.schema.model import NONE, Api, Versions
 from kwcli.calling.assignments import GivenWords, compose, encode_body
 from kwcli.calling.bodies import example
+from kwcli.calling.fetch import Fetch
 from kwcli.env import Exit, Failure
 from kwcli.net.cluster.metadata_requests import offset_request
 from kwcli.spelling import find_release, parse_version_of
@@ -241,6 +242,11 @@ class Draft:
     def preferred(self) -> int | None:
         """The version of the record that the body was taken from."""
         return self._given.body.version if self._given.body is not None else None
+
+    def resumed(self, offsets: Mapping[int, int]) -> Draft:
+        """The same fetch by short words from these offsets of partitions on."""
+        assert isinstance(self._short, Fetch)
+        return Draft(self.api, self._given, short=self._short.at(offsets))
 
     def connect(self, cluster: ClusterClient) -> None:
         """From now on the cluster may be asked about what short words leave open, each thing once."""

@@ -381,6 +381,7 @@ class CallRun:
                 cluster.renew(self._deadline())
             try:
                 self._round(cluster)
+                self._follow(cluster)
             except Failure as failure:
                 if self.ping is None or not self.ping.answered or failure.code in (Exit.USAGE, Exit.REFUSED):
                     raise
@@ -388,6 +389,17 @@ class CallRun:
                 self._code = failure.code
                 self.ping.lose()
                 cluster.restart()
+
+    def _follow(self, cluster: ClusterClient) -> None:
+        """Ask for the records that the answers to a fetch did not hold, where all of them are wanted."""
+        plan = self._plan
+        try:
+            while offsets := self._screen.further():
+                cluster.renew(self._deadline())
+                self._plan = plan._replace(draft=plan.draft.resumed(offsets))
+                self._round(cluster)
+        finally:
+            self._plan = plan
 
     def _round(self, cluster: ClusterClient) -> None:
         plan = self._plan

@@ -16,6 +16,7 @@ from kwcli.options import (
     TimeWord,
     filter_options,
     gathered,
+    keylog_option,
     limit_option,
     output_options,
     ports_option,
@@ -77,6 +78,7 @@ def command() -> None:
 @click.option("--until", "until_ns", type=TimeWord(), metavar="TIME", help="Only what began before this time.")
 @filter_options
 @ports_option
+@keylog_option
 @click.option(
     "--tables",
     type=TableNames(tuple(TABLES)),
@@ -133,10 +135,13 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
     if options.bodies and "exchanges" not in options.tables:
         raise click.UsageError("--bodies are in the table exchanges, which --tables leaves out", context)
     from kwcli.filter_options import resolve_times
+    from kwcli.key_logs import key_log_names
 
     words = [*options.sources, *(place for _, place in options.points)]
     since_ns, until_ns = resolve_times(options.since_ns, options.until_ns, words, env)  # type: ignore[arg-type]  # as typed
-    return run(env, options._replace(filter=filters.select().text, since_ns=since_ns, until_ns=until_ns))
+    keylogs = key_log_names(options.keylogs, env.variables)
+    asked = options._replace(filter=filters.select().text, since_ns=since_ns, until_ns=until_ns, keylogs=keylogs)
+    return run(env, asked)
 
 
 @command.command("report", short_help="Say what the tables hold.", epilog=_REPORT)

@@ -56,10 +56,12 @@ def command(
     FILE is a pcap or pcapng capture, also compressed with gzip, zstd or lz4, a folder of them or a pattern; several are
     merged by packet time; `-` is standard input. Kafka is found on any port.
     """
+    from kwcli.key_logs import KeyLogFiles, key_log_names
     from kwcli.sniff.run import Sniffing
 
     capture.check()
-    settings = shown.settings(env, content, live=bool(capture.interface) or "-" in capture.files)
+    live = bool(capture.interface) or "-" in capture.files
+    settings = shown.settings(env, content, live=live)
     sniffing = Sniffing(
         env,
         settings,
@@ -68,5 +70,6 @@ def command(
         limit=limit,
         sort=sort,
         strict=strict,
+        key_logs=KeyLogFiles(key_log_names(capture.keylogs, env.variables), follow=live),
     )
     return sniffing.run(capture).exit_code()

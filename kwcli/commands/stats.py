@@ -75,6 +75,7 @@ def command(
     One row a group, with count, rate, errors and percentiles (within 1 %). FILE as for `kw sniff`. The empty answers of
     fetches that waited for records are counted apart.
     """
+    from kwcli.key_logs import KeyLogFiles, key_log_names
     from kwcli.sniff.run import Sniffing
     from kwcli.stats.options import check_options
     from kwcli.stats.view import view
@@ -92,5 +93,8 @@ def command(
         sort=None,
         strict=strict,
         view=view(check_options(words), settings),
+        key_logs=KeyLogFiles(
+            key_log_names(capture.keylogs, env.variables), follow=bool(capture.interface) or "-" in capture.files
+        ),
     )
     return sniffing.run(capture).exit_code()

@@ -14,7 +14,8 @@ from typing import Final, NamedTuple
 TOPICS: Final = (
     *("sniff", "stats", "call", "proxy", "decode", "encode", "apis", "errors"),
     *("playground", "pipeline", "report", "sql", "completion"),
-    *("other-tools", "filter", "columns", "record", "hex", "words", "produce-fetch", "connect", "failures", "options"),
+    *("other-tools", "filter", "columns", "record", "hex", "words", "produce-fetch", "connect", "tls", "failures"),
+    "options",
     *("exit-codes", "tables", "spark", "library", "contributing", "changes"),
 )
 # Names of commands that have no page of their own → the page that tells of them.

@@ -31,7 +31,7 @@ class KeyValue(click.ParamType[tuple[str, str]]):
 
             if is_foreign_word(name) and not equals:
                 self.fail(f"{name!r} is no key=value{proposal(name, 'true', option=True)}", param, ctx)
-            self.fail(f"{shown_name(name.strip())!r} has no value: write key=value", param, ctx)
+            self.fail(f"{shown_name(name.strip())!r} has no value: write key=value; -X list shows all", param, ctx)
         return name.strip(), text
 
 
@@ -150,12 +150,12 @@ class ConnectingCommand(click.Command):
     """A command that connects: with `-X list` or `-X dump` it shows properties, whatever else it lacks, and ends."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if "list" in args or "dump" in args or any(word in args for word in _ATTACHED):
+        if any(word in args for word in (*_SHOWN, *_ATTACHED)):
             show_properties(self, ctx, args)
         return super().parse_args(ctx, args)
 
 
-_SHOWN: Final = ("list", "dump")
+_SHOWN: Final = ("list", "dump", "help")  # rpk's word for a list is help
 _ATTACHED: Final = tuple(f"{option}{word}" for option in ("-X", "--property=") for word in _SHOWN)
 
 
@@ -188,7 +188,7 @@ def print_properties(env: Environment, asked: str, values: dict[str, Any]) -> No
     from kwcli.net.config.profiles import as_json
 
     output = values.get("output") or "text"
-    if asked == "list":
+    if asked != "dump":
         rows = show_settings.property_rows()
     else:
         rows = show_settings.dump_rows(
@@ -207,7 +207,7 @@ def print_properties(env: Environment, asked: str, values: dict[str, Any]) -> No
 
         env.stdout.write(csv_lines(show_settings.csv_rows(rows), safe=env.csv_safe).encode("utf-8", "surrogateescape"))
         return
-    lines = show_settings.list_lines if asked == "list" else show_settings.dump_lines
+    lines = show_settings.list_lines if asked != "dump" else show_settings.dump_lines
     env.stdout.write("".join(f"{line}\n" for line in lines(rows, env.columns)).encode("utf-8", "surrogateescape"))
 
 

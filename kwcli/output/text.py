@@ -188,6 +188,8 @@ class TextLines:
             facts = facts_in(exchange, facts_of, self._shape)
         else:
             facts = facts_of(exchange, request or NO_VIEW, response or NO_VIEW, self._shape)
+        if exchange.ends.tls is not None:
+            facts = [*facts, f"TLS{exchange.ends.tls['version']}"]
         text = " ".join(facts)
         room = self._room
         if not text.isprintable():

@@ -31,6 +31,7 @@ Progress = Callable[[int, int], None]
 class JobSpec(NamedTuple):
     """What is wanted of captures. `files` are their names by the number in packets.
 
+    `key_logs` and `secret_captures` name the files that hold the keys of TLS connections: no key is in here itself.
     Times are in nanoseconds since 1970, `until_ns` not included.
     """
 
@@ -42,6 +43,8 @@ class JobSpec(NamedTuple):
     until_ns: int | None = None
     bodies: bool = False
     reveal_secrets: bool = False
+    key_logs: tuple[str, ...] = ()
+    secret_captures: tuple[str, ...] = ()
 
 
 class EngineResult(NamedTuple):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from decoders.exchanges.engine import Engine
 from kwcli.pipeline.job_spec import EngineResult, RowBatcher, RowFilter
 from kwcli.pipeline.read.split_reader import SplitReader
+from kwcli.pipeline.read.tls_keys import read_keys
 
 if TYPE_CHECKING:
     from kwcli.pipeline.job_spec import JobSpec, Progress
@@ -32,7 +33,8 @@ def run(spec: JobSpec, coming: PendingPlan, staging: Staging, progress: Progress
     taken = done = 0
     with staging.writer(spec.tables) as writer:
         for point, splits in groupby(coming.splits, key=lambda split: split.point):
-            engine = Engine(spec.ports, choice.needs, connections=True)
+            keys = read_keys(spec.key_logs, spec.secret_captures)
+            engine = Engine(spec.ports, choice.needs, connections=True, keys=keys)
             batcher = RowBatcher(spec, point, choice, writer.write, partial(writer.write_table, "connections"))
             for split in splits:
                 reading = SplitReader(split)

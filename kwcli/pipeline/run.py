@@ -5,6 +5,7 @@ Either the folder has the tables of the whole run in the end, or those that it h
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -12,9 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kwcli.env import Exit, Failure
 from kwcli.inputs import utf8_text
+from kwcli.key_logs import KeyLogFiles
 from kwcli.pipeline.choose_engine import EngineChoice, choose_engine
 from kwcli.pipeline.job_spec import JobSpec
 from kwcli.pipeline.plan import begin_planning, plan_all
+from kwcli.pipeline.read.tls_keys import captures_with_secrets
 from kwcli.pipeline.run_messages import ProgressBar, closing_line, tables_line
 from kwcli.pipeline.sources_to_read import CoveredCaptures, add_covered, find_asked
 from kwcli.pipeline.store.files import OutputFolder, local_root
@@ -42,7 +45,8 @@ _NOTHING: Final = "nothing of that is a capture that can be read: no tables were
 def run(env: Environment, options: RunOptions) -> Exit:
     """Do it, or say what would be done. Raises Failure."""
     begun = env.monotonic()
-    found = find_asked(options)  # before the folder is touched
+    KeyLogFiles(options.keylogs)  # what cannot be read is told before the folder is touched
+    found = find_asked(options)
     if options.explain:
         return _explain(env, options, found)
     with open_store(options.out) as store:
@@ -196,6 +200,8 @@ def _spec(options: RunOptions, files: list[SourceFile]) -> JobSpec:
         until_ns=options.until_ns,
         bodies=options.bodies,
         reveal_secrets=options.reveal_secrets,
+        key_logs=tuple(os.path.abspath(name) for name in options.keylogs),
+        secret_captures=captures_with_secrets(files),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Literal, NamedTuple
 
 __all__ = ["Engine", "RunOptions"]
@@ -29,12 +30,14 @@ class RunOptions(NamedTuple):
     explain: bool
     verbose: int
     quiet: bool
+    keylogs: tuple[str, ...] = ()
 
     def for_rows(self) -> dict[str, Any]:
         """What the rows depend on, whoever makes them and in however many parts."""
         from kwcli.inputs import utf8_text
 
-        return {
+        keys = {"keylogs": [[utf8_text(name), _size(name)] for name in self.keylogs]} if self.keylogs else {}
+        return keys | {
             "since_ns": self.since_ns,
             "until_ns": self.until_ns,
             "filter": utf8_text(self.filter),
@@ -43,3 +46,11 @@ class RunOptions(NamedTuple):
             "bodies": self.bodies,
             "reveal_secrets": self.bodies and self.reveal_secrets,
         }
+
+
+def _size(name: str) -> int:
+    """Bytes of a file, 0 where there is none: that is told when it is read."""
+    try:
+        return os.stat(name).st_size
+    except OSError:
+        return 0

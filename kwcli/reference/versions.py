@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import re
+import textwrap
 from importlib import metadata
 from typing import Any, Final
 
@@ -11,18 +12,23 @@ import orjson
 
 from decoders.apis import NAMES
 from decoders.apis.releases import RELEASES
+from decoders.exchanges import pairer
 from kwcli.env import Environment
 
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def versions() -> dict[str, Any]:
-    """kw, python, platform, kafka {oldest, newest, apis}, libraries {name: version}, extras (null: not installed)."""
+    """kw, compiled, python, implementation, platform, kafka {oldest, newest, apis}, libraries and extras {name: …}.
+
+    `compiled`: whether the library's busiest modules are machine code. A version is null where it is not installed.
+    """
     from kwcli import VERSION
 
     needed, extras = _requirements()
     return {
         "kw": VERSION,
+        "compiled": not (pairer.__file__ or "").endswith(".py"),
         "python": platform.python_version(),
         "implementation": platform.python_implementation(),
         "platform": f"{platform.system()} {platform.machine()}",
@@ -66,7 +72,7 @@ def write_versions(env: Environment, found: dict[str, Any], output: str) -> None
         return
     kafka = found["kafka"]
     lines = [
-        f"kw      {found['kw']}",
+        f"kw      {found['kw']}{', compiled' * found['compiled']}",
         f"Python  {found['python']} ({found['implementation']}, {found['platform']})",
         f"Kafka   {kafka['oldest']} to {kafka['newest']}, {kafka['apis']} APIs",
     ]
@@ -77,4 +83,13 @@ def write_versions(env: Environment, found: dict[str, Any], output: str) -> None
     missing = [name for name, version in found["extras"].items() if not version]
     if missing:
         lines.append(f"without {', '.join(missing)}")
+    if env.columns is not None:
+        lines = [part for line in lines for part in _wrapped(line, env.columns)]
     env.stdout.write("".join(f"{line}\n" for line in lines).encode())
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    """Lines broken between libraries only."""
+    held = re.sub(r" (?=\d)", "\0", line)  # a version stays with its name
+    parts = textwrap.wrap(held, max(width, 40), subsequent_indent=" " * 8, break_on_hyphens=False)
+    return [part.replace("\0", " ") for part in parts]

@@ -152,8 +152,8 @@ def _no_kafka(counts: CaptureCounts) -> Iterable[str]:
         yield f"no connection to port {named}; there are connections to {_listed(there)}"
     elif tls and not others:
         yield (
-            f"{'the only connection is' if tls == 1 else f'all {tls:,} connections are'} TLS, which kw cannot read:"
-            " capture a plain listener, or have the clients go through kw proxy"
+            f"{'the only connection is' if tls == 1 else f'all {tls:,} connections are'} TLS and none was decrypted:"
+            " give its key log with --keylog FILE, or have the clients go through kw proxy (kw help tls)"
         )
     elif tls or others:
         names = Counter[str]()

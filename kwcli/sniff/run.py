@@ -18,6 +18,7 @@ from decoders.limits import CONNECTIONS_MAX
 from kwcli.env import Exit, Failure
 from kwcli.filter_options import WENT_WRONG, without_expected
 from kwcli.inputs import Captures, placed, utf8_text
+from kwcli.key_logs import KeyLogFiles
 from kwcli.output import Needs, Renderer, Wanted, Write, needs, open_renderer
 from kwcli.output.units import NS, count_of, format_size
 from kwcli.output.zone import UTC_ZONE, Zone, find_zone
@@ -313,6 +314,7 @@ class Sniffing:
         sort: str | None,
         strict: bool,
         view: SniffView | None = None,
+        key_logs: KeyLogFiles | None = None,
     ) -> None:
         self._file_names: list[str] = []  # of the inputs, where rows are to say theirs
         self._names_files = names_files(settings, selection)
@@ -321,7 +323,9 @@ class Sniffing:
         self._settings = settings
         self._selection = selection
         self._ports = ports
-        self._engine = Engine(ports=ports, needs=Wanted(view.needs, selection.needs, *_order_needs(sort)))
+        self._key_logs = KeyLogFiles(()) if key_logs is None else key_logs
+        wanted = Wanted(view.needs, selection.needs, *_order_needs(sort))
+        self._engine = Engine(ports=ports, needs=wanted, keys=self._key_logs.keys)
         self._left = limit
         self._sort = sort
         self._sorted: list[Settled] | None = [] if sort else None
@@ -348,7 +352,7 @@ class Sniffing:
 
     def files(self, names: Iterable[str]) -> SniffOutcome:
         """Decode files (`-`: standard input), merged by packet time. Bad inputs are told after the good ones."""
-        captures = Captures(names, self._env, numbered=self._names_files)
+        captures = Captures(names, self._env, numbered=self._names_files, on_secrets=self._key_logs.keys.add)
         if self._names_files:
             self._file_names = captures.names
         try:
@@ -362,6 +366,7 @@ class Sniffing:
         finish = True
         try:
             for segments in captures:
+                self._key_logs.poll(self._env.now_ns())
                 if not self._emit(self._engine.feed(segments)):
                     finish = False
                     break
@@ -434,6 +439,7 @@ class Sniffing:
             for piece in capture.stream():
                 if kept is not None:
                     kept.write(piece)
+                self._key_logs.poll(self._env.now_ns())
                 if not self._emit(self._engine.feed(reader.feed(piece), self._env.now_ns())):
                     finish = False
                     break
@@ -522,6 +528,9 @@ class Sniffing:
         self._renderer.close()
         self._output.flush()
         self._progress.hide()
+        if not self._settings.quiet:
+            for problem in self._key_logs.problems:
+                self._env.say(f"kw: {problem}")
         for problem in self._outcome.problems:
             self._env.say(f"kw: {problem}")
         summary = self._engine.summary

@@ -16,7 +16,7 @@ from tests.cli.worlds import Outcome, kw, world
 @pytest.fixture(scope="module")
 def mock() -> Iterator[str]:
     with MockCluster(3) as cluster:
-        for topic in ("orders", "lines", "bytes"):
+        for topic in ("orders", "lines", "bytes", "large"):
             cluster.make_topic(topic)
         yield cluster.bootstrap()
 
@@ -39,7 +39,7 @@ def test_what_cannot_be_done_is_said(mock: str) -> None:
     assert (outcome.code, outcome.out, outcome.err) == (
         1,
         "",
-        "kw: the cluster has no topic 'nobody'; there are bytes, lines, orders\n",
+        "kw: the cluster has no topic 'nobody'; there are bytes, large, lines, orders\n",
     )
     outcome = call(mock, "produce", "topic=orders", "value=v", "--magic", "0", "--api-version", "9")
     assert (outcome.code, outcome.err) == (2, "kw: message format 0 needs Produce 0-2, not 9\n")
@@ -76,6 +76,21 @@ def test_lines_are_sent_and_printed_again(mock: str) -> None:
     assert (code, lines) == (1, [])
     assert "lines[0]: OFFSET_OUT_OF_RANGE" in said
     assert "offset=beginning" in said
+
+
+def test_all_answers_that_it_takes_are_read(mock: str) -> None:
+    for number in range(5):
+        sent = typed(mock, "produce", "topic=large", "partition=0", stdin=b"%d" % number + b"x" * 600_000)
+        assert sent.code == 0
+    code, lines, said = values(mock, "topic=large", "partition=0", "--values")
+    assert (code, [line[:2] for line in lines], said) == (0, ["0x", "1x", "2x", "3x", "4x"], "")
+    assert len(values(mock, "topic=large", "partition=0", "offset=-4", "--values")[1]) == 4
+    words = ("topics[].topic=large", "topics[].partitions[].partition=0", "--api-version", "11", "--values")
+    code, lines, said = values(mock, *words)
+    assert code == 0
+    assert 0 < len(lines) < 5
+    assert f"large[0]: {len(lines)} record" in said
+    assert f"and there are more: offset={len(lines)} goes on" in said
 
 
 def test_bytes_are_sent_and_printed_as_they_are(mock: str) -> None:

@@ -213,6 +213,25 @@ def test_ctrl_c_shows_what_was_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     assert json.loads(outcome.out)["status"] == "unanswered"
 
 
+@pytest.mark.parametrize("words", [(), ("-v",), ("-o", "json")])
+def test_what_a_new_topic_has_by_default_is_folded(words: tuple[str, ...]) -> None:
+    configs = [
+        {"name": f"config.{number}", "value": "x", "config_source": 1 if number == 3 else 5} for number in range(35)
+    ]
+    made = {"topics": [{"name": "t", "num_partitions": 1, "configs": configs}]}
+    made["topics"].append({"name": "plain", "num_partitions": 1, "configs": configs[4:]})
+    answers = {METADATA: lambda _: {}, CREATE_TOPICS: lambda _: made}
+    with Node({METADATA: (0, 12), CREATE_TOPICS: (7, 7), 55: (0, 1)}, answers) as node:
+        output = words if "-o" in words else ("-o", "text", *words)
+        outcome = kw("call", "CreateTopics", "topics[].name=t", *output, "-b", node.server)
+    assert outcome.code == 0
+    assert "config.3" in outcome.out
+    folded = not words
+    assert ("config.4" in outcome.out) is not folded
+    assert ("65 configs at the default: -v lists them" in outcome.out) is folded
+    assert ("timeout_ms" in outcome.out) is not folded
+
+
 def test_a_plain_call_in_a_pipe_loads_nothing_that_it_does_not_need() -> None:
     code = (
         # What an installation loads before any program (editable ones do) is not kw's doing.

@@ -21,8 +21,10 @@ NAMES: Final = [*CLEAN, *NEGATIVE]
 
 
 def old_form(line: str) -> str:
-    """The line without what has come since: `expected` of an error, `client_software`."""
+    """The line without what has come since: `expected` of an error, `client_software`, what is told of TLS."""
     row: dict[str, Any] = json.loads(line)
+    if row.get("reason") == "tls":
+        del row["detail"]
     row.pop("client_software", None)
     for error in row.get("errors", ()):
         error.pop("expected", None)

@@ -31,7 +31,7 @@ FOLDER: Final = Path(kwcli.help.__file__).parent
 SHARED: Final = ("options", "connect", "columns")
 MORE: Final = {"call": ("produce-fetch", "words")}
 # Options of other programs in examples: tcpdump.
-FOREIGN: Final = {"--immediate-mode", "--describe", "--list"}
+FOREIGN: Final = {"--inject-secrets", "--tls-keylog", "--immediate-mode", "--describe", "--list"}
 # Pages with command lines of the project's own programs.
 OF_PROGRAMS: Final = {"contributing", "changes"}
 

@@ -44,7 +44,8 @@ def call(cluster: Cluster, *words: str, conf: Path | None = None) -> tuple[int, 
         "KRB5CCNAME": str(folder / "no-tickets"),
         "XDG_CONFIG_HOME": str(folder),
     }
-    command = [sys.executable, "-m", "kwcli.main", "call", "DescribeCluster", "-b", where, *LOGIN, *words]
+    command = [sys.executable, "-m", "kwcli.main", "call", "DescribeCluster", "-o", "ndjson", "-b", where, *LOGIN]
+    command += words
     done = subprocess.run(command, cwd=ROOT, env=surroundings, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout, done.stderr
 

@@ -77,6 +77,7 @@ def test_dump_says_where_each_value_is_from(tmp_path: Path) -> None:
         "bootstrap.servers": f"p:1 profile prod {path}:1",
         "client.id": f"mine profile prod {path}:3",
         "security.protocol": f"SASL_SSL -F {file}:1",
+        "kw.output": "text KW_OUTPUT",
         "socket.connection.setup.timeout.ms": "2000 KW_CONNECT_TIMEOUT",
         "default.api.timeout.ms": "3000 --timeout",
         "ssl.ca.location": f"/ca -F {file}:5",

@@ -161,7 +161,10 @@ def test_an_empty_protocol_is_said() -> None:
 
 
 def test_what_brokers_and_other_programs_read_stops_nothing() -> None:
-    names = ("ssl.client.auth", "sasl.enabled.mechanisms", "listener.name.x.sasl.jaas.config", "admin.ssl.ca", "acks")
+    names = (
+        *("ssl.client.auth", "sasl.enabled.mechanisms", "listener.name.x.sasl.jaas.config", "admin.ssl.ca", "acks"),
+        *("listeners.https.ssl.keystore.location", "zookeeper.ssl.client.enable"),
+    )
     config = client_config(world(), properties=[(name, "x") for name in names])
     assert config.warnings == ()
     assert len(config.remarks) == len(names)

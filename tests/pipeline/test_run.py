@@ -74,7 +74,7 @@ def test_the_tables_have_what_sniff_shows(tmp_path: Path) -> None:
     assert known(rows(tmp_path / "out")) == known(sniffed(TOUR))
     summary, tables = outcome.err.splitlines()
     assert summary.startswith(
-        "193 exchanges, 12 clients, 3 brokers, 50 connections, 28 errors, 1 unanswered · 2026-11-21 "
+        "193 exchanges, 13 clients, 3 brokers, 50 connections, 8 errors, 20 expected errors, 1 unanswered · 2026-11-21 "
     )
     assert " · 945 packets · engine local (171.5kB of captures" in summary
     assert tables.startswith(f"{tmp_path}/out: exchanges 193 rows, ")

@@ -41,7 +41,7 @@ _HANDLERS: Final = {
     "AWS_MSK_IAM": ("sasl.client.callback.handler.class", "software.amazon.msk.auth.iam.IAMClientCallbackHandler"),
 }
 # What only kw has as properties.
-_OWN: Final = frozenset({"oauth token", "aws region", "aws profile", "aws role", "aws session"})
+_OWN: Final = frozenset({"output", "oauth token", "aws region", "aws profile", "aws role", "aws session"})
 # What a login module's options say.
 _IN_LOGIN: Final = frozenset(meaning for _, options in _LOGINS.values() for _, meaning in options)
 

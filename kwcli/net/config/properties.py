@@ -82,15 +82,15 @@ PROPERTIES: Final[tuple[Property, ...]] = (
         "milliseconds",
         default="5000",
     ),
+    _row("timeout", "", "default.api.timeout.ms", "time for the whole command, in ms", "milliseconds", default="10000"),
     _row(
         "output",
-        "",
         "kw.output",
-        "format of output where -o and KW_OUTPUT name none; in a profile",
-        values="text table ndjson json csv yaml",
+        "kw.output",
+        "in a profile: the format that holds without -o and $KW_OUTPUT",
+        values="text table ndjson json csv yaml fields",
         default="text",
     ),
-    _row("timeout", "", "default.api.timeout.ms", "time for the whole command, in ms", "milliseconds", default="10000"),
     # TLS
     _row(
         "authorities",
@@ -317,6 +317,7 @@ IRRELEVANT: Final = frozenset(_IRRELEVANT.split())
 # Whole families that other programs read from the same files.
 IRRELEVANT_FAMILIES: Final = (
     *("topic.", "schema.registry.", "basic.auth.", "confluent.", "producer.", "consumer.", "admin.", "listener.name."),
+    *("listeners.https.", "rest.", "zookeeper."),
 )
 
 BY_NAME: Final[dict[str, Property]] = {name: row for row in PROPERTIES for name in row.names}

@@ -114,6 +114,9 @@ def dump_rows(
         for variable, name in _TIMES.items()
         if env.variables.get(variable)
     ]
+    output = env.variables.get("KW_OUTPUT")
+    if output:  # above all but -o
+        own.append(SettingSource("KW_OUTPUT", [("kw.output", output)]))
     chosen = choose([*own, *sources, *times])
     rows = []
     for meaning in dict.fromkeys([*_BY_MEANING, *chosen.values]):

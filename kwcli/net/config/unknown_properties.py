@@ -16,7 +16,7 @@ _WORDS: Final = frozenset({
     *("truststore", "keystore"),
 })  # fmt: skip
 # Meanings of properties that protect nothing.
-_OPEN: Final = frozenset({"servers", "controllers", "client id", "connect timeout", "timeout"})
+_OPEN: Final = frozenset({"servers", "controllers", "client id", "connect timeout", "timeout", "output"})
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
 
 # Words of other clients, letters only, that turn TLS on and off.

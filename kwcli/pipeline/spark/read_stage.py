@@ -17,6 +17,7 @@ from decoders.splits.splitting import Splitter
 from kwcli.gc_tuning import seldom
 from kwcli.pipeline.job_spec import BATCH_WEIGHT, RowFilter, columns_for
 from kwcli.pipeline.read.split_reader import SplitReader
+from kwcli.pipeline.read.tls_keys import read_keys
 from kwcli.pipeline.spark.coordination import Coordination
 from kwcli.pipeline.spark.failures import blamed, place_of
 from kwcli.pipeline.spark.messages import ReadReport, StageInput, Travelling, parts_batch
@@ -44,7 +45,8 @@ def read_split(order: StageInput, number: int) -> Iterator[pa.RecordBatch]:
     pool = SettledRowsWriter(order.staging, number)
     outbox = ShuffleWriter(order, split, choice, pool)
     source = reading if reading.repeats else None
-    splitter = Splitter(spec.ports, choice.needs, raw=order.raw, source=source, project=outbox.project)
+    keys = read_keys(spec.key_logs, spec.secret_captures)
+    splitter = Splitter(spec.ports, choice.needs, raw=order.raw, source=source, project=outbox.project, keys=keys)
     with blamed(partial(place_of, split)):
         try:
             with seldom():

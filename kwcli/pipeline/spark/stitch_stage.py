@@ -23,6 +23,7 @@ from kwcli.inputs import utf8_text
 from kwcli.pipeline.job_spec import RowBatcher, RowFilter
 from kwcli.pipeline.read.file_ranges import Problem
 from kwcli.pipeline.read.split_reader import ReadPosition, SplitReader, read_between
+from kwcli.pipeline.read.tls_keys import read_keys
 from kwcli.pipeline.spark.coordination import Coordination
 from kwcli.pipeline.spark.failures import blamed, place_of
 from kwcli.pipeline.spark.messages import STITCHED, packed
@@ -258,7 +259,9 @@ class PartitionStitcher:
 
     def _made(self, point: str, key: bytes) -> Stitcher:
         facts = self._facts.get(point)
-        return Stitcher(key, self._spec.ports, self._choice.needs, facts=facts, reread=self._rereading)
+        spec = self._spec
+        keys = read_keys(spec.key_logs, spec.secret_captures)
+        return Stitcher(key, spec.ports, self._choice.needs, facts=facts, reread=self._rereading, keys=keys)
 
     def _end(self) -> None:
         if self._stitcher is not None and self._at is not None:

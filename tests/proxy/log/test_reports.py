@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from decoders.apis.error_codes import find_error
 from kwcli.proxy.log.log_queue import Errors, Reporter, Reports
 
 
@@ -23,7 +24,7 @@ def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
 
 
 def exchange(api: str | None, *names: str) -> Any:
-    return SimpleNamespace(api=api, errors=[SimpleNamespace(name=name) for name in names])
+    return SimpleNamespace(api=api, unexpected=[("error_code", find_error(name)) for name in names])
 
 
 async def heard(ours: socket.socket, sends: list[Any]) -> tuple[Counter[tuple[str, str]], int]:

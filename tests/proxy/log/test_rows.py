@@ -38,7 +38,9 @@ def test_text_rows_are_those_of_a_capture(tmp_path: Path) -> None:
     out, err = logged(tmp_path, LogPlan(Settings(width=100)), chunks_of("first-steps.pcapng"))
     shown = kw("sniff", str(FOLDER / "first-steps.pcapng"), "-o", "text", env=world(columns=100))
     assert sorted(out.decode().splitlines()) == sorted(shown.out.splitlines())
-    assert err.startswith("263 exchanges, 6 clients, 2 brokers, 34 errors, 1 unanswered · 2026-11-21 16:48:26")
+    assert err.startswith(
+        "263 exchanges, 6 clients, 2 brokers, 16 errors, 18 expected errors, 1 unanswered · 2026-11-21 16:48:26"
+    )
 
 
 def test_filters_hold(tmp_path: Path) -> None:

@@ -1,0 +1,694 @@
+"""One TLS connection: ciphertext of both directions in, what the application sent out.
+
+Keys are counted in *epochs*. In TLS 1.3 a direction goes through them one by one; a FINISHED message, the end of early
+data or a key update says that the next one begins, and record numbers begin again at 0. TLS 1.2 has two, and a change
+of cipher in between:
+
+```
+TLS 1.3   PLAIN ─ hello ─► [EARLY ─ end of early data ─►] HANDSHAKE ─ finished ─► APPLICATION ─ key update ─► +1 …
+TLS 1.2   PLAIN ─ change of cipher ─────────────────────────────────────────────► APPLICATION
+```
+
+A record does not say its number, nor its epoch. Behind a hole both are found by trying: the numbers that so many
+missing bytes may have used up, of this epoch and of the next (`_search`). What is found is certain, for records are
+authenticated. Where the size of all records in the hole is known, so is that of the content that is missing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
+
+from decoders.errors import Malformed
+from decoders.limits import TLS_ALERTS_MAX, TLS_SEARCH_MAX, TLS_TRIES_MAX
+from decoders.tcp.chunks import Chunk, Close, Connection, Gap, Half, Retransmission, Why
+from decoders.tls.alerts import ALERTS
+from decoders.tls.facts import TlsFacts
+from decoders.tls.handshake import (
+    CERTIFICATE,
+    CLIENT_HELLO,
+    ENCRYPTED_EXTENSIONS,
+    END_OF_EARLY_DATA,
+    FINISHED,
+    KEY_UPDATE,
+    SERVER_HELLO,
+    TLS_1_2,
+    TLS_1_3,
+    VERSIONS,
+    describe_certificate,
+    read_certificate,
+    read_client_hello,
+    read_encrypted_extensions,
+    read_server_hello,
+)
+from decoders.tls.key_log import (
+    CLIENT_EARLY,
+    CLIENT_HANDSHAKE,
+    CLIENT_TRAFFIC,
+    MASTER_SECRET,
+    SERVER_HANDSHAKE,
+    SERVER_TRAFFIC,
+    SESSION_SECRET,
+    KeyLog,
+)
+from decoders.tls.sides import HEADER_SIZE, RECORD_HEADER, RECORD_MAX, TlsSide
+from decoders.tls.suites import find_suite
+from decoders.wire.pack import fields
+
+if TYPE_CHECKING:
+    from decoders.tls.record_ciphers import Opened, RecordCipher
+
+__all__ = ["NO_START", "TlsConnection", "event_of", "event_state"]
+
+# Types of records.
+CHANGE_CIPHER: Final = 20
+ALERT: Final = 21
+HANDSHAKE_RECORD: Final = 22
+APPLICATION_DATA: Final = 23
+HEARTBEAT: Final = 24
+
+# Epochs.
+PLAIN: Final = 0
+EARLY: Final = 1
+HANDSHAKE: Final = 2
+APPLICATION: Final = 3
+
+# Where a record may begin in bytes that are not in step.
+_HEADER_MARK: Final = re.compile(rb"[\x14-\x18]\x03\x03[\x00-\x48]")
+# The least that a record of TLS 1.3 or of an AEAD has: header, tag, content type.
+_RECORD_MIN: Final = HEADER_SIZE + 17
+_SAVED: Final = (
+    *("phase", "client_first", "client_random", "server_random", "session_id", "version", "suite_number"),
+    *("encrypt_then_mac", "early_pending", "retried", "impatient", "since_ns", "waiting_size", "stalled_first"),
+)
+# What becomes of the bytes that come: they are read, they wait for a key, they are counted.
+Phase = Literal["open", "waiting", "over"]
+
+NO_KEY: Final = "the key log has no key of it"
+WRONG_KEY: Final = "the key in the key log does not fit"
+NO_START: Final = "the start is missing"
+RENEGOTIATED: Final = "renegotiated: what follows is not read"
+DAMAGED: Final = "records are missing or damaged"
+
+
+class TlsConnection:
+    """One connection, whose first hello is what comes next. What it gives goes to `out`."""
+
+    __slots__ = ("_sides", "client", "connection", "facts", "keys", "out", "server", "waiting", *_SAVED)
+
+    def __init__(self, connection: Connection, client: Half, keys: KeyLog, time_ns: int) -> None:
+        self.connection = connection
+        self.keys = keys
+        self.out: list[Chunk] = []
+        self.facts = TlsFacts(time_ns)
+        self.client = TlsSide(client)
+        self.server = TlsSide(client.peer)
+        self.phase: Phase = "open"
+        self.client_first = client is connection.first
+        self.client_random = b""
+        self.server_random = b""
+        self.session_id = b""
+        self.version = 0  # that the server chose; 0 before
+        self.suite_number = 0
+        self.encrypt_then_mac = False
+        self.early_pending = False  # whether the server takes early data is not known yet
+        self.retried = False
+        self.impatient = False  # it has waited long enough
+        self.since_ns = 0  # it waits
+        self.waiting: list[Chunk] = []
+        self.waiting_size = 0
+        self.stalled_first = True  # the side that waits is the first half's
+        self._sides = {self.client_first: self.client, not self.client_first: self.server}
+
+    # What comes.
+
+    def feed(self, chunk: Chunk) -> None:
+        """The next chunk."""
+        half, time_ns, packet, data = chunk
+        size = len(data) if isinstance(data, bytes) else data.size if isinstance(data, Gap) else 0
+        self.facts.size += size
+        if self.phase == "waiting":
+            self.waiting.append(chunk)
+            self.waiting_size += size
+            return
+        side = self._sides[half is self.connection.first]
+        if self.phase == "over" or side.dead:
+            side.unread += size
+            return
+        if isinstance(data, bytes):
+            side.add(time_ns, packet, data)
+            if side.have >= side.need and not side.held:
+                self._process(side)
+                self._release(side)
+        elif isinstance(data, Gap):
+            self._gap(side, data)
+        elif isinstance(data, Retransmission):
+            again = side.again(data.at, data.size)
+            if again is not None:
+                self.out.append((half, time_ns, packet, again))
+
+    def close(self, time_ns: int, packet: int) -> None:
+        """No chunk follows but the Close itself: what is missing to the end is told."""
+        if self.phase == "waiting":
+            self.go_on(patient=False)
+        if self.early_pending:
+            self._resolve_early(accepted=False, known=False)
+        if not self.facts.opened:
+            self._explain()
+            return
+        for side in (self.client, self.server):
+            unread = side.unread
+            if side.searching and not side.silent:
+                unread += side.place + side.have - side.lost_at if side.lost_at >= 0 else side.have
+            if unread:
+                self.out.append((side.half, time_ns, packet, Gap(unread, "encrypted")))
+
+    def go_on(self, *, patient: bool = True) -> None:
+        """Try again to go on where a key was missing; not `patient`: without waiting any more."""
+        self.phase = "open"
+        self.impatient = self.impatient or not patient
+        waiting, self.waiting, self.waiting_size = self.waiting, [], 0
+        size = self.facts.size
+        stalled = self._sides[self.stalled_first]
+        for side in (stalled, self.server if stalled is self.client else self.client):
+            if self.phase == "open":
+                self._process(side)
+                self._release(side)
+        for chunk in waiting:
+            self.feed(chunk)
+        self.facts.size = size  # they were counted when they came
+
+    def _explain(self) -> None:
+        """Say why nothing was decrypted, where nothing said so yet."""
+        if self.facts.problem:
+            return
+        if not (self.client.hello and self.server.hello):
+            if self.client.hello or not self.server.hello:
+                return  # nobody answered: there is nothing to decrypt
+            self.facts.problem = f"{NO_START}: no ClientHello in the capture"
+        elif self.client.searching or self.server.searching or self.client.dead or self.server.dead:
+            self.facts.problem = DAMAGED if self._find_cipher(self.server, APPLICATION) else self._why_no_key()
+
+    def _release(self, side: TlsSide) -> None:
+        """What one side has said may be what the other one waits for."""
+        other = self.server if side is self.client else self.client
+        if self.phase == "open" and not other.held and other.have >= other.need:
+            self._process(other)
+
+    # Records.
+
+    def _process(self, side: TlsSide) -> None:
+        """Take the whole records at hand."""
+        if side.held or side.dead or self.phase != "open" or side.have < side.need or not side.parts:
+            return
+        buf = side.take()
+        view = memoryview(buf)
+        size, at, need = len(buf), 0, HEADER_SIZE
+        while True:
+            if side.searching:
+                at = self._search(side, buf, view, at)
+                if side.searching or side.dead:
+                    need = side.need
+                    break
+                continue
+            if size - at < HEADER_SIZE:
+                break
+            kind, version, length = RECORD_HEADER.unpack_from(buf, at)
+            if not CHANGE_CIPHER <= kind <= HEARTBEAT or version >> 8 != 3 or length > RECORD_MAX:
+                self._lose(side, side.place + at, 0, synced=False)
+                continue
+            end = at + HEADER_SIZE + length
+            if end > size:
+                need = end - at
+                break
+            if not self._record(side, buf, view, at, end):
+                need = end - at
+                break
+            at = end
+            if self._is_over(side):
+                break
+        if self._is_over(side):
+            side.unread += size - at
+            at, need = size, HEADER_SIZE
+        side.keep(buf, at, need)
+
+    def _is_over(self, side: TlsSide) -> bool:
+        return side.dead or self.phase == "over"
+
+    def _record(self, side: TlsSide, buf: bytes, view: memoryview, at: int, end: int) -> bool:
+        """Take one record; False where it has to wait."""
+        if side.epoch == PLAIN:
+            return self._plain_record(side, buf, at, end)
+        kind = buf[at]
+        if self.version == TLS_1_3 and kind != APPLICATION_DATA:
+            # A change of cipher for the sake of middleboxes, or an alert of who has no keys yet.
+            if kind == ALERT and end - at == HEADER_SIZE + 2:
+                self._alert(side, buf[at + HEADER_SIZE : end])
+            return True
+        cipher = side.cipher
+        if cipher is None:
+            cipher = side.cipher = self._find_cipher(side, side.epoch)
+            if cipher is None:
+                return self._without_cipher(side, at, end)
+        opened = cipher.open(side.number, buf[at : at + HEADER_SIZE], view[at + HEADER_SIZE : end])
+        if opened is None:
+            self._not_opened(side, at, end)
+            return True
+        side.number += 1
+        side.opened = True
+        content, data, size = opened
+        if content == APPLICATION_DATA:
+            self.facts.opened = True
+            if size:
+                side.give(self.out, data, size, at, end, at + HEADER_SIZE + cipher.ahead)
+        else:
+            self._message_record(side, content, data[:size], at)
+        return True
+
+    def _plain_record(self, side: TlsSide, buf: bytes, at: int, end: int) -> bool:
+        kind = buf[at]
+        body = buf[at + HEADER_SIZE : end]
+        if kind == HANDSHAKE_RECORD:
+            side.discards = False
+            self._message_record(side, kind, body, at)
+        elif kind == ALERT and len(body) == 2:
+            self._alert(side, body)
+        elif kind == CHANGE_CIPHER:
+            if self.version and self.version != TLS_1_3:
+                side.epoch, side.number, side.cipher = APPLICATION, 0, None
+        elif kind == APPLICATION_DATA and side is self.client and not self.version:
+            if side.discards:
+                return True
+            side.held = True  # early data: the answer tells what opens it
+            return False
+        elif kind == APPLICATION_DATA:
+            self._lose(side, side.place + at, end - at, synced=True)
+        return True
+
+    def _message_record(self, side: TlsSide, kind: int, data: bytes, at: int) -> None:
+        """A record that the application did not send."""
+        if kind == HANDSHAKE_RECORD:
+            time_ns, _ = side.when(at)
+            for message, body in side.messages.feed(data):
+                self._message(side, message, body, time_ns)
+        elif kind == ALERT:
+            self._alert(side, data)
+        elif kind == CHANGE_CIPHER and self.version == TLS_1_2:
+            self.facts.problem = RENEGOTIATED
+            side.dead = True
+
+    def _alert(self, side: TlsSide, data: bytes) -> None:
+        """Note an alert, but for the usual farewell."""
+        if len(data) == 2 and data[1] and len(self.facts.alerts) < TLS_ALERTS_MAX:
+            whose = "client" if side is self.client else "server"
+            name = ALERTS.get(data[1], str(data[1]))
+            self.facts.alerts.append(f"{'fatal ' if data[0] == 2 else ''}alert {name} from the {whose}")
+
+    # Messages.
+
+    def _message(self, side: TlsSide, kind: int, body: bytes, time_ns: int) -> None:
+        if side.epoch == PLAIN and kind == CLIENT_HELLO and side is self.client and not self.version:
+            hello = read_client_hello(body)
+            self.client_random, self.session_id = hello.random, hello.session_id
+            self.facts.offer(hello, time_ns)
+            side.hello = True
+        elif side.epoch == PLAIN and kind == SERVER_HELLO and side is self.server and not self.version:
+            self._server_hello(body, time_ns)
+        elif kind == CERTIFICATE:
+            self._certificate(side, body)
+        elif self.version == TLS_1_3:
+            self._change_epoch(side, kind, body)
+
+    def _server_hello(self, body: bytes, time_ns: int) -> None:
+        hello = read_server_hello(body)
+        client, server = self.client, self.server
+        if hello.retry:
+            self.retried = True
+            if self.facts.early_data:
+                self.facts.early_data = "rejected"
+            client.held, client.discards = False, True
+            return
+        self.facts.choose(hello, time_ns)
+        self.version, self.suite_number = hello.version, hello.suite
+        self.server_random = hello.random
+        self.encrypt_then_mac = hello.encrypt_then_mac
+        self.facts.resumed = hello.resumed or (
+            hello.version != TLS_1_3 and bool(hello.session_id) and hello.session_id == self.session_id
+        )
+        self.session_id = hello.session_id
+        server.hello = True
+        self.facts.offered = ()
+        if self.version == TLS_1_3:
+            client.epoch = server.epoch = HANDSHAKE
+            if self.facts.early_data == "offered":
+                self.early_pending = client.held = True
+                client.epoch = EARLY
+
+    def _certificate(self, side: TlsSide, body: bytes) -> None:
+        der = read_certificate(body, self.version)
+        facts = describe_certificate(der) if der else None
+        if facts is not None and side is self.client:
+            self.facts.client_certificate = facts
+        elif facts is not None:
+            self.facts.certificate = facts
+
+    def _change_epoch(self, side: TlsSide, kind: int, body: bytes) -> None:
+        """What messages of TLS 1.3 say about keys."""
+        if kind == ENCRYPTED_EXTENSIONS and side is self.server:
+            self.facts.protocol, accepted = read_encrypted_extensions(body)
+            if self.early_pending:
+                self._resolve_early(accepted=accepted, known=True)
+        elif kind == END_OF_EARLY_DATA and side.epoch == EARLY:
+            self._enter(side, HANDSHAKE)
+        elif kind == FINISHED and side.epoch == HANDSHAKE:
+            self._enter(side, APPLICATION)
+        elif kind == KEY_UPDATE and side.epoch >= APPLICATION:
+            self._enter(side, side.epoch + 1)
+
+    @staticmethod
+    def _enter(side: TlsSide, epoch: int) -> None:
+        side.epoch, side.number, side.cipher = epoch, 0, None
+
+    def _resolve_early(self, *, accepted: bool, known: bool) -> None:
+        """It is known whether the server takes the client's early data, or nobody will know."""
+        client = self.client
+        self.early_pending = client.held = False
+        if known:
+            self.facts.early_data = "accepted" if accepted else "rejected"
+        if not accepted:
+            client.epoch = HANDSHAKE
+            self._begin_search(client, silent=known)
+
+    # Keys.
+
+    def _find_cipher(self, side: TlsSide, epoch: int) -> RecordCipher | None:
+        """The cipher of a side's epoch, where the key log has what it takes."""
+        suite = find_suite(self.suite_number)
+        keys, random = self.keys, self.client_random
+        if not suite.kind or not random:
+            return None
+        from decoders.tls.record_ciphers import tls12_ciphers, tls13_cipher  # what is not encrypted does without
+
+        client = side is self.client
+        if self.version == TLS_1_2:
+            master = keys.secret(MASTER_SECRET, random) or keys.secret(SESSION_SECRET, self.session_id)
+            if master is None or len(self.server_random) != len(random) or suite.number >> 8 == 0x13:
+                return None
+            pair = tls12_ciphers(suite, master, random, self.server_random, encrypt_then_mac=self.encrypt_then_mac)
+            return pair[0 if client else 1]
+        if self.version != TLS_1_3 or suite.number >> 8 != 0x13:
+            return None
+        secret = self._secret(side, epoch)
+        return None if secret is None else tls13_cipher(suite, secret)
+
+    def _secret(self, side: TlsSide, epoch: int) -> bytes | None:
+        """The traffic secret of an epoch of TLS 1.3."""
+        from decoders.tls.record_ciphers import HASH_SIZES, next_secret
+
+        client = side is self.client
+        suite = find_suite(self.suite_number)
+        if epoch == EARLY:
+            labels = [CLIENT_EARLY]
+        elif epoch == HANDSHAKE:
+            labels = [CLIENT_HANDSHAKE if client else SERVER_HANDSHAKE]
+        else:
+            prefix = CLIENT_TRAFFIC if client else SERVER_TRAFFIC
+            labels = [f"{prefix}{generation}" for generation in range(epoch - APPLICATION, -1, -1)]
+        for updates, label in enumerate(labels):
+            found = self.keys.secret(label, self.client_random)
+            if found is not None and len(found) == HASH_SIZES[suite.hash_name]:
+                for _ in range(updates):
+                    found = next_secret(found, suite)
+                return found
+        return None
+
+    def _without_cipher(self, side: TlsSide, at: int, end: int) -> bool:
+        """No key for the record at hand: wait, look for one that another key opens, or give up. False: wait."""
+        if self._can_wait():
+            self.phase = "waiting"
+            self.since_ns, _ = side.when(at)
+            self.stalled_first = side.half is self.connection.first
+            return False
+        if side.epoch == HANDSHAKE and self._find_cipher(side, APPLICATION) is not None:
+            if self.early_pending and side is self.server:
+                self._resolve_early(accepted=False, known=False)
+            self._begin_search(side, silent=True)
+            side.spread += 1
+        elif side.epoch == EARLY:
+            self._lose(side, side.place + at, end - at, synced=True)
+        elif self.facts.opened:
+            side.dead = True
+        else:
+            self._give_up(self._why_no_key())
+        return True
+
+    def _can_wait(self) -> bool:
+        return (
+            self.keys.grows
+            and not self.impatient
+            and bool(self.client_random)
+            and self.version in (TLS_1_2, TLS_1_3)
+            and bool(find_suite(self.suite_number).kind)
+        )
+
+    def _why_no_key(self) -> str:
+        if self.version not in (TLS_1_2, TLS_1_3):
+            return f"{VERSIONS.get(self.version, 'this version')} is not read"
+        if not find_suite(self.suite_number).kind:
+            return "this cipher is not read"
+        if not self.client_random:
+            return f"{NO_START}: no ClientHello in the capture"
+        return NO_KEY if len(self.keys) else ""
+
+    def _give_up(self, problem: str) -> None:
+        """Nothing of the connection can be read."""
+        self.facts.problem = self.facts.problem or problem
+        self.phase = "over"
+        for side in (self.client, self.server):
+            side.messages.drop()
+
+    def _not_opened(self, side: TlsSide, at: int, end: int) -> None:
+        """A record that its key does not open: the key is wrong, or the record is damaged."""
+        if side.opened:
+            self._lose(side, side.place + at, end - at, synced=True)
+        elif self.facts.opened:
+            self.facts.problem = self.facts.problem or WRONG_KEY
+            side.dead = True
+        else:
+            self._give_up(WRONG_KEY)
+
+    # Holes.
+
+    def _gap(self, side: TlsSide, gap: Gap) -> None:
+        """Bytes of a side are missing."""
+        if not side.hello:
+            whose = "ClientHello" if side is self.client else "ServerHello"
+            self.facts.problem = f"{NO_START}: no {whose} in the capture"
+            side.dead = True
+            side.drop()
+            if side is self.server:
+                self._give_up(self.facts.problem)
+            return
+        if not self.server.hello:  # early data, or what comes behind it
+            side.drop()
+            side.held = False
+            side.dead = True
+            return
+        before = side.have
+        left = 0
+        known = False
+        if side.searching:
+            left = max(side.need - before, 0) if side.synced and not side.skip else side.skip
+            known = side.synced and (before >= HEADER_SIZE or side.skip > 0)
+        elif before >= HEADER_SIZE:
+            left, known = side.need - before, True
+        begun = side.place
+        side.drop()
+        side.why = gap.why
+        self._lose(side, begun, gap.size, synced=False)
+        side.place += gap.size
+        if gap.why == "jump":
+            side.lost_at, side.spread = -1, TLS_SEARCH_MAX
+        elif known and left >= gap.size:
+            side.synced, side.skip = True, left - gap.size
+            side.need = 1 if side.skip else HEADER_SIZE
+
+    def _lose(self, side: TlsSide, place: int, size: int, *, synced: bool) -> None:
+        """A record that begins at `place` cannot be read, nor `size` bytes from there on or behind it."""
+        if not side.searching:
+            side.lost_at = place
+            self._begin_search(side, silent=False)
+        side.synced = synced
+        side.skip = 0
+        side.spread += size // _RECORD_MIN + 1
+
+    def _begin_search(self, side: TlsSide, *, silent: bool) -> None:
+        side.searching, side.synced, side.silent = True, True, silent
+        side.skip = side.spread = side.tries = 0
+        if silent:
+            side.lost_at = -1
+        side.messages.drop()
+
+    def _search(self, side: TlsSide, buf: bytes, view: memoryview, at: int) -> int:
+        """Look for a record that opens from `at` on; the offset behind it, or up to which all is passed over.
+
+        Sets `need` of the side where more bytes are wanted.
+        """
+        size = len(buf)
+        skip = min(side.skip, size - at)
+        at += skip
+        side.skip -= skip
+        if side.skip:
+            side.need = 1
+            return at
+        while not side.dead:
+            if not side.synced:
+                found = _HEADER_MARK.search(buf, at)
+                if found is None:
+                    at = max(at, size - HEADER_SIZE + 1)
+                    side.need = HEADER_SIZE
+                    return at
+                at = found.start()
+            side.need = HEADER_SIZE
+            if size - at < HEADER_SIZE:
+                return at
+            kind, version, length = RECORD_HEADER.unpack_from(buf, at)
+            end: int = at + HEADER_SIZE + length
+            if not CHANGE_CIPHER <= kind <= HEARTBEAT or version >> 8 != 3 or length > RECORD_MAX:
+                side.synced = False
+                at += 1
+                continue
+            if end > size:
+                side.need = end - at
+                return at
+            if kind == CHANGE_CIPHER and length == 1:
+                if self.version != TLS_1_3 and side.epoch == PLAIN:
+                    self._enter(side, APPLICATION)
+                    side.searching = False
+                    return end
+            elif self._try(side, buf, view, at, end):
+                return end
+            else:
+                side.spread += 1
+            at = end if side.synced else at + 1
+        return at
+
+    def _candidates(self, side: TlsSide) -> list[tuple[int, int]]:
+        """Epochs and first numbers that the record behind a hole may have."""
+        epoch = side.epoch
+        if self.version != TLS_1_3:
+            return [(APPLICATION, side.number if epoch == APPLICATION else 0)]
+        found = [(epoch, side.number)]
+        if epoch == EARLY:
+            found.append((HANDSHAKE, 0))
+        if epoch < APPLICATION:
+            found.append((APPLICATION, 0))
+        else:
+            found.append((epoch + 1, 0))
+        return found
+
+    def _try(self, side: TlsSide, buf: bytes, view: memoryview, at: int, end: int) -> bool:
+        """Try to open a record with all keys and numbers that it may have."""
+        header, body = buf[at : at + HEADER_SIZE], view[at + HEADER_SIZE : end]
+        window = min(side.spread, TLS_SEARCH_MAX)
+        for epoch, low in self._candidates(side):
+            cipher = side.cipher if epoch == side.epoch and side.cipher else self._find_cipher(side, epoch)
+            if cipher is None:
+                continue
+            if epoch == side.epoch:
+                side.cipher = cipher
+            for number in range(low, low + window + 1):
+                opened = cipher.open(number, header, body)
+                if opened is not None:
+                    self._found(side, (epoch, number, cipher), opened, at, end)
+                    return True
+            side.tries += window + 1
+        if side.tries > TLS_TRIES_MAX:
+            side.dead = True
+            if side.lost_at >= 0:
+                side.unread += side.place + at - side.lost_at
+        return False
+
+    def _found(self, side: TlsSide, key: tuple[int, int, RecordCipher], opened: Opened, at: int, end: int) -> None:
+        """A record opens behind a hole: tell what is missing, and go on."""
+        epoch, number, cipher = key
+        if not side.silent:
+            self._tell_missing(side, key, at)
+        side.epoch, side.number, side.cipher = epoch, number + 1, cipher
+        side.searching, side.opened = False, True
+        side.tries = side.spread = 0
+        side.lost_at = -1
+        content, data, size = opened
+        if content != APPLICATION_DATA:
+            self._message_record(side, content, data[:size], at)
+            return
+        self.facts.opened = True
+        if size:
+            side.mark = 0
+            side.give(self.out, data, size, at, end, at + HEADER_SIZE + cipher.ahead)
+
+    def _tell_missing(self, side: TlsSide, key: tuple[int, int, RecordCipher], at: int) -> None:
+        """Give the gap in what the application sent, where there may be one."""
+        epoch, number, cipher = key
+        time_ns, packet = side.when(at)
+        # Numbers before which the application has sent nothing: those of the Finished message in TLS 1.2.
+        first = 1 if self.version == TLS_1_2 else 0
+        handshake = epoch == HANDSHAKE or (side.epoch < APPLICATION and epoch == APPLICATION and number <= first)
+        if handshake and side.epoch != EARLY:
+            return
+        if epoch == side.epoch and cipher.overhead >= 0 and side.lost_at >= 0:
+            records = number - side.number
+            size = side.place + at - side.lost_at - records * (HEADER_SIZE + cipher.overhead)
+            if size >= 0:
+                if size:
+                    self.out.append((side.half, time_ns, packet, Gap(size, cast(Why, side.why))))
+                    side.plain += size
+                return
+        self.out.append((side.half, time_ns, packet, Gap(0, "encrypted")))
+
+    # State.
+
+    def export(self) -> list[Any]:
+        """As built-in values, without a key."""
+        first = self.connection.first
+        waiting = [[half is first, time_ns, packet, event_state(data)] for half, time_ns, packet, data in self.waiting]
+        saved = [getattr(self, name) for name in _SAVED]
+        return [saved, self.facts.export(), self.client.export(), self.server.export(), waiting]
+
+    @classmethod
+    def resumed(cls, state: object, connection: Connection, keys: KeyLog) -> TlsConnection:
+        """The connection of which `export` gave this. Raises DecodeError when it is something else."""
+        saved, facts, client, server, waiting = fields(state, list, list, list, list, list)
+        if len(saved) != len(_SAVED) or not isinstance(saved[1], bool) or saved[0] not in ("open", "waiting", "over"):
+            raise Malformed("a saved TLS connection of another kind")
+        self = cls(connection, connection.first if saved[1] else connection.second, keys, 0)
+        for name, value in zip(_SAVED, saved, strict=True):
+            if type(value) is not type(getattr(self, name)):
+                raise Malformed(f"a saved TLS connection with another {name}")
+            setattr(self, name, value)
+        self.facts = TlsFacts.resumed_from(facts)
+        self.client.resume(client)
+        self.server.resume(server)
+        for row in waiting:
+            first, time_ns, packet, data = fields(row, bool, int, int, bytes | list)
+            half = connection.first if first else connection.second
+            self.waiting.append((half, time_ns, packet, event_of(data)))
+        return self
+
+
+def event_state(data: bytes | Gap | Retransmission | Close) -> bytes | list[Any]:
+    """The data of a chunk that is no Close, as built-in values."""
+    if isinstance(data, bytes):
+        return data
+    if isinstance(data, Gap):
+        return [data.size, data.why]
+    assert isinstance(data, Retransmission)
+    return [data.at, data.size]
+
+
+def event_of(state: bytes | list[Any]) -> bytes | Gap | Retransmission:
+    """What event_state() gave this of. Raises DecodeError when it is something else."""
+    if isinstance(state, bytes):
+        return state
+    first, second = fields(state, int, int | str)
+    return Gap(first, cast(Why, second)) if isinstance(second, str) else Retransmission(first, second)

@@ -1,0 +1,318 @@
+"""Chunks of all connections in; the same chunks out, but of TLS those of what the application sent in it.
+
+The problem. TLS begins like any connection, on any port. Its keys come from elsewhere and maybe late; a capture may
+lack its beginning, or records in the middle.
+
+The idea. The first bytes of a connection decide. A connection of TLS is taken out of the stream of chunks, whether or
+not there are keys: what is known of it is hung on `Connection.tls` for the row that tells of it. Only a connection
+whose two hellos are in the capture can be decrypted, and only with a line of the key log for its client random:
+
+```
+chunk ─► Connection.tls?
+           PLAIN            as it is
+           None, TlsLook    first bytes: a hello? no ─► PLAIN (the beginning was not in the capture: look on)
+                                         yes ─► TlsConnection
+           TlsConnection    records (sides.py), keys (record_ciphers.py), epochs and holes (connection.py)
+                            no key yet, and the key log grows ─► its chunks wait, in their order
+```
+
+What always holds: what comes out was authenticated, so that a wrong key gives nothing. Time and packet number of a byte
+are those of the packet in which it came encrypted. Any cut of the input gives the same output, and so do export and
+resume at any cut, in which no key is saved: keys are looked up again.
+
+What is given up: a connection without its beginning is told and not decrypted. Ciphertext waits for its key only within
+TLS_WAIT_MAX, TLS_WAIT_ALL_MAX and TLS_WAIT_NS. Records behind a hole are found within TLS_SEARCH_MAX record numbers.
+TLS 1.1 and older are not read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from decoders.errors import Malformed
+from decoders.limits import TLS_WAIT_ALL_MAX, TLS_WAIT_MAX, TLS_WAIT_NS
+from decoders.tcp.chunks import Chunk, Close, Connection, Gap
+from decoders.tls.connection import NO_START, TlsConnection, event_of, event_state
+from decoders.tls.facts import TlsFacts
+from decoders.tls.handshake import CLIENT_HELLO
+from decoders.tls.key_log import KeyLog
+from decoders.wire.pack import fields, pack, unpack
+
+__all__ = ["PLAIN", "Decryption", "export_connection", "tls_facts"]
+
+# In the place of what is known of a connection that is no TLS.
+PLAIN: Final = False
+# The first bytes of a hello: a record of a handshake, its message.
+_HELLO: Final = re.compile(rb"\x16\x03[\x00-\x04][\x00-\x48].[\x01\x02]", re.DOTALL)
+_HELLO_SIZE: Final = 6
+_HELLO_STARTS: Final = (b"\x16", b"\x16\x03")
+# A record in the middle of a stream: its type, its version, its size.
+_RECORD: Final = re.compile(rb"[\x14-\x17]\x03[\x01-\x03]([\x00-\x48].)", re.DOTALL)
+
+
+class TlsLook:
+    """A connection of which it is not known yet whether it is TLS: its first bytes, while they are too few to say."""
+
+    __slots__ = ("begun", "chunks", "connection", "heads")
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.begun = connection.opened  # the first bytes that come are the first ones there were
+        self.chunks: list[Chunk] = []
+        self.heads = {True: b"", False: b""}
+
+
+class Decryption:
+    """The stage. `keys` may grow while it works; where it does (`KeyLog.grows`), ciphertext waits for its key."""
+
+    def __init__(self, keys: KeyLog | None = None) -> None:
+        self._keys = KeyLog() if keys is None else keys
+        self._version = self._keys.version
+        self._open: dict[int, TlsConnection | TlsLook] = {}  # by number
+        self._waiting: dict[int, TlsConnection] = {}
+        self._held = 0  # bytes of ciphertext that wait
+        self._out: list[Chunk] = []
+
+    def feed(self, chunks: list[Chunk], now_ns: int = 0) -> list[Chunk]:
+        """The chunks that are sure with these, or because a key has come, or time passed."""
+        if self._waiting:
+            return self._feed_waiting(chunks, now_ns)
+        odd = [index for index, chunk in enumerate(chunks) if chunk[0].connection.tls is not PLAIN]
+        if not odd:
+            return chunks
+        out = self._out = []
+        at = 0
+        for index in odd:
+            out += chunks[at:index]
+            self._take(chunks[index])
+            at = index + 1
+        out += chunks[at:]
+        return out
+
+    def finish(self) -> list[Chunk]:
+        """No chunk follows; all connections are closed."""
+        self._out = []
+        for state in list(self._open.values()):
+            if isinstance(state, TlsConnection):
+                self._end(state, state.facts.time_ns, 0)
+            else:
+                self._out += state.chunks
+        self._open.clear()
+        return self._out
+
+    def _feed_waiting(self, chunks: list[Chunk], now_ns: int) -> list[Chunk]:
+        """The same while ciphertext waits: what a key that has come opens goes first."""
+        out = self._out = []
+        if self._keys.version != self._version:
+            self._version = self._keys.version
+            for state in list(self._waiting.values()):
+                self._go_on(state, patient=True)
+        for chunk in chunks:
+            if self._waiting:
+                self._lapse(chunk[1])
+            self._take(chunk)
+        self._lapse(now_ns)
+        return out
+
+    def _lapse(self, now_ns: int) -> None:
+        """Let go on what has waited for too long."""
+        for state in list(self._waiting.values()):
+            if now_ns - state.since_ns < TLS_WAIT_NS:
+                break  # they are in the order in which they began, or nearly so
+            self._go_on(state, patient=False)
+
+    def _go_on(self, state: TlsConnection, *, patient: bool) -> None:
+        del self._waiting[state.connection.number]
+        self._held -= state.waiting_size
+        state.out = self._out
+        state.go_on(patient=patient)
+        self._held += state.waiting_size
+        self._note(state)
+
+    def _note(self, state: TlsConnection) -> None:
+        """See whether a connection waits."""
+        number = state.connection.number
+        if state.phase != "waiting":
+            return
+        self._waiting[number] = state
+        if state.waiting_size > TLS_WAIT_MAX:
+            self._go_on(state, patient=False)
+        elif self._held > TLS_WAIT_ALL_MAX:
+            self._go_on(next(iter(self._waiting.values())), patient=False)
+
+    def _take(self, chunk: Chunk) -> None:
+        """A chunk of a connection that is, or may be, TLS."""
+        half, time_ns, packet, data = chunk
+        connection = half.connection
+        state = connection.tls
+        if state is PLAIN:
+            self._out.append(chunk)
+            return
+        if state is None:
+            state = connection.tls = self._open[connection.number] = TlsLook(connection)
+        if isinstance(data, Close):
+            self._open.pop(connection.number, None)
+            if isinstance(state, TlsLook):
+                self._settle(state, PLAIN)
+            else:
+                self._end(state, time_ns, packet)
+            self._out.append(chunk)
+        elif isinstance(state, TlsLook):
+            self._look(state, chunk)
+        else:
+            self._give(state, chunk)
+
+    def _give(self, state: TlsConnection, chunk: Chunk) -> None:
+        before = state.waiting_size
+        state.out = self._out
+        state.feed(chunk)
+        self._held += state.waiting_size - before
+        if state.phase == "waiting":
+            self._note(state)
+
+    def _end(self, state: TlsConnection, time_ns: int, packet: int) -> None:
+        self._waiting.pop(state.connection.number, None)
+        self._held -= state.waiting_size
+        state.out = self._out
+        state.close(time_ns, packet)
+
+    # What the first bytes say.
+
+    def _look(self, look: TlsLook, chunk: Chunk) -> None:
+        half, time_ns, _, data = chunk
+        connection = half.connection
+        if isinstance(data, Gap):
+            look.begun = False
+        if not isinstance(data, bytes):
+            look.chunks.append(chunk)
+            self._pass(look)
+            return
+        first = half is connection.first
+        head = look.heads[first] + data[:_HELLO_SIZE] if look.begun else data[:_HELLO_SIZE]
+        if look.begun and len(head) < _HELLO_SIZE and (head.startswith(_HELLO_STARTS) or head in _HELLO_STARTS):
+            look.heads[first] = head
+            look.chunks.append(chunk)
+            return
+        if _HELLO.match(head):
+            client = half if head[_HELLO_SIZE - 1] == CLIENT_HELLO else half.peer
+            begun_ns = look.chunks[0][1] if look.chunks else time_ns
+            state = TlsConnection(connection, client, self._keys, begun_ns)
+            chunks = [*look.chunks, chunk]
+            connection.tls = self._open[connection.number] = state
+            for each in chunks:
+                self._give(state, each)
+        elif look.begun:
+            look.chunks.append(chunk)
+            self._settle(look, PLAIN)
+        else:
+            self._look_on(look, chunk, data)
+
+    def _look_on(self, look: TlsLook, chunk: Chunk, data: bytes) -> None:
+        """A chunk of a connection whose beginning is not in the capture, and which may not be the beginning of one."""
+        half, time_ns, _, _ = chunk
+        look.chunks.append(chunk)
+        if half.state is not None:
+            self._settle(look, PLAIN)  # it was recognised as something else
+        elif _is_record(data):
+            state = TlsConnection(look.connection, half, self._keys, time_ns)
+            state.facts.problem = f"{NO_START}: neither ClientHello nor ServerHello is in the capture"
+            state.phase = "over"
+            chunks, look.chunks = look.chunks, []
+            self._settle(look, state)
+            for each in chunks:
+                self._give(state, each)
+        else:
+            self._pass(look)
+
+    def _pass(self, look: TlsLook) -> None:
+        """Let go what was held: it decides nothing."""
+        if not look.begun:
+            self._out += look.chunks
+            look.chunks = []
+
+    def _settle(self, look: TlsLook, state: TlsConnection | bool) -> None:
+        """It is known what a connection is."""
+        connection = look.connection
+        connection.tls = state
+        self._out += look.chunks
+        look.chunks = []
+        if isinstance(state, TlsConnection):
+            self._open[connection.number] = state
+        else:
+            self._open.pop(connection.number, None)
+
+    # State.
+
+    def export(self) -> bytes:
+        """The state between two feeds, for `resume`; it holds no key."""
+        return pack([[number, export_connection(state)] for number, state in self._open.items()])
+
+    def resume(self, state: bytes, connections: Mapping[int, Connection]) -> None:
+        """Go on where `export` was called; `connections` are those open, as the stage before has them by number.
+
+        Raises DecodeError when the state is none.
+        """
+        rows = unpack(state)
+        if not isinstance(rows, list):
+            raise Malformed("no saved TLS connections")
+        for connection in connections.values():
+            connection.tls = PLAIN if connection.first.size or connection.second.size else None
+        for row in rows:
+            number, saved = fields(row, int, list)
+            if number not in connections:
+                raise Malformed("a saved connection that reassembly does not know")
+            self.resume_connection(connections[number], saved)
+
+    def resume_connection(self, connection: Connection, state: object) -> None:
+        """Take over what `export_connection` gave of one. Raises DecodeError when it is something else."""
+        kind, saved = fields(state, str, list)
+        try:
+            if kind == "tls":
+                found = TlsConnection.resumed(saved, connection, self._keys)
+                if found.phase == "waiting":
+                    self._waiting[connection.number] = found
+                    self._held += found.waiting_size
+                    self._version = -1  # keys may have come meanwhile
+                connection.tls = self._open[connection.number] = found
+                return
+            connection.tls = self._open[connection.number] = _look_of(saved, connection)
+        except (TypeError, ValueError) as problem:
+            raise Malformed(f"no saved TLS connection: {problem}") from None
+
+
+def export_connection(state: object) -> list[Any] | None:
+    """What is known of a connection (`Connection.tls`) as built-in values; None where it is plain, or nothing is."""
+    if isinstance(state, TlsConnection):
+        return ["tls", state.export()]
+    if isinstance(state, TlsLook):
+        first = state.connection.first
+        chunks = [[half is first, time_ns, packet, event_state(data)] for half, time_ns, packet, data in state.chunks]
+        return ["look", [state.begun, state.heads[True], state.heads[False], chunks]]
+    return None
+
+
+def _look_of(state: object, connection: Connection) -> TlsLook:
+    begun, first_head, second_head, rows = fields(state, bool, bytes, bytes, list)
+    look = TlsLook(connection)
+    look.begun, look.heads = begun, {True: first_head, False: second_head}
+    for row in rows:
+        first, time_ns, packet, data = fields(row, bool, int, int, bytes | list)
+        look.chunks.append((connection.first if first else connection.second, time_ns, packet, event_of(data)))
+    return look
+
+
+def _is_record(data: bytes) -> bool:
+    """Whether a segment begins with a record of TLS, which another one follows or with which it ends."""
+    found = _RECORD.match(data)
+    if found is None:
+        return False
+    end = found.end() + int.from_bytes(found[1], "big")
+    return end == len(data) or (end < len(data) and _RECORD.match(data, end) is not None)
+
+
+def tls_facts(connection: Connection) -> TlsFacts | None:
+    """What is known of a connection that is TLS; None of all others."""
+    state = connection.tls
+    return state.facts if isinstance(state, TlsConnection) else None

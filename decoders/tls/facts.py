@@ -1,0 +1,131 @@
+"""What is known of a TLS connection beside its bytes: filled in as the handshake goes by, told in one line."""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypedDict
+
+from decoders.errors import Malformed
+from decoders.tls.handshake import VERSIONS, CertificateFacts, ClientHello, ServerHello
+from decoders.tls.suites import find_suite
+
+__all__ = ["TlsFacts", "TlsInfo"]
+
+_SAVED: Final = (
+    *("version", "cipher", "sni", "offered", "protocol", "resumed", "certificate", "client_certificate", "alerts"),
+    *("early_data", "problem", "hello_ns", "answer_ns", "time_ns", "size", "opened"),
+)
+
+
+class TlsInfo(TypedDict):
+    """The `tls` key of the exchange record: `version` is `1.2` or `1.3`, the cipher has IANA's name."""
+
+    version: str
+    cipher: str
+    sni: str | None
+    client_subject: str | None
+
+
+class TlsFacts:
+    """One connection. Texts are empty where nothing is known; `problem` says why it is not, or no longer, decrypted.
+
+    `opened`: some of what the application sent was decrypted. `size` counts the bytes of both directions, those of
+    gaps included; `time_ns` is the time of the first.
+    """
+
+    __slots__ = _SAVED
+
+    def __init__(self, time_ns: int = 0) -> None:
+        self.version = ""  # `TLS 1.3`
+        self.cipher = ""  # as IANA names it
+        self.sni = ""
+        self.offered: tuple[int, ...] = ()  # versions that the client offered, while the server has not answered
+        self.protocol = ""  # ALPN: chosen, before that the first one offered
+        self.resumed = False
+        self.certificate: CertificateFacts | None = None
+        self.client_certificate: CertificateFacts | None = None
+        self.alerts: list[str] = []
+        self.early_data = ""  # `accepted`, `rejected`, `offered`
+        self.problem = ""
+        self.hello_ns = 0
+        self.answer_ns = 0
+        self.time_ns = time_ns
+        self.size = 0
+        self.opened = False
+
+    def offer(self, hello: ClientHello, time_ns: int) -> None:
+        """Take over what the client asks for."""
+        self.sni = hello.server_name
+        self.offered = hello.versions
+        self.protocol = "".join(hello.protocols[:1])
+        if hello.early_data:
+            self.early_data = "offered"
+        self.hello_ns = self.hello_ns or time_ns
+
+    def choose(self, hello: ServerHello, time_ns: int) -> None:
+        """Take over what the server chose."""
+        self.version = VERSIONS.get(hello.version, f"version 0x{hello.version:04X}")
+        self.cipher = find_suite(hello.suite).name
+        self.protocol = hello.protocol
+        self.answer_ns = self.answer_ns or time_ns
+
+    @property
+    def client_subject(self) -> str | None:
+        """The subject of the client's certificate."""
+        return None if self.client_certificate is None else self.client_certificate.subject
+
+    def info(self) -> TlsInfo:
+        """What every exchange of the connection says."""
+        return {
+            "version": self.version.removeprefix("TLS "),
+            "cipher": self.cipher,
+            "sni": self.sni or None,
+            "client_subject": self.client_subject,
+        }
+
+    def text(self) -> str:
+        """The facts in one line, and behind a semicolon why the connection is not decrypted."""
+        parts: list[str] = []
+        if self.version:
+            parts += [self.version, self.cipher]
+        elif self.offered:
+            names = [VERSIONS[number] for number in sorted(set(self.offered) & VERSIONS.keys())]
+            parts += ["TLS", " ".join(["ClientHello of", ", ".join(name.partition(" ")[2] for name in names)])]
+        else:
+            parts.append("TLS")
+        if self.sni:
+            parts.append(f"for {self.sni}")
+        if self.protocol:
+            parts.append(f"ALPN {self.protocol}")
+        if self.resumed:
+            parts.append("session resumed")
+        if self.early_data:
+            parts.append(f"early data {self.early_data}")
+        for whose, certificate in (("certificate", self.certificate), ("client certificate", self.client_certificate)):
+            if certificate is not None:
+                subject, issuer, expires = certificate
+                parts.append(f"{whose} {subject or 'without a name'} by {issuer or 'nobody'} until {expires}")
+        if self.answer_ns and self.hello_ns and not self.offered:
+            parts.append(f"hello answered after {(self.answer_ns - self.hello_ns) / 1e6:.3f} ms")
+        parts += self.alerts
+        return "; ".join(filter(None, [", ".join(parts), self.problem]))
+
+    def export(self) -> list[Any]:
+        """As built-in values."""
+        state = [getattr(self, name) for name in _SAVED]
+        return [list(value) if isinstance(value, CertificateFacts) else value for value in state]
+
+    @classmethod
+    def resumed_from(cls, state: object) -> TlsFacts:
+        """Of which `export` gave this. Raises DecodeError when it is something else."""
+        facts = cls()
+        if not isinstance(state, list) or len(state) != len(_SAVED):
+            raise Malformed("no saved facts of a TLS connection")
+        for name, value in zip(_SAVED, state, strict=True):
+            if name.endswith("certificate") and value is not None:
+                if not isinstance(value, list) or len(value) != 3 or not all(isinstance(each, str) for each in value):
+                    raise Malformed("no saved certificate")
+                value = CertificateFacts(*value)
+            elif value is not None and type(value) is not type(getattr(facts, name)):
+                raise Malformed(f"saved facts with another {name}")
+            setattr(facts, name, value)
+        return facts

@@ -1,0 +1,174 @@
+"""Ciphertext of one direction of a TLS connection in, whole records out, with the packets that their bytes came in.
+
+A record may lie in many segments, and a segment may hold many records. All ciphers read here keep the order of bytes:
+those of a content are at the same distance from one another before and after decryption. So each byte of the content
+has the time and the packet number in which it came.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from struct import Struct
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.errors import Malformed
+from decoders.tcp.chunks import Chunk, Half, Retransmission
+from decoders.tls.handshake import HandshakeMessages
+from decoders.wire.pack import fields
+
+if TYPE_CHECKING:
+    from decoders.tls.record_ciphers import RecordCipher
+
+__all__ = ["HEADER_SIZE", "RECORD_HEADER", "RECORD_MAX", "TlsSide"]
+
+# Type, version, size of what follows.
+RECORD_HEADER: Final = Struct(">BHH")
+HEADER_SIZE: Final = RECORD_HEADER.size
+# What a record's body may have: 2**14 bytes and what ciphers add (RFC 5246, 6.2.3).
+RECORD_MAX: Final = (1 << 14) + 2048
+# Records whose places are kept, to say what was sent again.
+_RECENT: Final = 64
+# The attributes that are saved as they are.
+_SAVED: Final = (
+    *("marks", "have", "need", "place", "plain", "epoch", "number", "opened", "hello", "held", "dead", "discards"),
+    *("searching", "synced", "skip", "lost_at", "spread", "tries", "silent", "why", "unread"),
+)
+
+
+class TlsSide:
+    """One direction: bytes that are no whole record yet, which key and record number are next, what is lost.
+
+    `parts` are those bytes, `have` of them; nothing is to be done before there are `need`. `marks` has for each of
+    their segments the offset in them, time and packet number. `place` is the place of their first byte in the
+    direction's stream, `plain` the bytes of content given so far. `epoch` counts keys (connection.py). While
+    `searching`, bytes are missing since place `lost_at` (-1: nobody knows how many), at most `spread` records; `synced`
+    says whether it is known where the next record begins, `skip` bytes on.
+    """
+
+    __slots__ = ("cipher", "half", "mark", "messages", "parts", "recent", *_SAVED)
+
+    def __init__(self, half: Half) -> None:
+        self.half = half
+        self.parts: list[bytes] = []
+        self.marks: list[tuple[int, int, int]] = []
+        self.mark = 0  # the index of the mark of the record at hand
+        self.have = 0
+        self.need = HEADER_SIZE
+        self.place = 0
+        self.plain = 0
+        self.messages = HandshakeMessages()
+        self.epoch = 0
+        self.number = 0
+        self.cipher: RecordCipher | None = None  # of this epoch, once it was looked up
+        self.opened = False  # a record was opened by a key
+        self.hello = False  # its hello has come
+        self.held = False  # it waits for what the other side says
+        self.dead = False  # nothing of it can be read any more
+        self.discards = False  # early data that the server does not take
+        self.searching = False
+        self.synced = True
+        self.skip = 0
+        self.lost_at = -1
+        self.spread = 0
+        self.tries = 0
+        self.silent = False  # what is passed over in the search is nothing that the application sent
+        self.why: str = "lost"
+        self.unread = 0  # bytes that nobody can read
+        self.recent: deque[tuple[int, int, int, int]] = deque(maxlen=_RECENT)
+
+    def add(self, time_ns: int, packet: int, data: bytes) -> None:
+        """The next bytes of the stream."""
+        self.marks.append((self.have, time_ns, packet))
+        self.parts.append(data)
+        self.have += len(data)
+
+    def take(self) -> bytes:
+        """All bytes at hand, which `keep` takes back as far as they are no whole record."""
+        self.mark = 0
+        return self.parts[0] if len(self.parts) == 1 else b"".join(self.parts)
+
+    def keep(self, buf: bytes, at: int, need: int) -> None:
+        """The bytes of `buf` from `at` on wait for more."""
+        self.need = need
+        self.place += at
+        if at == len(buf):
+            self.parts, self.marks, self.have = [], [], 0
+        elif at or len(self.parts) > 1:
+            marks = self.marks
+            index = self.locate(at, 0)
+            self.marks = [(max(offset - at, 0), time_ns, packet) for offset, time_ns, packet in marks[index:]]
+            self.parts = [buf[at:]]
+            self.have = len(buf) - at
+        self.mark = 0
+
+    def drop(self) -> None:
+        """Let go of the bytes at hand."""
+        self.place += self.have
+        self.parts, self.marks, self.have, self.need = [], [], 0, HEADER_SIZE
+
+    def locate(self, at: int, index: int) -> int:
+        """The index of the mark of the byte at `at`, which is not before that of mark `index`."""
+        marks = self.marks
+        last = len(marks) - 1
+        while index < last and marks[index + 1][0] <= at:
+            index += 1
+        return index
+
+    def when(self, at: int) -> tuple[int, int]:
+        """Time and packet number of the byte at `at`."""
+        _, time_ns, packet = self.marks[self.locate(at, 0)]
+        return time_ns, packet
+
+    def give(self, out: list[Chunk], data: bytes, size: int, at: int, end: int, body: int) -> None:
+        """Append the content of the record at `at`: the first `size` bytes of `data`, encrypted from `body` on."""
+        half, marks = self.half, self.marks
+        index = self.mark = self.locate(body, self.mark)
+        last = len(marks) - 1
+        start = 0
+        while index < last and marks[index + 1][0] < body + size:
+            _, time_ns, packet = marks[index]
+            index += 1
+            cut = marks[index][0] - body
+            out.append((half, time_ns, packet, data[start:cut]))
+            start = cut
+        _, time_ns, packet = marks[index]
+        out.append((half, time_ns, packet, data[start:size] if start or size < len(data) else data))
+        self.mark = index
+        self.recent.append((self.place + at, self.place + end, self.plain, size))
+        self.plain += size
+
+    def again(self, at: int, size: int) -> Retransmission | None:
+        """What of the content was sent again with `size` bytes from place `at` of the stream on."""
+        hit = [(plain, length) for begin, end, plain, length in self.recent if begin < at + size and end > at]
+        if hit:
+            begin = hit[0][0]
+            return Retransmission(begin, hit[-1][0] + hit[-1][1] - begin)
+        return Retransmission(self.plain, 1) if at + size > self.place and self.opened else None
+
+    def export(self) -> list[Any]:
+        """As built-in values, without a key."""
+        return [
+            [getattr(self, name) for name in _SAVED],
+            b"".join(self.parts),
+            [self.messages.rest, self.messages.skip],
+            list(self.recent),
+        ]
+
+    def resume(self, state: object) -> None:
+        """Take over what `export` gave. Raises DecodeError when it is something else."""
+        saved, data, messages, recent = fields(state, list, bytes, list, list)
+        if len(saved) != len(_SAVED):
+            raise Malformed("a saved side of another kind")
+        for name, value in zip(_SAVED, saved, strict=True):
+            if type(value) is not type(getattr(self, name)):
+                raise Malformed(f"a saved side with another {name}")
+            setattr(self, name, value)
+        self.parts = [data] if data else []
+        self.messages.rest, self.messages.skip = fields(messages, bytes, int)
+        for row in self.marks:
+            fields(row, int, int, int)
+        for row in recent:
+            begin, end, plain, size = fields(row, int, int, int, int)
+            self.recent.append((begin, end, plain, size))
+        if len(data) != self.have or (data and not self.marks):
+            raise Malformed("a saved side of another size")

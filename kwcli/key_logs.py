@@ -1,0 +1,88 @@
+"""Names of key log files in, the secrets in them in one KeyLog out, also of those that are written meanwhile."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from decoders.tls.key_log import KeyLog, KeyLogFeed
+from kwcli.env import Failure
+
+__all__ = ["KeyLogFiles", "key_log_names"]
+
+# What browsers and clients write their key log by.
+VARIABLE: Final = "SSLKEYLOGFILE"
+_PIECE: Final = 1 << 20
+# Looks at files that may have grown are so far apart, in ns.
+_TICK_NS: Final = 50 * 10**6
+
+
+def key_log_names(names: Sequence[str], environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The names given, or else what SSLKEYLOGFILE names where there is such a file."""
+    named = environ.get(VARIABLE, "")
+    return tuple(names) or ((named,) if named and os.path.isfile(named) else ())
+
+
+class KeyLogFiles:
+    """The files of one run; `keys` is what they hold, with what captures add to it.
+
+    With `follow` they are read on while they grow (`poll`), and one that is not there yet may come. Raises Failure if
+    a file cannot be read. Nothing that is said of them holds anything of what is in them.
+    """
+
+    def __init__(self, names: Sequence[str], *, follow: bool = False) -> None:
+        self.keys = KeyLog(grows=follow and bool(names))
+        self._feeds = {name: KeyLogFeed(self.keys) for name in dict.fromkeys(names)}
+        self._places = dict.fromkeys(self._feeds, 0)
+        self._follow = follow
+        self._looked_ns = 0
+        self.problems: list[str] = []
+        for name in self._feeds:
+            self._begin(name)
+
+    def _begin(self, name: str) -> None:
+        """Read a file as far as it goes."""
+        before = self.keys.counts.copy()
+        try:
+            self._read(name)
+        except (OSError, ValueError) as error:
+            if self._follow and isinstance(error, OSError) and error.errno == errno.ENOENT:
+                return
+            text = {errno.ENOENT: "no such file", errno.EACCES: "no permission to read it"}
+            number = error.errno if isinstance(error, OSError) else None
+            what = text.get(number or 0) or (os.strerror(number).lower() if number else str(error))
+            raise Failure(f"{name}: {what}") from None
+        if not self._follow:
+            self._feeds[name].finish()
+        found = self.keys.counts - before
+        if found["rsa"]:
+            self.problems.append(
+                f"{name}: {found['rsa']:,} with RSA or pre-master secrets: such lines are not used (kw help tls)"
+            )
+        if found["unreadable"] and not found["secrets"]:
+            self.problems.append(f"{name}: no key log: none of its {found['unreadable']:,} lines is one (kw help tls)")
+
+    def _read(self, name: str) -> None:
+        with open(name, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size < self._places[name]:  # begun anew
+                self._places[name] = 0
+                self._feeds[name] = KeyLogFeed(self.keys)
+            file.seek(self._places[name])
+            while data := file.read(_PIECE):
+                self._places[name] += len(data)
+                self._feeds[name].feed(data)
+
+    def poll(self, now_ns: int) -> None:
+        """Read on what has come since, where it is time for a look."""
+        if not self._follow or now_ns - self._looked_ns < _TICK_NS:
+            return
+        self._looked_ns = now_ns
+        for name in self._feeds:
+            try:
+                if os.stat(name).st_size != self._places[name]:
+                    self._read(name)
+            except OSError:
+                continue  # not there yet, or no more

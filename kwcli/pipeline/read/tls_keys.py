@@ -1,0 +1,67 @@
+"""Key logs, and captures that hold secrets, in; the keys of a run out.
+
+Keys are never handed from process to process, nor written: each reads them where they are, once. So the key log has to
+be where every process of a run can read it, under the same name.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from decoders.capture.files import CaptureReader
+from decoders.tls.key_log import KeyLog
+from kwcli.inputs import InputProblem
+from kwcli.key_logs import KeyLogFiles
+from kwcli.pipeline.read.captures import as_input, open_ranges
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kwcli.pipeline.read.captures import SourceFile
+
+__all__ = ["captures_with_secrets", "read_keys"]
+
+# Secrets come before the packets that need them: in these bytes they begin, or there are packets.
+_HEAD: Final = 4096
+# Bytes of captures that are read for their secrets, where no packet comes before.
+_SECRETS_MAX: Final = 64 << 20
+
+
+def captures_with_secrets(files: Iterable[SourceFile]) -> tuple[str, ...]:
+    """The paths of those that hold secrets before their first packet, or may."""
+    return tuple(file.path for file in files if _may_hold(file))
+
+
+def _may_hold(file: SourceFile) -> bool:
+    found: list[bytes] = []
+    reader = CaptureReader()
+    reader.on_secrets = found.append
+    try:
+        with open_ranges(file.path, file.name) as source:
+            piece = next(as_input(source, file.name, file.size).pieces(), b"")
+    except (InputProblem, OSError):
+        return False  # told when its turn comes
+    reader.feed(piece[:_HEAD])
+    unsure = len(piece) > _HEAD and not reader.counts["packets"] and reader.problem is None
+    return bool(found) or (unsure and reader.kind == "pcapng")
+
+
+@lru_cache(1)
+def read_keys(key_logs: tuple[str, ...], captures: tuple[str, ...]) -> KeyLog:
+    """The keys in these files; a process reads them once. Raises Failure where a key log cannot be read."""
+    keys = KeyLogFiles(key_logs).keys
+    for path in captures:
+        reader = CaptureReader()
+        reader.on_secrets = keys.add
+        try:
+            with open_ranges(path, path) as source:
+                taken = 0
+                for piece in as_input(source, path).pieces():
+                    reader.feed(piece)
+                    taken += len(piece)
+                    if reader.counts["packets"] or reader.problem is not None or taken > _SECRETS_MAX:
+                        break
+        except (InputProblem, OSError):
+            continue  # told when its turn comes
+    return keys

@@ -1,0 +1,69 @@
+"""A real broker with TLS listeners: what kw sent to it, recorded and decrypted with the key log that kw wrote."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.broker.cluster import Cluster
+from tests.broker.fixture import needs_brokers
+from tests.broker.options import Options
+from tests.broker.recorder import Recorder
+
+pytestmark = [pytest.mark.broker, needs_brokers]
+
+KW: Final = [sys.executable, "-m", "kwcli.main"]
+CALLS: Final = (
+    ["Metadata"],
+    ["ApiVersions"],
+    ["CreateTopics", "topics[0].name=of-LISTENER", "topics[0].num_partitions=2", "topics[0].replication_factor=1"],
+    ["DescribeCluster"],
+    ["ListGroups"],
+)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    """One node that takes TLS, with and without a login."""
+    with Cluster(Options(listeners=("PLAINTEXT", "SSL", "SASL_SSL"), class_archive=True)) as started:
+        yield started
+
+
+def run(words: list[str], keys: Path | None = None) -> list[dict[str, Any]]:
+    """What kw prints."""
+    env = {**os.environ, **({"SSLKEYLOGFILE": str(keys)} if keys else {})}
+    done = subprocess.run([*KW, *words, "-o", "ndjson"], capture_output=True, text=True, check=True, env=env)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("listener", ["SSL", "SASL_SSL"])
+def test_what_kw_sent_is_read_again(cluster: Cluster, tmp_path: Path, listener: str) -> None:
+    port = cluster.nodes[0].ports[listener]
+    words = ["-b", f"127.0.0.1:{port}", "-X", f"security.protocol={listener}"]
+    words += ["-X", f"ssl.ca.location={cluster.folder}/tls/ca.pem"]
+    if listener == "SASL_SSL":
+        words += ["-X", "sasl.mechanism=PLAIN", "-X", "sasl.username=alice", "-X", "sasl.password=alice-secret"]
+    capture, keys = tmp_path / "tls.pcap", tmp_path / "keys.log"
+    sent: list[dict[str, Any]] = []
+    with Recorder(capture, [port]):
+        for call in CALLS:
+            sent += run(["call", *(word.replace("LISTENER", listener) for word in call), *words], keys)
+    rows = run(["sniff", str(capture), "--keylog", str(keys)])
+    assert {row["tls"]["version"] for row in rows} == {"1.3"}
+    assert {row["status"] for row in rows} == {"complete"}
+    read = {(row["client"], row["correlation_id"], row["api"]): row for row in rows}
+    same = ("api_version", "client_id", "request_size", "response_size", "errors", "request", "response", "broker")
+    assert len(sent) >= len(CALLS)
+    for row in sent:
+        found = read[row["client"], row["correlation_id"], row["api"]]
+        assert {name: found[name] for name in same} == {name: row[name] for name in same}
+    if listener == "SASL_SSL":
+        assert "SaslAuthenticate" in {row["api"] for row in rows}
+        assert "alice-secret" not in json.dumps(rows)

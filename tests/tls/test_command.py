@@ -1,0 +1,160 @@
+"""`--keylog` of the commands: librdkafka and Java's TLS, key logs that are none, that grow, that stay secret."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from kwcli.env import Exit
+from tests.cli.worlds import Outcome, kw, world
+from tests.tls.wrapping import pcapng_of, segments_of, wrap
+
+FOLDER: Final = Path(__file__).resolve().parents[2] / "captures"
+CAPTURE: Final = str(FOLDER / "tls" / "librdkafka-jsse.pcap")
+KEYS: Final = str(FOLDER / "tls" / "librdkafka-jsse.keys")
+
+
+def records(*words: str) -> list[dict[str, Any]]:
+    """What `kw sniff WORDS… -o ndjson` prints."""
+    outcome = kw("sniff", *words, "-o", "ndjson")
+    assert outcome.code == Exit.DONE
+    return [json.loads(line) for line in outcome.out.splitlines()]
+
+
+def secrets() -> list[str]:
+    """All secrets of the key log, in hex."""
+    return [line.split()[2].lower() for line in Path(KEYS).read_text().splitlines()]
+
+
+def assert_secret(outcome: Outcome) -> None:
+    """Nothing of the key log is in what was written."""
+    shown = (outcome.out + outcome.err).lower()
+    assert not any(secret[:16] in shown for secret in secrets())
+    assert "traffic_secret" not in shown
+
+
+def test_a_capture_of_librdkafka_and_java() -> None:
+    rows = records(CAPTURE, "--keylog", KEYS)
+    assert {row["client_id"] for row in rows} == {"orders-1", "billing-2"}
+    assert {(row["client_id"], row["tls"]["version"]) for row in rows} == {("orders-1", "1.3"), ("billing-2", "1.2")}
+    assert {"Produce", "Fetch", "JoinGroup", "CreateTopics", "Metadata"} <= {row["api"] for row in rows}
+    assert {row["status"] for row in rows} <= {"complete", "unanswered", "undecoded"}
+    produced = [row for row in rows if row["api"] == "Produce"]
+    batches = [
+        partition["records"][0]["record_count"]
+        for row in produced
+        for topic in row["request"]["topic_data"]
+        for partition in topic["partition_data"]
+    ]
+    assert sum(batches) == 100
+
+
+def test_text_marks_the_rows() -> None:
+    outcome = kw("sniff", CAPTURE, "--keylog", KEYS, "-o", "text")
+    lines = outcome.out.splitlines()[1:]
+    assert all(line.endswith(("TLS1.3", "TLS1.2")) for line in lines)
+    assert_secret(outcome)
+
+
+def test_without_a_key_log_the_handshake_is_told() -> None:
+    rows = records(CAPTURE, "-v")
+    assert {row["reason"] for row in rows} == {"tls"}
+    assert all(row["detail"].startswith(("TLS 1.3, TLS_", "TLS 1.2, TLS_")) for row in rows)
+    outcome = kw("sniff", CAPTURE, "-o", "text", "-v")
+    assert "certificate CN=" in outcome.out
+
+
+def test_the_variable_names_a_key_log_for_who_reads() -> None:
+    with_variable = kw("sniff", CAPTURE, "-o", "ndjson", env=world(variables={"SSLKEYLOGFILE": KEYS}))
+    assert with_variable.out == kw("sniff", CAPTURE, "-o", "ndjson", "--keylog", KEYS).out
+    gone = kw("sniff", CAPTURE, "-o", "text", env=world(variables={"SSLKEYLOGFILE": "/nowhere/keys.log"}))
+    assert gone.code == Exit.DONE
+    assert "nowhere" not in gone.err
+    assert "all 14 connections are TLS and none was decrypted: give its key log with --keylog FILE" in gone.err
+
+
+def test_several_key_logs(tmp_path: Path) -> None:
+    lines = Path(KEYS).read_text().splitlines(keepends=True)
+    parts = [tmp_path / "a", tmp_path / "b"]
+    for number, part in enumerate(parts):
+        part.write_text("".join(lines[number::2]))
+    words = [word for part in parts for word in ("--keylog", str(part))]
+    assert records(CAPTURE, *words) == records(CAPTURE, "--keylog", KEYS)
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (None, "no such file"),
+        (b"not a key log\n" * 3, "no key log: none of its 3 lines is one (kw help tls)"),
+        (b"-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n", "no key log: none of its 2 lines is one"),
+        (b"RSA 0011223344556677 " + b"42" * 48 + b"\n", "1 with RSA or pre-master secrets: such lines are not used"),
+        (b"", ""),
+    ],
+)
+def test_a_key_log_that_is_none(tmp_path: Path, content: bytes | None, text: str) -> None:
+    path = tmp_path / "keys.log"
+    if content is not None:
+        path.write_bytes(content)
+    outcome = kw("sniff", CAPTURE, "--keylog", str(path), "-o", "text")
+    assert outcome.code == (Exit.DONE if content is not None else Exit.FAILURE)
+    assert text in outcome.err
+    assert "42" * 20 not in outcome.err
+    assert "c2VjcmV0" not in outcome.err
+    assert outcome.err.count("keys.log") == (1 if text else 0)
+
+
+@pytest.mark.parametrize("command", ["sniff", "stats"])
+@pytest.mark.parametrize("words", [[], ["-v"], ["--debug"]])
+def test_no_key_is_ever_shown(command: str, words: list[str]) -> None:
+    assert_secret(kw(command, CAPTURE, "--keylog", KEYS, *words, "-o", "text"))
+    assert_secret(kw(command, CAPTURE, "--keylog", KEYS, *words, "-o", "json"))
+
+
+def test_stats_count_what_was_decrypted() -> None:
+    outcome = kw("stats", CAPTURE, "--keylog", KEYS, "-o", "ndjson")
+    assert {"Produce", "Fetch"} <= {json.loads(line)["api"] for line in outcome.out.splitlines()}
+
+
+class Slow(io.RawIOBase):
+    """Standard input that gives a capture piece by piece; before the second piece something happens."""
+
+    def __init__(self, pieces: list[bytes], meanwhile: Any) -> None:
+        self._pieces = pieces
+        self._meanwhile = meanwhile
+        self._given = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read1(self, _size: int = -1, /) -> bytes:
+        if self._given == 1:
+            self._meanwhile()
+        self._given += 1
+        return self._pieces.pop(0) if self._pieces else b""
+
+
+def test_a_key_log_is_followed_while_it_grows(tmp_path: Path) -> None:
+    made = wrap(segments_of(FOLDER / "first-steps.pcapng")[:600])
+    capture = pcapng_of(made.segments)
+    path = tmp_path / "keys.log"
+    wanted = tmp_path / "all.log"
+    wanted.write_bytes(made.key_log)
+
+    def write() -> None:
+        path.write_bytes(made.key_log)
+        time.sleep(0.1)
+
+    pieces = [capture[:9000], *(capture[at : at + 5000] for at in range(9000, len(capture), 5000))]
+    env = world()
+    env.stdin = Slow(pieces, write)
+    outcome = kw("sniff", "-", "--keylog", str(path), "-o", "ndjson", env=env)
+    (tmp_path / "c.pcapng").write_bytes(capture)
+    whole = kw("sniff", str(tmp_path / "c.pcapng"), "--keylog", str(wanted), "-o", "ndjson")
+    assert len(whole.out.splitlines()) > 20
+    assert outcome.out == whole.out

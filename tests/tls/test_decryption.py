@@ -1,0 +1,535 @@
+"""Whole connections of OpenSSL through the stage: suites, cuts, holes, wrong keys, damage, keys that come late."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from decoders.errors import DecodeError
+from decoders.limits import TLS_WAIT_NS
+from decoders.tcp.chunks import Chunk, Close, Connection, Gap, Half, Retransmission
+from decoders.tls.decryption import Decryption, tls_facts
+from decoders.tls.facts import TlsFacts
+from decoders.tls.key_log import KeyLog
+from tests.tls.conversations import (
+    CLIENT,
+    SECOND,
+    SERVER,
+    Conversation,
+    Talk,
+    chunks_of,
+    content,
+    converse,
+    converse_13,
+    decrypted,
+    keys_of,
+)
+
+SAID: Final = [(True, b"request" * 5), (False, b"A" * 40_000), (True, b"x"), (False, b"y" * 17), (True, b"z" * 20_000)]
+SHORT: Final = [(bool(number % 2), b"%04d" % number * (number % 7 + 1)) for number in range(1, 41)]
+SUITES_13: Final = (
+    *("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"),
+    *("TLS_AES_128_CCM_SHA256", "TLS_AES_128_CCM_8_SHA256"),
+)
+# OpenSSL's name, and the certificate that it takes.
+SUITES_12: Final = [
+    *((f"ECDHE-ECDSA-{cipher}", "ec") for cipher in ("AES128-GCM-SHA256", "AES256-GCM-SHA384", "CHACHA20-POLY1305")),
+    *((f"ECDHE-ECDSA-{cipher}", "ec") for cipher in ("AES128-CCM", "AES256-CCM", "AES128-CCM8", "AES256-CCM8")),
+    *((f"ECDHE-ECDSA-{cipher}", "ec") for cipher in ("AES128-SHA", "AES256-SHA", "AES128-SHA256", "AES256-SHA384")),
+    *((f"ECDHE-RSA-{cipher}", "rsa") for cipher in ("AES128-GCM-SHA256", "CHACHA20-POLY1305", "AES256-SHA384")),
+    *((cipher, "rsa") for cipher in ("AES128-GCM-SHA256", "AES256-CCM8", "AES128-SHA", "AES256-SHA256")),
+]
+TLS12: Final = ssl.TLSVersion.TLSv1_2
+
+
+@lru_cache
+def made(name: str, *, short: bool = False) -> Conversation:
+    """A conversation with a suite, by its name in TLS 1.3 or OpenSSL's in TLS 1.2."""
+    said = SHORT if short else SAID
+    if name.startswith("TLS_"):
+        return converse_13(said, name)
+    return converse(said, version=TLS12, ciphers=f"{name}:@SECLEVEL=0", key=dict(SUITES_12)[name])
+
+
+def facts_of(chunks: list[Chunk]) -> TlsFacts:
+    """What the stage says of the connection."""
+    facts = tls_facts(chunks[0][0].connection)
+    assert facts is not None
+    return facts
+
+
+@pytest.mark.parametrize("size", [1 << 20, 1400, 5, 1])
+@pytest.mark.parametrize("name", [*SUITES_13, *(name for name, _ in SUITES_12)])
+def test_what_both_sides_said_comes_out(name: str, size: int) -> None:
+    talk = made(name)
+    chunks = chunks_of(talk.wire, size=size)
+    out = decrypted(chunks, keys_of(talk.key_log))
+    assert [content(out, client) for client in (True, False)] == [talk.sent(True), talk.sent(False)]
+    assert [type(data) for *_, data in out if not isinstance(data, bytes)] == [Close]
+    assert facts_of(chunks).info() == {
+        "version": "1.3" if name in SUITES_13 else "1.2",
+        "cipher": facts_of(chunks).cipher,
+        "sni": "kafka1.example",
+        "client_subject": None,
+    }
+    assert facts_of(chunks).problem == ""
+
+
+@pytest.mark.parametrize("name", ["TLS_AES_256_GCM_SHA384", "AES128-SHA", "ECDHE-RSA-CHACHA20-POLY1305"])
+def test_each_byte_has_the_packet_in_which_it_came(name: str) -> None:
+    talk = made(name)
+    chunks = chunks_of(talk.wire, size=100)
+    out = decrypted(chunks, keys_of(talk.key_log))
+    carried = {packet: (time_ns, len(data)) for _, time_ns, packet, data in chunks if isinstance(data, bytes)}
+    seen: dict[int, int] = {}
+    for _, time_ns, packet, data in out:
+        if isinstance(data, bytes):
+            assert carried[packet][0] == time_ns
+            seen[packet] = seen.get(packet, 0) + len(data)
+    assert all(0 < size <= carried[packet][1] for packet, size in seen.items())
+    # 20,000 bytes in segments of 100: nearly all of them are full of it.
+    assert sum(size == 100 for size in seen.values()) > 500
+
+
+def test_an_answer_never_comes_before_its_request() -> None:
+    talk = made("TLS_AES_128_GCM_SHA256", short=True)
+    out = decrypted(chunks_of(talk.wire), keys_of(talk.key_log))
+    assert [(half.source == CLIENT, data) for half, _, _, data in out[:-1]] == SHORT
+
+
+def test_a_client_certificate_and_alpn() -> None:
+    for version in (ssl.TLSVersion.TLSv1_3, TLS12):
+        talk = converse(SHORT, client_certificate=True, alpn=("kafka",), version=version)
+        chunks = chunks_of(talk.wire)
+        assert content(decrypted(chunks, keys_of(talk.key_log)), True) == talk.sent(True)
+        facts = facts_of(chunks)
+        assert (facts.client_subject, facts.protocol) == ("CN=client,O=Example", "kafka")
+        assert facts.certificate is not None
+        assert facts.certificate.subject == "CN=ec,O=Example"
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_3, TLS12])
+def test_a_resumed_session(version: ssl.TLSVersion) -> None:
+    first = Talk(version=version)
+    first.say(True, b"one")
+    session = first.client.session
+    contexts = first.contexts
+    first.end()
+    talk = Talk(session=session, contexts=contexts, version=version)
+    for client, data in SHORT:
+        talk.say(client, data)
+    assert talk.client.session_reused
+    made_again = talk.end()
+    chunks = chunks_of(made_again.wire)
+    out = decrypted(chunks, keys_of(made_again.key_log))
+    assert [content(out, client) for client in (True, False)] == [made_again.sent(True), made_again.sent(False)]
+    assert facts_of(chunks).resumed
+    assert "session resumed" in facts_of(chunks).text()
+
+
+def test_only_traffic_secrets_are_enough() -> None:
+    talk = made("TLS_AES_256_GCM_SHA384")
+    lines = b"\n".join(line for line in talk.key_log.splitlines() if b"_TRAFFIC_SECRET_0" in line)
+    chunks = chunks_of(talk.wire, size=1000)
+    out = decrypted(chunks, keys_of(lines))
+    assert [content(out, client) for client in (True, False)] == [talk.sent(True), talk.sent(False)]
+    assert [data for *_, data in out if isinstance(data, Gap)] == []
+    assert facts_of(chunks).certificate is None
+
+
+# Without keys, and with wrong ones.
+
+
+@pytest.mark.parametrize("name", ["TLS_AES_256_GCM_SHA384", "ECDHE-ECDSA-AES128-GCM-SHA256", "AES128-SHA"])
+@pytest.mark.parametrize("keys", ["none", "other", "wrong"])
+def test_nothing_comes_out_without_the_key(name: str, keys: str) -> None:
+    talk = made(name)
+    other = converse(SHORT[:2]).key_log
+    lines = {"none": b"", "other": other, "wrong": spoilt(talk.key_log)}[keys]
+    chunks = chunks_of(talk.wire, size=1400)
+    out = decrypted(chunks, keys_of(lines))
+    assert [data for *_, data in out] == [Close("fin")]
+    facts = facts_of(chunks)
+    wanted = {"none": "", "other": "the key log has no key of it", "wrong": "the key in the key log does not fit"}
+    assert (facts.opened, facts.problem) == (False, wanted[keys])
+    assert facts.size == len(talk.stream(True)) + len(talk.stream(False))
+    assert facts.cipher.startswith("TLS_")
+    assert (facts.certificate is not None) == (name not in SUITES_13)
+
+
+def spoilt(lines: bytes) -> bytes:
+    """The same lines with another last byte of each secret."""
+    return b"\n".join(line[:-2] + (b"00" if line[-2:] != b"00" else b"01") for line in lines.splitlines())
+
+
+def test_a_key_of_another_size_is_none() -> None:
+    talk = made("TLS_AES_256_GCM_SHA384")
+    lines = b"\n".join(line[:-32] for line in talk.key_log.splitlines())
+    chunks = chunks_of(talk.wire)
+    assert [data for *_, data in decrypted(chunks, keys_of(lines))] == [Close("fin")]
+    assert facts_of(chunks).problem == "the key log has no key of it"
+
+
+def test_the_start_is_missing() -> None:
+    talk = made("TLS_AES_256_GCM_SHA384", short=True)
+    lost_client: list[tuple[bool, bytes | Gap]] = [(True, Gap(len(talk.wire[0][1]), "lost")), *talk.wire[1:]]
+    lost_server: list[tuple[bool, bytes | Gap]] = [
+        talk.wire[0],
+        (False, Gap(len(talk.wire[1][1]), "lost")),
+        *talk.wire[2:],
+    ]
+    rows: tuple[tuple[Sequence[tuple[bool, bytes | Gap]], bool, str], ...] = (
+        (lost_client, True, "the start is missing: no ClientHello in the capture"),
+        (talk.wire[1:], False, "the start is missing: no ClientHello in the capture"),
+        (lost_server, True, "the start is missing: no ServerHello in the capture"),
+        (talk.wire[4:], False, "the start is missing: neither ClientHello nor ServerHello is in the capture"),
+    )
+    for wire, opened, wanted in rows:
+        chunks = chunks_of(wire, opened=opened)
+        out = decrypted(chunks, keys_of(talk.key_log))
+        assert [data for *_, data in out if isinstance(data, bytes)] == []
+        assert facts_of(chunks).problem == wanted
+
+
+def test_a_capture_that_begins_before_the_client_hello_but_without_syn() -> None:
+    talk = made("TLS_AES_256_GCM_SHA384")
+    out = decrypted(chunks_of(talk.wire, opened=False), keys_of(talk.key_log))
+    assert [content(out, client) for client in (True, False)] == [talk.sent(True), talk.sent(False)]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\0\0\0\x20" + bytes(40),
+        b"\x16",
+        b"\x16\x03\x01",
+        b"\x16\x03\x01\x00\x05\x07more",
+        b"\x17\x03\x03\0\0",
+        b"GET / HTTP/1.1\r\n",
+    ],
+)
+@pytest.mark.parametrize("size", [1, 100])
+def test_what_is_no_tls_goes_through(data: bytes, size: int) -> None:
+    chunks = chunks_of([(True, data), (False, b"answer"), (True, b"\x16\x03\x01\x00\x05\x01 later")], size=size)
+    stage = Decryption()
+    out = [each for chunk in chunks for each in stage.feed([chunk])]
+    assert out + stage.finish() == chunks
+    assert tls_facts(chunks[0][0].connection) is None
+    assert stage.feed(chunks) is chunks  # without a look at each
+
+
+def test_alerts_are_named() -> None:
+    alert = bytes.fromhex("15 0303 0002 02 30")
+    talk = made("AES128-SHA")
+    chunks = chunks_of([*talk.wire[:2], (True, alert)])
+    assert [data for *_, data in decrypted(chunks, keys_of(talk.key_log))] == [Close("fin")]
+    assert facts_of(chunks).alerts == ["fatal alert unknown_ca from the client"]
+    assert "fatal alert unknown_ca from the client" in facts_of(chunks).text()
+
+
+def test_an_alert_inside_the_encryption() -> None:
+    talk = Talk(client_certificate=True)
+    assert talk.end().wire  # the usual farewell is no alert to tell
+    chunks = chunks_of(talk.conversation.wire)
+    decrypted(chunks, keys_of(talk.conversation.key_log))
+    assert facts_of(chunks).alerts == []
+
+
+# Holes.
+
+
+@lru_cache
+def many() -> Conversation:
+    return made("TLS_AES_128_GCM_SHA256", short=True)
+
+
+def holed(wire: list[tuple[bool, bytes]], begin: int, size: int) -> tuple[list[tuple[bool, bytes | Gap]], bool]:
+    """The wire without `size` bytes of the side that has byte `begin`, from there on; which side that is."""
+    out: list[tuple[bool, bytes | Gap]] = []
+    at = left = 0
+    side = True
+    for client, data in wire:
+        if left == 0 and at <= begin < at + len(data):
+            side, left = client, size
+            out.append((client, data[: begin - at]))
+            rest = data[begin - at :]
+        else:
+            rest = data
+        if left and client is side and begin < at + len(data):
+            took = min(left, len(rest))
+            out.append((client, Gap(took, "lost")))
+            left -= took
+            if not left:
+                left = -1
+            rest = rest[took:]
+        out.append((client, rest))
+        at += len(data)
+    return [(client, data) for client, data in out if data], side
+
+
+@pytest.mark.parametrize("name", ["TLS_AES_128_GCM_SHA256", "ECDHE-ECDSA-AES128-GCM-SHA256", "AES128-SHA"])
+@settings(max_examples=60)
+@given(st.data())
+def test_behind_a_hole_it_goes_on_at_the_next_record(name: str, data: st.DataObject) -> None:
+    talk = made(name, short=True)
+    total = sum(len(each) for _, each in talk.wire)
+    begin = data.draw(st.integers(sum(len(each) for _, each in talk.wire[:2]), total - 1))
+    wire, side = holed(talk.wire, begin, data.draw(st.integers(1, 400)))
+    chunks = chunks_of(wire, size=data.draw(st.sampled_from([1 << 20, 30, 7])))
+    out = decrypted(chunks, keys_of(talk.key_log))
+    assert content(out, not side) == talk.sent(not side)
+    assert_holes(talk.sent(side), [each for half, _, _, each in out if (half.source == CLIENT) is side])
+
+
+def assert_holes(sent: bytes, events: list[Any]) -> None:
+    """What is there is what was sent, in order; a gap of known size has that size."""
+    at, known = 0, True
+    for event in events:
+        if isinstance(event, Gap):
+            if event.why == "encrypted":
+                known = False
+            else:
+                at += event.size
+        elif isinstance(event, bytes):
+            if not known:
+                found = sent.find(event, at)
+                assert found >= at
+                at, known = found, True
+            assert sent[at : at + len(event)] == event
+            at += len(event)
+    assert not known or at <= len(sent)
+
+
+@pytest.mark.parametrize("name", ["TLS_AES_128_GCM_SHA256", "ECDHE-ECDSA-AES128-GCM-SHA256"])
+def test_only_the_records_hit_are_lost_and_their_size_is_known(name: str) -> None:
+    talk = made(name, short=True)
+    index = [number for number, (client, _) in enumerate(talk.wire) if client][6]
+    wire: list[tuple[bool, bytes | Gap]] = [*talk.wire]
+    wire[index] = (True, Gap(len(talk.wire[index][1]), "lost"))
+    out = decrypted(chunks_of(wire), keys_of(talk.key_log))
+    mine = [data for half, _, _, data in out if half.source == CLIENT and not isinstance(data, Close)]
+    whole = [data for client, data in SHORT if client]
+    gaps = [number for number, each in enumerate(mine) if isinstance(each, Gap)]
+    assert len(gaps) == 1
+    lost = gaps[0]
+    assert mine[lost] == Gap(len(whole[lost]), "lost")
+    assert mine[:lost] + mine[lost + 1 :] == whole[:lost] + whole[lost + 1 :]
+
+
+def test_many_records_lost() -> None:
+    talk = converse([*[(True, b"%05d" % number) for number in range(900)], (True, b"end")])
+    begin = next(number for number, (client, data) in enumerate(talk.wire) if client and len(data) == 27) + 3
+    lost = sum(len(data) for _, data in talk.wire[begin : begin + 800])
+    wire: list[tuple[bool, bytes | Gap]] = [*talk.wire[:begin], (True, Gap(lost, "lost")), *talk.wire[begin + 800 :]]
+    out = [data for half, _, _, data in decrypted(chunks_of(wire), keys_of(talk.key_log)) if half.source == CLIENT]
+    assert Gap(4000, "lost") in out
+    assert content(decrypted(chunks_of(wire), keys_of(talk.key_log)), True).endswith(b"end")
+
+
+def test_a_jump_in_the_sequence_numbers() -> None:
+    talk = many()
+    wire: list[tuple[bool, bytes | Gap]] = [*talk.wire[:20], (talk.wire[19][0], Gap(0, "jump")), *talk.wire[20:]]
+    out = decrypted(chunks_of(wire), keys_of(talk.key_log))
+    assert [content(out, client) for client in (True, False)] == [talk.sent(True), talk.sent(False)]
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_damage_gives_no_wrong_byte(data: st.DataObject) -> None:
+    talk = made(data.draw(st.sampled_from(["TLS_AES_128_GCM_SHA256", "AES128-SHA"])), short=True)
+    wire: list[tuple[bool, bytes]] = [*talk.wire]
+    for _ in range(data.draw(st.integers(1, 3))):
+        index = data.draw(st.integers(0, len(wire) - 1))
+        client, each = wire[index]
+        at = data.draw(st.integers(0, len(each) - 1))
+        kind = data.draw(st.sampled_from(["flip", "cut", "insert", "drop"]))
+        junk = data.draw(st.binary(min_size=1, max_size=30))
+        each = {
+            "flip": each[:at] + bytes([each[at] ^ junk[0] or 1]) + each[at + 1 :],
+            "cut": each[:at],
+            "insert": each[:at] + junk + each[at:],
+            "drop": b"",
+        }[kind]
+        wire[index] = client, each or b"\0"
+    out = decrypted(chunks_of(wire, size=data.draw(st.sampled_from([1 << 20, 11]))), keys_of(talk.key_log))
+    for client in (True, False):
+        at = 0
+        for half, _, _, event in out:
+            if isinstance(event, bytes) and (half.source == CLIENT) is client and facts_in(out):
+                found = talk.sent(client).find(event, at)
+                assert found >= at
+                at = found + len(event)
+
+
+def facts_in(out: list[Chunk]) -> bool:
+    """Whether the connection was TLS to the stage."""
+    return tls_facts(out[-1][0].connection) is not None
+
+
+@given(st.lists(st.tuples(st.booleans(), st.binary(min_size=1, max_size=60)), max_size=20), st.booleans())
+def test_any_bytes_are_taken(rest: list[tuple[bool, bytes]], opened: bool) -> None:
+    talk = many()
+    for begin in (0, 1, 2, 5):
+        decrypted(chunks_of([*talk.wire[:begin], *rest], opened=opened), keys_of(talk.key_log))
+
+
+# Cuts, export and resume.
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_any_cut_and_resume_gives_the_same(data: st.DataObject) -> None:
+    talk = made(data.draw(st.sampled_from(["TLS_AES_128_GCM_SHA256", "AES128-SHA"])), short=True)
+    wire: list[tuple[bool, bytes | Gap]] = [*talk.wire]
+    if data.draw(st.booleans()):
+        wire, _ = holed(talk.wire, data.draw(st.integers(500, 4000)), data.draw(st.integers(1, 300)))
+    size = data.draw(st.sampled_from([1 << 20, 100, 13]))
+    wanted = [each[1:] for each in decrypted(chunks_of(wire, size=size), keys_of(talk.key_log))]
+    chunks = chunks_of(wire, size=size)
+    places = [0, *sorted(data.draw(st.lists(st.integers(0, len(chunks)), max_size=5))), len(chunks)]
+    secrets = [bytes.fromhex(line.split()[2].decode()) for line in talk.key_log.splitlines() if b"#" not in line]
+    state, out = b"", []
+    for begin, end in pairwise(places):
+        stage = Decryption(keys_of(talk.key_log))
+        connection = Known(begin > 0)
+        if state:
+            stage.resume(state, {1: connection})
+        sides = {True: connection.first, False: connection.second}
+        mine = [(sides[half.source == CLIENT], when, packet, each) for half, when, packet, each in chunks[begin:end]]
+        out += stage.feed(mine)
+        state = stage.export()
+        assert not any(secret in state for secret in secrets)
+    out += stage.finish()
+    assert [each[1:] for each in out] == wanted
+
+
+class KnownHalf(Half):
+    """A direction of which it is known whether bytes came."""
+
+    @property
+    def size(self) -> int:
+        """Some, or none."""
+        return 1 if isinstance(self.connection, Known) and self.connection.begun else 0
+
+
+class Known(Connection):
+    """The connection as reassembly resumes it."""
+
+    half = KnownHalf
+
+    def __init__(self, begun: bool) -> None:
+        super().__init__(1, CLIENT, SERVER, SECOND, opened=True)
+        self.begun = begun
+
+
+@given(st.binary(max_size=60))
+def test_a_state_that_is_none(data: bytes) -> None:
+    talk = many()
+    chunks = chunks_of(talk.wire[:9])[:-1]
+    stage = Decryption(keys_of(talk.key_log))
+    stage.feed(chunks)
+    state = stage.export()
+    connection = Connection(1, CLIENT, SERVER, SECOND, opened=True)
+    for broken in (data, state[: len(data)], state[: -1 - len(data)], state.replace(b"open", b"what")):
+        with pytest.raises(DecodeError):
+            Decryption().resume(broken, {1: connection})
+
+
+# Keys that come late.
+
+
+def test_ciphertext_waits_for_its_key() -> None:
+    talk = many()
+    chunks = chunks_of(talk.wire)
+    keys = KeyLog(grows=True)
+    stage = Decryption(keys)
+    assert stage.feed(chunks[:10]) == []
+    lines = talk.key_log.splitlines()
+    out: list[Chunk] = []
+    for number, line in enumerate(lines):
+        keys.add(line)
+        out += stage.feed([])
+        out += stage.feed(chunks[10 + number : 11 + number])
+    out += stage.feed(chunks[10 + len(lines) :])
+    assert [(half.source == CLIENT, data) for half, _, _, data in out[:-1]] == SHORT
+    assert stage._held == 0
+
+
+def test_it_does_not_wait_for_ever() -> None:
+    talk = many()
+    chunks = chunks_of(talk.wire)
+    keys = KeyLog(grows=True)
+    stage = Decryption(keys)
+    stage.feed(chunks[:20])
+    assert stage._waiting
+    assert stage.feed([], chunks[0][1] + TLS_WAIT_NS * 2) == []
+    assert not stage._waiting
+    keys.add(talk.key_log)
+    assert stage.feed(chunks[20:]) == chunks[-1:]
+    facts = tls_facts(chunks[0][0].connection)
+    assert facts is not None
+    assert facts.size == len(talk.stream(True)) + len(talk.stream(False))
+    assert stage._held == 0
+
+
+def test_it_holds_no_more_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("decoders.tls.decryption.TLS_WAIT_MAX", 1000)
+    talk = made("TLS_AES_128_GCM_SHA256")
+    stage = Decryption(KeyLog(grows=True))
+    for chunk in chunks_of(talk.wire, size=500):
+        stage.feed([chunk])
+        assert stage._held <= 1500
+    assert not stage._waiting
+
+
+def test_a_waiting_connection_that_ends() -> None:
+    talk = many()
+    chunks = chunks_of(talk.wire)
+    stage = Decryption(KeyLog(grows=True))
+    assert stage.feed(chunks) == chunks[-1:]
+    assert (stage._held, stage._waiting) == (0, {})
+    assert facts_of(chunks).problem == ""
+
+
+def test_a_waiting_state_is_resumed() -> None:
+    talk = many()
+    chunks = chunks_of(talk.wire)
+    stage = Decryption(KeyLog(grows=True))
+    stage.feed(chunks[:9])
+    state = stage.export()
+    again = Decryption(keys_of(talk.key_log, grows=True))
+    again.resume(state, {1: chunks[0][0].connection})
+    out = again.feed(chunks[9:])
+    assert [(half.source == CLIENT, data) for half, _, _, data in out[:-1]] == SHORT
+
+
+# What was sent again.
+
+
+def test_what_was_sent_again_is_told_by_its_place_in_the_content() -> None:
+    talk = many()
+    chunks = chunks_of(talk.wire)
+    half = chunks[0][0]
+    place = 0
+    for index, (its, _, _, data) in enumerate(chunks):
+        if its is half and isinstance(data, bytes):
+            if index > 20:
+                break
+            place += len(data)
+    data = chunks[index][3]
+    assert isinstance(data, bytes)
+    again = (half, SECOND, 99, Retransmission(place, len(data)))
+    out = decrypted([*chunks[: index + 1], again, *chunks[index + 1 :]], keys_of(talk.key_log))
+    events = [each for its, _, _, each in out if its is half]
+    at = next(number for number, each in enumerate(events) if isinstance(each, Retransmission))
+    before = sum(len(each) for each in events[: at - 1] if isinstance(each, bytes))
+    last = events[at - 1]
+    assert isinstance(last, bytes)
+    assert events[at] == Retransmission(before, len(last))
