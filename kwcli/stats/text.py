@@ -264,7 +264,7 @@ def sparkline(slices: dict[int, int], first: int, last: int, width: int, join: J
     return "".join(
         MARKS[max(0, min(7, -(-marks[at] * 8 // top) - 1))] if at in marks else " "
         for at in range((last - first) // per + 1)
-    )
+    ).rstrip()
 
 
 def _slowest(rows: list[Row]) -> list[Column]:
