@@ -604,8 +604,8 @@ def capture_options(command: Command) -> Command:
         keylog_option,
         click.option("--since", type=TimeWord(), metavar="TIME", help="Only what began then or later: 17:34, 5m."),
         click.option("--until", type=TimeWord(), metavar="TIME", help="Only what began before this time."),
-        # What tcpdump and tshark take and kw does anyway: rows at once, packets whole, no promiscuous mode.
-        click.option("-l", "-U", "-p", "line_buffered", is_flag=True, hidden=True, expose_value=False),
+        # What tcpdump and tshark take and kw does anyway: rows at once, packets whole.
+        click.option("-l", "-U", "line_buffered", is_flag=True, hidden=True, expose_value=False),
         click.option("-s", "snaplen", hidden=True, expose_value=False),
     )
 

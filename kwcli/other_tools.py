@@ -42,6 +42,7 @@ _READING: Final[Mapping[str, str]] = {
     "-L": f"captures are read here: {_LIST}",
     "-N": "kw looks up no names: leave -N out",
     "-P": f"captures are read here: {_PRODUCE}",
+    "-p": "--port 9092 chooses the brokers' ports",
     "-Q": "-f 'client == 10.0.0.7' or 'broker == :9092' choose a direction",
     "-R": "-f EXPR (-Y EXPR) filters",
     "-S": "-o json shows all numbers",

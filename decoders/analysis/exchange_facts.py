@@ -134,10 +134,10 @@ def codes(exchange: Exchange, topic: str | None) -> list[int]:
 
 
 def codes_by_partition(exchange: Exchange) -> dict[Partition, list[int]]:
-    """The error codes of the response that are not 0 by what they are about; None: by no topic, no partition."""
+    """The error codes of the response that count as errors by what they are about; None: no topic, no partition."""
     view = exchange.view("response")
     found: dict[Partition, list[int]] = {}
-    for path, code in exchange.error_codes or ():
+    for path, code in exchange.unexpected:
         found.setdefault((_topic_at(exchange, view, path), _partition_at(view, path)), []).append(code)
     return found
 

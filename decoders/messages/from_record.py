@@ -11,6 +11,7 @@ from __future__ import annotations
 from binascii import Error as NotBase64
 from binascii import a2b_base64
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache, lru_cache
 from typing import Any, Final, get_args
 from uuid import UUID
@@ -239,9 +240,13 @@ def _view(spec: Recorded, record: Mapping[str, Any], side: Side) -> Any:
     body = record[side]
     if body is None or spec.key is None:
         return None
-    layouts, release = spec.layouts(side), record.get("layout", {}).get(side)
-    plan = next((layout.plan for layout in layouts if layout.release == release), None)
-    return {} if plan is None else _struct(plan, body, side)
+    release = record.get("layout", {}).get(side)
+    plans = [layout.plan for layout in spec.layouts(side) if layout.release == release]
+    whole = side not in record.get("undecoded", {})
+    for plan in plans[:-1]:  # an ApiVersions response may have the layout of version 0 in place of its own
+        with suppress(ValueError):
+            return _struct(plan, body, side, whole=whole)
+    return _struct(plans[-1], body, side, whole=whole) if plans else {}
 
 
 @cache
@@ -249,29 +254,39 @@ def _fields(plan: Plan) -> dict[str, PlanField]:
     return {field.name: field for field in (*plan.fields, *plan.tagged)}
 
 
-def _struct(plan: Plan, body: Any, path: str) -> dict[str, Any]:
+def _struct(plan: Plan, body: Any, path: str, *, whole: bool) -> dict[str, Any]:
+    """The fields of a struct; `whole`: none of those that every message of this version has may be missing."""
     if not isinstance(body, dict):
         raise ValueError(f"{path} is {shown(body)}")
-    fields, out = _fields(plan), {}
+    fields = _fields(plan)
+    out = {}
     for name, value in body.items():
         field = fields.get(name)  # None: unknown tags, or what only a newer kw knows
         if field is not None:
-            out[name] = None if value is None else _value(field, value, f"{path}.{name}")
+            out[name] = None if value is None else _value(field, value, f"{path}.{name}", whole=whole)
+            if value is None and not field.nullable and not field.secret:
+                raise ValueError(f"{path}.{name} is null")
+    if whole and len(out) < len(fields):
+        lacking = next((field.name for field in plan.fields if field.name not in out), None)
+        if lacking is not None:
+            raise ValueError(f"{path} has no {lacking}")
     return out
 
 
-def _value(field: PlanField, value: Any, path: str) -> Any:
+def _value(field: PlanField, value: Any, path: str, *, whole: bool) -> Any:
     if not field.array:
-        return _element(field, value, path)
+        return _element(field, value, path, whole=whole)
     if not isinstance(value, list):
         raise ValueError(f"{path} is {shown(value)}")
-    return [_element(field, each, f"{path}[{index}]") for index, each in enumerate(value)]
-
-
-def _element(field: PlanField, value: Any, path: str) -> Any:
     if field.plan is not None:
-        return None if value is None else _struct(field.plan, value, path)
-    if value is None or (field.secret and isinstance(value, dict)):
+        return [_struct(field.plan, each, f"{path}[{index}]", whole=whole) for index, each in enumerate(value)]
+    return [_element(field, each, f"{path}[{index}]", whole=whole) for index, each in enumerate(value)]
+
+
+def _element(field: PlanField, value: Any, path: str, *, whole: bool) -> Any:
+    if field.plan is not None:
+        return _struct(field.plan, value, path, whole=whole)
+    if field.secret and isinstance(value, dict):
         return value
     return _LEAVES[field.kind](value, path)
 

@@ -486,7 +486,8 @@ def test_a_message_alone(name: str) -> None:
         outcome = kw(*words, "-o", output)
         assert outcome.code == 0
         assert hexed(SECRET)[:17] not in free_of(outcome).out
-        assert SECRET in kw(*words, "-o", output, "--reveal-secrets").out
+        if output != "fields":  # which has no body
+            assert SECRET in kw(*words, "-o", output, "--reveal-secrets").out
 
 
 @pytest.mark.parametrize("output", FORMATS)

@@ -30,6 +30,6 @@ CLASSES: Final[Mapping[str, Class]] = {
     "bombs": Class(bombs.try_bomb, 600),
     "names": Class(names.try_command),
     "views": Class(hostile_messages.try_views),
-    "damage": Class(damage.try_capture),
+    "damage": Class(damage.try_capture, 600),
     "lies": Class(lies.try_broker, 300),
 }

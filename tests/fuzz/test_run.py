@@ -37,6 +37,20 @@ def endless(_rng: Random) -> int:
     return 1
 
 
+class Slow:
+    """Takes long to end, and lets no error out."""
+
+    def __del__(self) -> None:
+        time.sleep(60)
+
+
+def slow_to_end(_rng: Random) -> int:
+    """Takes longer than it may, first where nothing can be raised."""
+    Slow()
+    time.sleep(60)
+    return 1
+
+
 def test_nothing_is_found(capfd: pytest.CaptureFixture[str]) -> None:
     assert run({"fine": Class(fine)}, 7, 0) == 0
     said = capfd.readouterr()
@@ -54,6 +68,12 @@ def test_what_fails_is_told_with_the_command_that_repeats_it(capfd: pytest.Captu
     assert said.err.count("AssertionError: what was found") == ENOUGH
     assert said.out.startswith("odd      ")
     assert said.out.endswith(f", {ENOUGH} failures\n")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_what_does_not_end_in_a_destructor_is_a_failure(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run({"slow": Class(slow_to_end, 1)}, 0, 0) == 1
+    assert re.search(r"slow     1 inputs of 1 seeds from 0 on in \d+ s, 1 failures", capfd.readouterr().out)
 
 
 def test_what_does_not_end_is_a_failure(capfd: pytest.CaptureFixture[str]) -> None:

@@ -16,6 +16,12 @@ from decoders.exchanges.exchange import ApiError, Exchange, Skipped
 TIME_NS = 1_795_230_245_123_456_000
 
 
+class FakeEnds:
+    """A connection without TLS."""
+
+    tls = None
+
+
 @dataclass
 class Fake:
     """The attributes of an Exchange."""
@@ -44,7 +50,7 @@ class Fake:
     request_raw: bytes | None = None
     response_raw: bytes | None = None
     topics: dict[UUID, str] = field(default_factory=dict)
-    ends: object = field(default_factory=object)
+    ends: object = field(default_factory=FakeEnds)
     kind: str = "exchange"
     extra: dict[str, Any] | None = None
 
