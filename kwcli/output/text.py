@@ -189,7 +189,7 @@ class TextLines:
         else:
             facts = facts_of(exchange, request or NO_VIEW, response or NO_VIEW, self._shape)
         if exchange.ends.tls is not None:
-            facts = [*facts, f"TLS{exchange.ends.tls['version']}"]
+            facts = [*facts, *_beside(exchange)]
         text = " ".join(facts)
         room = self._room
         if not text.isprintable():
@@ -337,7 +337,7 @@ class TextLines:
         if room is None or _fits([*facts, *said], room):
             return self._joined(facts, trouble, bad=bad)
         for shape in reversed(self._smaller):
-            facts = [clean(fact) for fact in facts_in(exchange, facts_of, shape)]
+            facts = [clean(fact) for fact in (*facts_in(exchange, facts_of, shape), *_beside(exchange))]
             if _fits([*facts, *said], room):
                 return self._joined(facts, trouble, bad=bad)
         if not trouble:
@@ -355,6 +355,12 @@ class TextLines:
             return " ".join(facts)
         p = self.palette
         return " ".join([*facts[:1], f"{p.bad if bad else p.dim}{trouble}{p.off}", *facts[1:]])
+
+
+def _beside(exchange: Exchange) -> list[str]:
+    """What the connection adds to the facts of an exchange."""
+    tls = exchange.ends.tls
+    return [] if tls is None else [f"TLS{tls['version']}"]
 
 
 def _fits(texts: list[str], room: int) -> bool:
