@@ -130,7 +130,7 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
     if not options.out:
         raise click.UsageError("--out is empty: it names the folder of the tables", context)
     if options.engine == "local":
-        refuse_clashes(Clash("engine", ("master", "split_size"), "that is for Spark, and local is one process"))
+        refuse_clashes(Clash("engine", ("master",), "--master is for Spark, and local is one process"))
     refuse_without("bodies", ("reveal_secrets",), "there are secrets in bodies alone")
     if options.bodies and "exchanges" not in options.tables:
         raise click.UsageError("--bodies are in the table exchanges, which --tables leaves out", context)

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import decoders
-from kwcli.env import Failure
+from kwcli.env import Exit, Failure
 from kwcli.net.addresses import unusable
 from kwcli.net.cluster import metadata_requests
 from kwcli.net.cluster.cluster import ClusterClient
@@ -252,7 +252,7 @@ def test_versions_that_are_none_are_a_finding() -> None:
         "--port-base",
         base,
     )
-    assert done.code == 1
+    assert done.code == Exit.FINDINGS
     assert "offers DescribeCluster in versions 5 to 2: no client can ask for those\n" in done.out
 
 

@@ -144,6 +144,7 @@ def _exchanges(random: Any, at: int, size: int, rows: int, names: Names) -> pa.R
         "error_names": pa.ListArray.from_arrays(errors, _pick([error_name(each) for each in codes], code[failed])),
         "error_paths": pa.ListArray.from_arrays(errors, _pick(["error_code"], np.zeros(int(failed.sum()), np.int64))),
         "error_topics": pa.ListArray.from_arrays(errors, pa.array(about, pa.string())),
+        "error_expected": pa.ListArray.from_arrays(errors, pa.array([False] * len(about), pa.bool_())),
         "retransmitted": np.zeros(size, np.bool_),
         "client_software_name": _pick([*names.software, None], software),
         "client_software_version": _pick([*("3.9.1" for _ in names.software), None], software),

@@ -116,7 +116,7 @@ def test_filters_and_text(mock: str, tmp_path: Path) -> None:
         proxy.talk()
         said = proxy.end()
     heading, *lines = proxy.out.read_text().splitlines()
-    assert heading.split()[:2] == ["time", "took"]
+    assert heading.split()[:3] == ["time", "UTC", "took"]
     assert lines
     assert all("Produce" in line and "orders[" in line for line in lines)
     assert f"{len(lines)} of " in said

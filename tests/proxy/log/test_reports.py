@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from decoders.apis.error_codes import find_error
 from kwcli.proxy.log.log_queue import Errors, Reporter, Reports
 
 
@@ -23,8 +22,8 @@ def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
         yield ours, theirs
 
 
-def exchange(api: str | None, *names: str) -> Any:
-    return SimpleNamespace(api=api, unexpected=[("error_code", find_error(name)) for name in names])
+def exchange(api: str | None, *codes: int) -> Any:
+    return SimpleNamespace(api=api, unexpected=[("error_code", code) for code in codes])
 
 
 async def heard(ours: socket.socket, sends: list[Any]) -> tuple[Counter[tuple[str, str]], int]:
@@ -51,15 +50,15 @@ async def heard(ours: socket.socket, sends: list[Any]) -> tuple[Counter[tuple[st
 def test_errors_are_added_up(pair: tuple[socket.socket, socket.socket]) -> None:
     ours, theirs = pair
     reporter = Reporter(theirs)
-    reporter.add(exchange("Produce", "NOT_LEADER_OR_FOLLOWER", "NOT_LEADER_OR_FOLLOWER"))
+    reporter.add(exchange("Produce", 6, 6))
     reporter.add(exchange("Fetch"))
 
     def more() -> None:
-        reporter.add(exchange(None, "UNKNOWN(7)"))
+        reporter.add(exchange(None, 777))
         reporter.send()
 
     found, pieces = asyncio.run(heard(ours, [reporter.send, reporter.send, more]))
-    assert found == {("Produce", "NOT_LEADER_OR_FOLLOWER"): 2, ("other", "UNKNOWN(7)"): 1}
+    assert found == {("Produce", "NOT_LEADER_OR_FOLLOWER"): 2, ("other", "UNKNOWN(777)"): 1}
     assert pieces == 2
 
 
@@ -68,7 +67,7 @@ def test_what_finds_no_room_is_told_later(pair: tuple[socket.socket, socket.sock
     reporter = Reporter(theirs)
     count = 0
     for _ in range(20_000):  # far more than the pair holds, and nobody reads
-        reporter.add(exchange("Fetch", f"UNKNOWN({count % 50})"))
+        reporter.add(exchange("Fetch", 1000 + count % 50))
         reporter.send()
         count += 1
     found, _ = asyncio.run(heard(ours, [reporter.send] * 40))
