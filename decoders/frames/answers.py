@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
+from functools import cache
 from itertools import pairwise
 from typing import Any, Final
 
@@ -46,12 +47,17 @@ MECHANISMS: Final = frozenset({"PLAIN", "GSSAPI", "SCRAM-SHA-256", "SCRAM-SHA-51
 # What most answers are to comes first.
 _KEYS: Final = tuple(dict.fromkeys((FETCH, PRODUCE, METADATA, HEARTBEAT, *NAMES)))
 _Layouts = tuple[tuple[int, int], ...]
-LAYOUTS: Final[_Layouts] = tuple(
-    (key, version)
-    for key in _KEYS
-    for version in range(api(key).versions.high, api(key).versions.low - 1, -1)
-    if key != API_VERSIONS
-)
+
+
+@cache
+def layouts() -> _Layouts:
+    """The APIs and versions that an answer may be of, likely ones first. All declarations are read for it."""
+    return tuple(
+        (key, version)
+        for key in _KEYS
+        for version in range(api(key).versions.high, api(key).versions.low - 1, -1)
+        if key != API_VERSIONS
+    )
 
 
 class Stretches:
@@ -93,9 +99,9 @@ def _is_chain(stretches: Stretches, place: int) -> bool:
     if len(frames) < ANSWERS:
         return False
     whole = 0
-    layouts = LAYOUTS
+    candidates = layouts()
     for data, at in frames:
-        verdict, layouts = _verdict(data, at, layouts)
+        verdict, candidates = _verdict(data, at, candidates)
         if verdict == NO:
             return False
         whole += verdict == YES
@@ -121,15 +127,15 @@ def _follow(stretches: Stretches, place: int) -> list[tuple[bytes, int]]:
     return frames
 
 
-def _verdict(data: bytes, at: int, layouts: _Layouts) -> tuple[int, _Layouts]:
+def _verdict(data: bytes, at: int, candidates: _Layouts) -> tuple[int, _Layouts]:
     """The best verdict of any API's answer about a frame, and the layouts in the order to try the next one in."""
     best = NO
-    for number, layout in enumerate(layouts):
+    for number, layout in enumerate(candidates):
         verdict = response_verdict(data, at, *layout)
         if verdict == YES:
-            return YES, layouts if number < 2 else (layout, *layouts[:number], *layouts[number + 1 :])
+            return YES, candidates if number < 2 else (layout, *candidates[:number], *candidates[number + 1 :])
         best = max(best, verdict)
-    return best, layouts
+    return best, candidates
 
 
 def _tells(data: bytes, at: int) -> bool:

@@ -15,8 +15,8 @@ from decoders.apis.examples import EXAMPLES, ON_CONTROLLER
 from decoders.apis.names import known_fields
 from decoders.limits import FRAME_MAX
 from decoders.schema.model import Api, Field, Side, Versions
-from kwcli.calling.body_paths import fail
 from kwcli.calling.validate import DEEPEST, PlainWord
+from kwcli.calling.words.paths import fail
 from kwcli.env import Environment, Exit
 
 __all__ = [

@@ -10,15 +10,15 @@ from decoders.apis import NAMES
 from decoders.apis.keys import API_VERSIONS, FETCH, PRODUCE
 from decoders.apis.routing import route
 from decoders.schema.model import NONE, Api, Message, Side, Versions
-from kwcli.calling.assignments import check_words
 from kwcli.calling.request_builder import Draft, VersionChoice, as_spoken
+from kwcli.calling.words.assignments import check_words
 from kwcli.env import Exit, Failure
 from kwcli.spelling import find_api
 
 if TYPE_CHECKING:
     from kwcli.calling.bodies import SourceBody
     from kwcli.calling.output import CallOutput
-    from kwcli.calling.record_values import RecordValues
+    from kwcli.calling.records.values import RecordValues
     from kwcli.env import Environment, Settings
     from kwcli.net.options import ConnectionOptions
 
@@ -86,7 +86,7 @@ def run_call(env: Environment, asked: CallOptions, settings: Settings, connectio
         settings = _compared(asked.against, found, settings)
     select = None
     if asked.select is not None:
-        from kwcli.calling.extract import Path
+        from kwcli.calling.words.extract import Path
 
         select = Path.parse(asked.select, found, asked.only or "response")
     values = None
@@ -147,8 +147,8 @@ def _compared(release: str, found: Api, settings: Settings) -> Settings:
 def _record_values(env: Environment, asked: CallOptions, settings: Settings, *, follow: bool) -> RecordValues:
     """What prints the records of a fetch alone. Raises Failure (usage)."""
     from kwcli.calling.output import write_all
-    from kwcli.calling.record_lines import separator_of
-    from kwcli.calling.record_values import FORMATS, RecordValues
+    from kwcli.calling.records.lines import separator_of
+    from kwcli.calling.records.values import FORMATS, RecordValues
 
     if settings.format not in FORMATS:
         raise Failure(f"--values has the formats {', '.join(FORMATS)}, not {settings.format}", Exit.USAGE)
@@ -185,7 +185,7 @@ def _draft(env: Environment, asked: CallOptions, found: Api) -> Draft:
         raise Failure("--example sends the example as it is: it goes without words", Exit.USAGE)
     words, short = asked.words, None
     if options or (words and found.key in SHORT):
-        from kwcli.calling.shorthand import RecordOptions, read_short
+        from kwcli.calling.words.shorthand import RecordOptions, read_short
 
         short, words = read_short(found.key, words, RecordOptions(**options), env)
     return Draft(found, check_words(found, words, env=env, body=body), short=short)

@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 
 from decoders.schema.model import Api, Side
-from kwcli.calling.assignments import GivenWords, check_words
 from kwcli.calling.bodies import body_in, parse
+from kwcli.calling.words.assignments import GivenWords, check_words
 from kwcli.env import Environment, Failure
 from kwcli.text_editor import run_editor
 

@@ -10,9 +10,9 @@ from decoders.errors import EncodeError
 from decoders.limits import FRAME_MAX
 from decoders.schema.json_form import bytes_from_json
 from decoders.schema.model import Side
-from kwcli.calling.assignments import check_words, compose, encode_body
-from kwcli.calling.body_paths import fail
 from kwcli.calling.validate import generic
+from kwcli.calling.words.assignments import check_words, compose, encode_body
+from kwcli.calling.words.paths import fail
 from kwcli.env import Environment, Exit
 from kwcli.spelling import find_api, find_version
 

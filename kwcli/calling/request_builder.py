@@ -14,15 +14,15 @@ from decoders.apis.version_words import HIGHEST, LOWEST
 from decoders.errors import DecodeError, without_frames
 from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.schema.model import NONE, Api, Versions
-from kwcli.calling.assignments import GivenWords, compose, encode_body
 from kwcli.calling.bodies import example
-from kwcli.calling.fetch import Fetch
+from kwcli.calling.records.fetch import Fetch
+from kwcli.calling.words.assignments import GivenWords, compose, encode_body
 from kwcli.env import Exit, Failure
 from kwcli.net.cluster.metadata_requests import offset_request
 from kwcli.spelling import find_release, parse_version_of
 
 if TYPE_CHECKING:
-    from kwcli.calling.shorthand import Short
+    from kwcli.calling.words.shorthand import Short
     from kwcli.net.cluster.cluster import ClusterClient
 
 # Brokers from 4.0 on list Produce 0-2 for the sake of old librdkafka, and close the connection on it (KIP-896). They

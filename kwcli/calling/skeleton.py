@@ -15,7 +15,7 @@ from decoders.apis.names import current_names, find_field
 from decoders.schema.json_form import leaf_json
 from decoders.schema.model import STRUCT_DEFAULT, Api, Field, Message, Plan, PlanField, Side, Versions, resolve
 from kwcli.calling.bodies import element
-from kwcli.calling.body_paths import TAGS
+from kwcli.calling.words.paths import TAGS
 
 # Comments begin at this column, or behind the text.
 _COMMENT_AT: Final = 40

@@ -12,7 +12,7 @@ from decoders.errors import EncodeError
 from decoders.schema.json_form import FLOAT_WORDS, STRUCTURE, leaf_from_json, shown, tags_from_json
 from decoders.schema.model import Api, Field, Side
 from decoders.wire.primitives import RANGES
-from kwcli.calling.body_paths import TAGS, is_inside, unknown
+from kwcli.calling.words.paths import TAGS, is_inside, unknown
 from kwcli.spelling import did_you_mean
 
 _LISTED = 8

@@ -13,7 +13,7 @@ from decoders.apis.enums import ENUMS
 from decoders.apis.error_codes import ERRORS
 from decoders.apis.releases import RELEASES
 from decoders.schema.model import Field
-from kwcli.calling import fetch, produce
+from kwcli.calling.records import fetch, produce
 from kwcli.reference.catalog import paths
 
 # What Produce and Fetch take besides the fields of their requests.

@@ -106,13 +106,19 @@ def left_over(counts: Mapping[str, int]) -> list[str]:
     return parts
 
 
+class ShownCounts(NamedTuple):
+    """Of the exchanges that passed the filters: how many, with errors, with expected ones alone, undecoded."""
+
+    exchanges: int = 0
+    errors: int = 0
+    expected: int = 0
+    undecoded: int = 0
+
+
 def closing_lines(
     summary: Summary,
+    shown: ShownCounts,
     *,
-    shown: int,
-    errors: int,
-    expected: int = 0,
-    undecoded: int,
     packets: int,
     lines: int = 0,
     seconds: float,
@@ -121,22 +127,21 @@ def closing_lines(
 ) -> list[str]:
     """`6 exchanges, 4 clients, 3 brokers, 1 error, 1 unanswered, 1 gap · 2026-11-21 03:04:05–03:04:06 UTC · …`.
 
-    `shown`, `errors`, `expected` and `undecoded` are of the exchanges that passed the filters; `lines` are those of
-    records that were read, `seconds` is how long it took, `passed_over` what left_over() says. The same line several
-    times, the longest first: the terminal decides.
+    `lines` are those of records that were read, `seconds` is how long it took, `passed_over` what left_over() says. The
+    same line several times, the longest first: the terminal decides.
     """
     total = summary.exchanges
-    parts = [exchanges(shown, total)]
+    parts = [exchanges(shown.exchanges, total)]
     if total:
         parts += [count_of(count_clients(summary.clients), "client"), count_of(len(summary.brokers), "broker")]
-    if errors:
-        parts.append(count_of(errors, "error"))
-    if expected:
-        parts.append(count_of(expected, "expected error"))
+    if shown.errors:
+        parts.append(count_of(shown.errors, "error"))
+    if shown.expected:
+        parts.append(count_of(shown.expected, "expected error"))
     if summary.unanswered:
         parts.append(f"{summary.unanswered:,} unanswered")
-    if undecoded:
-        parts.append(f"{undecoded:,} undecoded")
+    if shown.undecoded:
+        parts.append(f"{shown.undecoded:,} undecoded")
     parts += left_unread(summary.skipped, summary.skipped_bytes)
     parts += passed_over
     counts, took = ", ".join(parts), f"{seconds:.2f} s"
@@ -153,10 +158,10 @@ def closing_lines(
     ]
 
 
-def limit_line(shown: int, errors: int, undecoded: int, seconds: float) -> str:
+def limit_line(shown: ShownCounts, seconds: float) -> str:
     """The closing line where a limit has ended the reading: what was read ahead of it is nobody's business."""
-    counts = [count_of(shown, "exchange"), *([count_of(errors, "error")] if errors else [])]
-    counts += [f"{undecoded:,} undecoded"] if undecoded else []
+    counts = [count_of(shown.exchanges, "exchange"), *([count_of(shown.errors, "error")] if shown.errors else [])]
+    counts += [f"{shown.undecoded:,} undecoded"] if shown.undecoded else []
     return f"{', '.join(counts)} · --limit reached, the rest is not read · {seconds:.2f} s"
 
 
@@ -550,15 +555,14 @@ class Sniffing:
         unmatched = self._unmatched.line() if self._unmatched is not None else None
         if unmatched is not None:
             self._env.say(f"kw: {unmatched}")
+        renderer = self._renderer
+        shown = ShownCounts(self._shown, renderer.errors, renderer.expected + self._expected, renderer.undecoded)
         if self._limited:
-            said = [limit_line(self._shown, self._renderer.errors, self._renderer.undecoded, seconds)]
+            said = [limit_line(shown, seconds)]
         else:
             said = closing_lines(
                 summary,
-                shown=self._shown,
-                errors=self._renderer.errors,
-                expected=self._renderer.expected + self._expected,
-                undecoded=self._renderer.undecoded,
+                shown,
                 packets=counts["packets"],
                 lines=lines,
                 seconds=seconds,

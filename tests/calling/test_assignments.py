@@ -10,8 +10,8 @@ import pytest
 
 from decoders import decode_message, decode_records, encode_message
 from decoders.apis import api
-from kwcli.calling.assignments import check_words, compose, encode_body
 from kwcli.calling.bodies import example
+from kwcli.calling.words.assignments import check_words, compose, encode_body
 from kwcli.env import Exit, Failure
 from tests.cli.worlds import kw, world
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from decoders.apis import api
-from kwcli.calling.assignments import check_words, compose
 from kwcli.calling.bodies import body_in, parse
 from kwcli.calling.editor import edit_body
 from kwcli.calling.skeleton import skeleton
 from kwcli.calling.validate import PlainWord
+from kwcli.calling.words.assignments import check_words, compose
 from kwcli.env import Exit, Failure
 from tests.cli.worlds import world
 

@@ -10,9 +10,9 @@ import decoders
 from decoders import Exchange, api
 from decoders.messages.bodies import Options
 from decoders.messages.whole_messages import encode_json
-from kwcli.calling.assignments import check_words, compose, encode_body
 from kwcli.calling.bodies import example
 from kwcli.calling.skeleton import skeleton
+from kwcli.calling.words.assignments import check_words, compose, encode_body
 from tests.captures.shipped import CLEAN, capture_bytes
 from tests.cli.worlds import world
 from tests.messages.json_lines import to_json_bytes

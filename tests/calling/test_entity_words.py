@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from decoders.apis import api
-from kwcli.calling.assignments import check_words, compose
+from kwcli.calling.words.assignments import check_words, compose
 from kwcli.env import Failure
 
 

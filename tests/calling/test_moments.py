@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwcli.calling.common_words import parse_moment
+from kwcli.calling.words.common import parse_moment
 from kwcli.env import Exit, Failure
 
 NOW = 1_800_000_000_000

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from decoders.apis import KEYS, api
 from decoders.messages.whole_messages import encode_json
 from decoders.schema.json_form import to_json
-from kwcli.calling.assignments import check_words, compose, encode_body
 from kwcli.calling.bodies import example
+from kwcli.calling.words.assignments import check_words, compose, encode_body
 from kwcli.env import Exit, Failure
 from tests.apis.everything import layouts
 from tests.schema.values import random_value

@@ -13,7 +13,7 @@ from kwcli.env import Exit, settings
 from kwcli.options import FORMATS
 from kwcli.output import FORMATS as RENDERERS
 from kwcli.progress import Progress
-from kwcli.sniff.run import WRITE_SIZE, Output, closing_lines, is_lossy, left_over
+from kwcli.sniff.run import WRITE_SIZE, Output, ShownCounts, closing_lines, is_lossy, left_over
 from kwcli.terminal import ERASE
 from tests.capture.pcap_writer import PcapWriter
 from tests.cli.worlds import kw, world, written
@@ -145,7 +145,7 @@ def test_the_closing_line_says_what_matters_and_fits() -> None:
     made.brokers = {"10.0.0.2:9092"}
     made.skipped.update({"lost": 1, "tls": 2})
     made.skipped_bytes.update({"lost": 1400, "tls": 99})
-    lines = closing_lines(made, shown=6, errors=1, undecoded=0, packets=41, seconds=0.061)
+    lines = closing_lines(made, ShownCounts(6, errors=1), packets=41, seconds=0.061)
     counts = "6 exchanges, 2 clients, 1 broker, 1 error, 1 unanswered, 1 gap (1.4kB), 2 TLS connections"
     assert lines == [
         f"{counts} · 2026-11-21 03:04:05–03:04:06 UTC · 41 packets · 0.06 s",
@@ -154,7 +154,7 @@ def test_the_closing_line_says_what_matters_and_fits() -> None:
         counts,
     ]
     assert is_lossy(made)
-    filtered = closing_lines(made, shown=2, errors=0, undecoded=1, packets=1, seconds=1)
+    filtered = closing_lines(made, ShownCounts(2, undecoded=1), packets=1, seconds=1)
     assert filtered[-1].startswith("2 of 6 exchanges, 2 clients, 1 broker, 1 unanswered, 1 undecoded, ")
 
 
@@ -162,7 +162,7 @@ def test_other_traffic_is_no_loss() -> None:
     made = summary()
     made.skipped.update({"tls": 2, "not_kafka": 1})
     assert not is_lossy(made)
-    assert closing_lines(made, shown=0, errors=0, undecoded=0, packets=9, seconds=0) == [
+    assert closing_lines(made, ShownCounts(), packets=9, seconds=0) == [
         "0 exchanges, 1 other connection, 2 TLS connections · 9 packets · 0.00 s"
     ]
 
@@ -171,7 +171,7 @@ def test_what_was_passed_over_is_said() -> None:
     assert left_over({"packets": 9, "udp": 3, "stray": 0}) == []
     told = left_over({"packets": 9, "unreadable": 2, "stray": 1, "after_close": 1400})
     assert told == ["2 unreadable packets", "1 stray segment", "1.4kB behind the end of connections"]
-    lines = closing_lines(summary(), shown=0, errors=0, undecoded=0, packets=9, seconds=0, passed_over=told)
+    lines = closing_lines(summary(), ShownCounts(), packets=9, seconds=0, passed_over=told)
     assert lines == [f"0 exchanges, {', '.join(told)} · 9 packets · 0.00 s"]
 
 

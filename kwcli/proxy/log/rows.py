@@ -16,7 +16,7 @@ from kwcli.filter_options import select
 from kwcli.output import Wanted, needs, open_renderer
 from kwcli.output.zone import find_zone
 from kwcli.progress import Progress
-from kwcli.sniff.run import Output, closing_lines
+from kwcli.sniff.run import Output, ShownCounts, closing_lines
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -75,12 +75,10 @@ class LogRows:
             self._guard(self._renderer.close)
             self._guard(self._output.flush)
         if not self._settings.quiet:
+            renderer = self._renderer
             lines = closing_lines(
                 self.pairer.summary,
-                shown=self._shown,
-                errors=self._renderer.errors,
-                expected=self._renderer.expected,
-                undecoded=self._renderer.undecoded,
+                ShownCounts(self._shown, renderer.errors, renderer.expected, renderer.undecoded),
                 packets=0,
                 seconds=self._env.monotonic() - self._begun,
                 passed_over=more,

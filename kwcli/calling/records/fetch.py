@@ -15,7 +15,7 @@ from decoders.apis import api
 from decoders.apis.keys import FETCH
 from decoders.apis.names import known_fields
 from decoders.schema.model import Versions
-from kwcli.calling.common_words import (
+from kwcli.calling.words.common import (
     OFFLINE,
     TopicLookup,
     check_names,

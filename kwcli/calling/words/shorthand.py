@@ -9,9 +9,9 @@ from decoders.apis import api
 from decoders.apis.keys import FETCH, PRODUCE
 from decoders.schema.model import Versions
 from kwcli.calling.bodies import read_file, read_stdin
-from kwcli.calling.fetch import Offsets, read_fetch
-from kwcli.calling.produce import read_produce
-from kwcli.calling.record_lines import LineOptions, separator_of
+from kwcli.calling.records.fetch import Offsets, read_fetch
+from kwcli.calling.records.lines import LineOptions, separator_of
+from kwcli.calling.records.produce import read_produce
 from kwcli.env import Environment, Exit, Failure
 
 

@@ -19,7 +19,8 @@ from decoders.records.codecs import NAMES, NUMBERS
 from decoders.records.model import Row
 from decoders.schema.model import FOREVER, Versions
 from kwcli.calling.bodies import STDIN
-from kwcli.calling.common_words import (
+from kwcli.calling.records.lines import LineOptions, records_in
+from kwcli.calling.words.common import (
     OFFLINE,
     Contents,
     Entry,
@@ -35,7 +36,6 @@ from kwcli.calling.common_words import (
     split,
     topic_field,
 )
-from kwcli.calling.record_lines import LineOptions, records_in
 from kwcli.env import Exit, Failure
 
 MAGICS: Final = ("0", "1", "2")

@@ -23,9 +23,9 @@ from decoders.schema.json_form import bytes_from_json
 from decoders.schema.model import Api, Field, Side
 from decoders.wire.text import json_bytes
 from kwcli.calling.bodies import STDIN, SourceBody, body_in, element, parse, parse_json, read_file, read_stdin
-from kwcli.calling.body_paths import APPEND, RECORDS, TAGS, Step, below, fail, field_of, parse_path
-from kwcli.calling.entity_words import expand
 from kwcli.calling.validate import Checker, PlainWord
+from kwcli.calling.words.entities import expand
+from kwcli.calling.words.paths import APPEND, RECORDS, TAGS, Step, below, fail, field_of, parse_path
 from kwcli.env import Environment, Exit, Failure
 
 __all__ = ["GivenWords", "check_words", "compose", "encode_body"]

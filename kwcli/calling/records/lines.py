@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Final, NamedTuple
 
-from kwcli.calling.common_words import Entry, from_lines
+from kwcli.calling.words.common import Entry, from_lines
 from kwcli.env import Exit, Failure
 
 # Names by which an object says that it is a record.

@@ -1,0 +1,1 @@
+"""Words of a command line in, a request's body out: paths and values, short words, names of entities."""
