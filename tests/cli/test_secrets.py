@@ -396,7 +396,9 @@ def test_an_exchange(tmp_path: Path, name: str) -> None:
     assert "{redacted" not in clear
 
 
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name == "large answer" else pytest.mark.long) for name in LARGE]
+)
 def test_a_large_exchange(tmp_path: Path, name: str) -> None:
     assert max(map(len, frames(name))) > BODY_WHOLE_MAX
     file = captured(name, tmp_path / "x.pcap")
@@ -434,6 +436,7 @@ def test_messages_of_too_many_secrets_are_hidden_whole(tmp_path: Path, count: in
     assert [each["error_message"] for each in clear["response"]["responses"]] == messages
 
 
+@pytest.mark.long
 def test_secrets_of_a_large_request_are_not_held(tmp_path: Path) -> None:
     """In hex they are needed too, though nothing is written as JSON."""
     resources = [config_of(n, f"{SECRET}_{n}_{'z' * 20}") for n in range(200_000)]

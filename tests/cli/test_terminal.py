@@ -95,7 +95,8 @@ def test_statistics(folder: Path) -> None:
         ("ApiVersions", "--node", "all"),
         ("DescribeCluster", "--select", "cluster_id"),
         ("Metadata", "--dry-run", f"topics[].name={WORD}"),
-        ("DescribeGroups", f"groups[]={WORD}"),
+        # Its coordinator is looked up until the time is over.
+        pytest.param(("DescribeGroups", f"groups[]={WORD}"), marks=pytest.mark.long),
     ],
     ids=["topics", "nodes", "configs", "coordinator", "versions", "selected", "unsent", "groups"],
 )
