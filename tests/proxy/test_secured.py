@@ -239,7 +239,7 @@ def test_what_passes_is_told_to_prometheus(world: World, tmp_path: Path) -> None
     [
         (["--tls-in"], 0, "takes the login by PLAIN"),
         (["-X", "sasl.password=wrong"], 6, "fail  upstream      "),
-        (["--tls-cert", "missing.pem"], 1, "fail  certificate   key store missing.pem cannot be read"),
+        (["--tls-cert", "missing.pem"], 4, "fail  certificate   key store missing.pem cannot be read"),
     ],
 )
 def test_a_look_before(world: World, words: list[str], code: int, text: str) -> None:
