@@ -92,7 +92,7 @@ _TOKEN: Final = re.compile(
 )
 
 
-class Token(NamedTuple):
+class QueryToken(NamedTuple):
     """A piece of a query: `kind` is name, quoted, text, number or sign; `word` is it in small letters."""
 
     kind: str
@@ -115,7 +115,7 @@ class Query:
         place = f"line {before.count(chr(10)) + 1}, column {len(before) - before.rfind(chr(10))} of the query: "
         return Failure(f"{place}{text}", Exit.USAGE)
 
-    def _read(self) -> Iterator[Token]:
+    def _read(self) -> Iterator[QueryToken]:
         at = 0
         while at < len(self.text):
             match = _TOKEN.match(self.text, at)
@@ -127,9 +127,9 @@ class Query:
                 at = self._comment(at)
                 continue
             if kind == "quoted":
-                yield Token(kind, text, text[1:-1].replace("``", "`").lower(), at)
+                yield QueryToken(kind, text, text[1:-1].replace("``", "`").lower(), at)
             elif kind != "blank":
-                yield Token("text" if kind == "raw" else kind, text, text.lower(), at)
+                yield QueryToken("text" if kind == "raw" else kind, text, text.lower(), at)
             at = match.end()
 
     def _comment(self, begun: int) -> int:
@@ -193,16 +193,16 @@ def _check_signs(query: Query) -> None:
         raise query.fail(open_at[-1], "this ( is not closed")
 
 
-class Source(NamedTuple):
+class QuerySource(NamedTuple):
     """A name behind `from` or `join`: its token, its alias (empty: none)."""
 
-    table: Token
+    table: QueryToken
     alias: str
 
 
-def _sources(query: Query) -> list[Source] | None:
+def _sources(query: Query) -> list[QuerySource] | None:
     """What the query reads; None where something is read that cannot be followed."""
-    found: list[Source] = []
+    found: list[QuerySource] = []
     tokens = query.tokens
     selects = [False]  # at each level of parentheses: whether a query is in them
     for at, token in enumerate(tokens):
@@ -231,7 +231,7 @@ def _sources(query: Query) -> list[Source] | None:
     return found
 
 
-def _source(tokens: list[Token], at: int) -> tuple[Source | None, int]:
+def _source(tokens: list[QueryToken], at: int) -> tuple[QuerySource | None, int]:
     """The source at a place, and the place behind it; None where it is none that can be followed."""
     if at >= len(tokens):
         return None, at
@@ -259,19 +259,19 @@ def _source(tokens: list[Token], at: int) -> tuple[Source | None, int]:
         at += 1
     if at < len(tokens) and tokens[at].text == "(":
         return None, at  # names for the columns
-    return Source(table, alias), at
+    return QuerySource(table, alias), at
 
 
-def _ends_source(tokens: list[Token], at: int) -> bool:
+def _ends_source(tokens: list[QueryToken], at: int) -> bool:
     """Whether a word before this place, which SQL has too, is the name of a table all the same."""
     return at >= len(tokens) or tokens[at].text in (")", ",", ";") or tokens[at].word in _BEHIND_SOURCES
 
 
-def _is_name(token: Token) -> bool:
+def _is_name(token: QueryToken) -> bool:
     return token.kind == "quoted" or (token.kind == "name" and token.word not in KEYWORDS)
 
 
-def _check_tables(query: Query, sources: list[Source], lacking: Mapping[str, str]) -> None:
+def _check_tables(query: Query, sources: list[QuerySource], lacking: Mapping[str, str]) -> None:
     tokens = query.tokens
     # Queries that have a name: `with NAME as (`, `, NAME (a, b) as (`.
     named = {
@@ -298,7 +298,7 @@ def _check_names_in_a_row(query: Query) -> None:
             raise query.fail(other.at, f"syntax error at {other.text}{hint}")
 
 
-def _check_columns(query: Query, sources: list[Source]) -> None:
+def _check_columns(query: Query, sources: list[QuerySource]) -> None:
     tables = [(table.word, alias) for table, alias in sources]
     its = {alias or name: query.columns[name] for name, alias in tables if name in query.columns}
     known = frozenset().union(*its.values()) | _GIVEN if its else _GIVEN
@@ -373,7 +373,7 @@ def _defined(query: Query) -> set[str]:
     return found
 
 
-def _may_end(token: Token) -> bool:
+def _may_end(token: QueryToken) -> bool:
     """Whether an expression, or a table, may end here, so that a name behind it is an alias."""
     if token.kind in ("quoted", "text", "number") or token.text in (")", "]", "end", "as"):
         return True
@@ -388,7 +388,7 @@ _NAMES_TOO: Final = KEYWORDS - {
 }
 
 
-def _listed(tokens: list[Token], at: int) -> set[str]:
+def _listed(tokens: list[QueryToken], at: int) -> set[str]:
     """`(a, b)` from a place on."""
     found = set()
     while at < len(tokens) and tokens[at].text != ")":
@@ -397,7 +397,7 @@ def _listed(tokens: list[Token], at: int) -> set[str]:
     return found
 
 
-def _names_of_view(tokens: list[Token], at: int) -> set[str]:
+def _names_of_view(tokens: list[QueryToken], at: int) -> set[str]:
     """`explode(x) t as a, b` behind `lateral view`: t, a and b, up to the next word that goes on with the query."""
     found, depth = set(), 0
     for token in tokens[at:]:
@@ -409,7 +409,7 @@ def _names_of_view(tokens: list[Token], at: int) -> set[str]:
     return found
 
 
-def _parameters(tokens: list[Token], at: int) -> set[str]:
+def _parameters(tokens: list[QueryToken], at: int) -> set[str]:
     """`x` or `(x, y)` that ends at a place."""
     if at < 0:
         return set()

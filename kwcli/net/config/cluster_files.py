@@ -36,7 +36,7 @@ _NUMBER: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 Tree = Mapping[str, Any]
 
 
-class Cluster(NamedTuple):
+class ForeignCluster(NamedTuple):
     """One cluster of such a file: what the tool calls it, whether it is the one in use, and how to reach it.
 
     `unfollowed` are the keys that would change a connection and kw cannot follow, with the reason.
@@ -50,7 +50,7 @@ class Cluster(NamedTuple):
     unfollowed: list[str]
 
 
-def read_clusters(text: str) -> list[Cluster]:
+def read_clusters(text: str) -> list[ForeignCluster]:
     """The clusters of a file of one of these tools; empty where it is none. ValueError where it is a broken one."""
     tree = _toml(text) or _yaml(text)
     for tool in _READERS:
@@ -127,7 +127,7 @@ class _Properties:
         self.unfollowed.append(f"{key} is not followed: {reason}")
 
 
-def _kafkactl(tree: Tree) -> Iterator[Cluster]:
+def _kafkactl(tree: Tree) -> Iterator[ForeignCluster]:
     contexts = tree.get("contexts")
     if not isinstance(contexts, dict):
         return
@@ -156,10 +156,10 @@ def _kafkactl(tree: Tree) -> Iterator[Cluster]:
         made.put("default.api.timeout.ms", _milliseconds(context.get("requestTimeout")))
         if _is_on(_tree(context, "kubernetes").get("enabled")):
             made.leave("kubernetes", "kw does not run in the cluster; kubectl port-forward, then --dial-map")
-        yield Cluster("kafkactl", "context", str(name), str(name) == current, made.pairs, made.unfollowed)
+        yield ForeignCluster("kafkactl", "context", str(name), str(name) == current, made.pairs, made.unfollowed)
 
 
-def _kaf(tree: Tree) -> Iterator[Cluster]:
+def _kaf(tree: Tree) -> Iterator[ForeignCluster]:
     clusters = tree.get("clusters")
     if not isinstance(clusters, list):
         return
@@ -191,10 +191,10 @@ def _kaf(tree: Tree) -> Iterator[Cluster]:
             scopes = sasl.get("scopes")
             made.put("sasl.oauthbearer.scope", " ".join(map(_text, scopes)) if isinstance(scopes, list) else scopes)
         name = _text(cluster["name"])
-        yield Cluster("kaf", "cluster", name, name == current, made.pairs, made.unfollowed)
+        yield ForeignCluster("kaf", "cluster", name, name == current, made.pairs, made.unfollowed)
 
 
-def _rpk(tree: Tree) -> Iterator[Cluster]:
+def _rpk(tree: Tree) -> Iterator[ForeignCluster]:
     profiles = tree.get("profiles")
     if not isinstance(profiles, list):
         own = _tree(tree, "rpk") or tree  # rpk.yaml before there were profiles, redpanda.yaml, or one profile
@@ -218,10 +218,10 @@ def _rpk(tree: Tree) -> Iterator[Cluster]:
             made.put("sasl.username", sasl.get("user"))
             made.put("sasl.password", sasl.get("password"))
         name = _text(profile["name"])
-        yield Cluster("rpk", "profile", name, name == current, made.pairs, made.unfollowed)
+        yield ForeignCluster("rpk", "profile", name, name == current, made.pairs, made.unfollowed)
 
 
-def _kcl(tree: Tree) -> Iterator[Cluster]:
+def _kcl(tree: Tree) -> Iterator[ForeignCluster]:
     profiles = tree.get("profiles")
     named = profiles if isinstance(profiles, dict) else {"default": tree}
     current = _text(tree.get("current_profile")) or ("default" if len(named) == 1 else "")
@@ -252,10 +252,10 @@ def _kcl(tree: Tree) -> Iterator[Cluster]:
             if _text(sasl.get("zid")):
                 made.leave("sasl.zid", "kw logs in as nobody else")
         made.put("default.api.timeout.ms", profile.get("timeout_ms"))
-        yield Cluster("kcl", "profile", str(name), str(name) == current, made.pairs, made.unfollowed)
+        yield ForeignCluster("kcl", "profile", str(name), str(name) == current, made.pairs, made.unfollowed)
 
 
-_READERS: Final[tuple[Callable[[Tree], Iterator[Cluster]], ...]] = (_kafkactl, _kaf, _rpk, _kcl)
+_READERS: Final[tuple[Callable[[Tree], Iterator[ForeignCluster]], ...]] = (_kafkactl, _kaf, _rpk, _kcl)
 
 
 def _tree(tree: Tree, key: str) -> Tree:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kwcli.env import Environment, Exit, Failure
 from kwcli.net.config.build_config import MECHANISMS, unchecked
-from kwcli.net.config.cluster_files import PLACES, Cluster, read_clusters
+from kwcli.net.config.cluster_files import PLACES, ForeignCluster, read_clusters
 from kwcli.net.config.merge_settings import SettingSource, choose
 from kwcli.net.config.profiles import Profiles
 from kwcli.net.config.properties import BY_NAME, Pair, decoded, numbered
@@ -51,7 +51,7 @@ def import_profiles(env: Environment, words: Sequence[str], options: ImportOptio
         _import_cluster(env, own, cluster, file, options)
 
 
-def _chosen(clusters: list[Cluster], name: str | None, file: str, context: str | None) -> list[Cluster]:
+def _chosen(clusters: list[ForeignCluster], name: str | None, file: str, context: str | None) -> list[ForeignCluster]:
     kind, names = clusters[0].kind, [cluster.name for cluster in clusters]
     if context is not None:
         if context not in names:
@@ -70,7 +70,7 @@ def _chosen(clusters: list[Cluster], name: str | None, file: str, context: str |
     raise Failure(f"{file} has the {kind}s {', '.join(names)}: choose one by --context {names[0]}", Exit.USAGE)
 
 
-def _import_cluster(env: Environment, name: str, cluster: Cluster, file: str, options: ImportOptions) -> None:
+def _import_cluster(env: Environment, name: str, cluster: ForeignCluster, file: str, options: ImportOptions) -> None:
     folder = os.path.dirname(file)
     pairs = [(key, absolute(key, value, folder)) for key, value in cluster.pairs]
     origin = f"{'standard input' if file == '-' else file}, {cluster.kind} {cluster.name}"
