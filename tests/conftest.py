@@ -4,6 +4,7 @@ where CI says so, a test that was skipped has not passed."""
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Generator
 
 import hypothesis
@@ -15,6 +16,10 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.register_profile("random", hypothesis.settings.get_profile("same"), derandomize=False)
 hypothesis.settings.load_profile("same")
+
+# Hundreds of tests start `kw`: what it is made of is compiled once, whatever the environment says of byte code.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
 

@@ -13,7 +13,7 @@ from decoders.apis.keys import FETCH, JOIN_GROUP, SHARE_FETCH, SYNC_GROUP
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.partitions import partition_in
 from decoders.exchanges.topics import RECORD_ARRAYS, WELL_KNOWN, structs
-from decoders.records.read import sole, summarize_view
+from decoders.records.summary import sole, summarize_view
 from decoders.schema.model import Side
 from decoders.wire.primitives import uuid_text
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from struct import Struct
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.errors import Malformed
 from decoders.exchanges.context import Context, export_context, resume_context
@@ -39,8 +39,10 @@ from decoders.protocols.signatures import TLS, certain
 from decoders.schema.model import Side
 from decoders.tcp.chunks import Chunk, Close, Connection, Gap, Half, How, Retransmission
 from decoders.tls.decryption import tls_facts
-from decoders.tls.facts import TlsFacts
 from decoders.wire.pack import pack, unpack
+
+if TYPE_CHECKING:
+    from decoders.tls.facts import TlsFacts
 
 UnusualHandler = Callable[[Half, int, int, Any], None]
 # Size, API key and version together, correlation id, client id length.

@@ -18,9 +18,9 @@ from decoders.protocols.signatures import (
     TLS,
     Finding,
     Signature,
-    remedy_of_tls,
     text_of,
 )
+from decoders.tls.first_record import remedy_of_tls
 from decoders.tls.handshake import VERSIONS
 from decoders.wire.text import in_bytes
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from decoders.records.json_form import batch_json, holds_secret, records_json
     from decoders.records.model import Batch, Budget, Record
-    from decoders.records.read import RecordsSummary, batches_json, decode_records, read_batches, sole, summarize
+    from decoders.records.read import batches_json, decode_records, read_batches
+    from decoders.records.summary import RecordsSummary, sole, summarize
     from decoders.records.write import encode_batch, encode_records
 
 __all__ = [
@@ -36,7 +37,7 @@ _HOMES: Final = {
     "Batch": "model",
     "Budget": "model",
     "Record": "model",
-    "RecordsSummary": "read",
+    "RecordsSummary": "summary",
     "batch_json": "json_form",
     "batches_json": "read",
     "decode_records": "read",
@@ -45,8 +46,8 @@ _HOMES: Final = {
     "holds_secret": "json_form",
     "read_batches": "read",
     "records_json": "json_form",
-    "sole": "read",
-    "summarize": "read",
+    "sole": "summary",
+    "summarize": "summary",
 }
 
 

@@ -23,6 +23,15 @@ from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated, wi
 from decoders.limits import BATCH_INFLATED_MAX, HEADER_KEY_MAX, HEADERS_OF_RECORD_MAX, MIB, RECORD_BYTE_COST
 from decoders.records.codecs import CODEC_MASK, codec_name, inflate
 from decoders.records.json_form import DeferredRecords, Failures, control_record
+from decoders.records.layout import (
+    CONTROL,
+    CRC_START,
+    DELETE_HORIZON,
+    HEADER,
+    LOG_APPEND,
+    SIZE,
+    TRANSACTIONAL,
+)
 from decoders.records.model import Budget, Form, Header, Row, TooLarge, failed
 from decoders.wire.primitives import read_varint, read_varlong
 from decoders.wire.text import in_bytes
@@ -402,14 +411,6 @@ def read_headers(data: bytes, at: int, budget: Budget, names: _Names) -> tuple[t
 # covers everything from the attributes on.
 
 
-# base offset, length, leader epoch, magic, crc, attributes, last offset delta, base and max timestamp, producer id,
-# producer epoch, base sequence, record count
-HEADER: Final = Struct(">qiibIhiqqqhii")
-SIZE: Final = HEADER.size
-# Bytes before those that the length counts, and those that the checksum covers.
-LOG_OVERHEAD: Final = 12
-CRC_START: Final = 21
-LOG_APPEND, TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x08, 0x10, 0x20, 0x40
 # Length, attributes, two deltas, two lengths and a count of headers, one byte each.
 RECORD_MIN: Final = 7
 # What a failed decompression costs the exchange: what came out before the failure is not known.

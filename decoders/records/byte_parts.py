@@ -15,9 +15,17 @@ import google_crc32c
 
 from decoders.errors import DecodeError
 from decoders.limits import PARTS_MAX
-from decoders.records.batch import CONTROL, CRC_START, DELETE_HORIZON, LOG_APPEND, LOG_OVERHEAD, SIZE, TRANSACTIONAL
 from decoders.records.codecs import CODEC_MASK, codec_name
-from decoders.records.model import MAGIC_AT
+from decoders.records.layout import (
+    CONTROL,
+    CRC_START,
+    DELETE_HORIZON,
+    LOG_APPEND,
+    LOG_OVERHEAD,
+    MAGIC_AT,
+    SIZE,
+    TRANSACTIONAL,
+)
 from decoders.schema.walk import BytePart
 from decoders.wire.primitives import STRUCTS, read_varint, read_varlong
 from decoders.wire.text import in_bytes

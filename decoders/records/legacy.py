@@ -17,9 +17,10 @@ from typing import Any, Final, NamedTuple
 
 from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated
 from decoders.limits import BATCH_INFLATED_MAX, NESTED_MAX, RECORD_BYTE_COST, RECORD_NESTING_MAX
-from decoders.records.batch import LOG_APPEND, LOG_OVERHEAD, Problem, int64, spend
+from decoders.records.batch import Problem, int64, spend
 from decoders.records.codecs import CODEC_MASK, codec_name
 from decoders.records.json_form import DeferredRecords, Failures
+from decoders.records.layout import LOG_APPEND, LOG_OVERHEAD
 from decoders.records.model import Budget, Form, Row, TooLarge, blank, failed
 from decoders.wire.text import in_bytes
 

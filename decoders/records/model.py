@@ -10,8 +10,6 @@ from decoders.limits import BATCHES_MAX, EXCHANGE_INFLATED_MAX, RECORD_HEADERS_M
 
 # More than any input comes to.
 NO_END: Final = 1 << 62
-# Where a batch or message of any format has its magic byte.
-MAGIC_AT: Final = 16
 Header = tuple[str, bytes | None]
 # A record as the readers give it: the fields of `Record` in its order.
 Row = tuple[int, int | None, bytes | None, bytes | None, tuple[Header, ...], dict[str, Any] | None]

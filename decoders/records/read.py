@@ -1,20 +1,20 @@
-"""A records field in, its batches out: as values, as JSON-ready dicts, or as the few numbers of a line of text."""
+"""A records field in, its batches out: as values, or as JSON-ready dicts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import repeat
 from struct import Struct
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import google_crc32c
 
 from decoders.limits import BATCH_COST, PIECE, RECORD_BYTE_COST
 from decoders.records import batch, legacy
-from decoders.records.batch import CRC_START, FAR, LOG_OVERHEAD, SIZE, header_fields
-from decoders.records.codecs import CODEC_MASK, codec_name
+from decoders.records.batch import FAR, header_fields
 from decoders.records.json_form import records_json
-from decoders.records.model import MAGIC_AT, Batch, Budget, Form, Record, Row, TooLarge, blank, failed
+from decoders.records.layout import CRC_START, LOG_OVERHEAD, MAGIC_AT, SIZE
+from decoders.records.model import Batch, Budget, Form, Record, Row, TooLarge, blank, failed
 from decoders.wire.deferred import DeferredList
 from decoders.wire.text import in_bytes, json_bytes
 
@@ -81,7 +81,7 @@ def _shown(data: bytes, at: int, size: int) -> tuple[Any, int]:
 
 
 _INT32: Final = Struct(">i")
-_LENGTH_MIN: Final = (legacy.SIZE_MIN[0], legacy.SIZE_MIN[1], batch.SIZE - batch.LOG_OVERHEAD)
+_LENGTH_MIN: Final = (legacy.SIZE_MIN[0], legacy.SIZE_MIN[1], SIZE - LOG_OVERHEAD)
 _Reader = Callable[[bytes, int, int, Budget, Form | None], dict[str, Any]]
 _READERS: Final[tuple[_Reader, ...]] = (legacy.read, legacy.read, batch.read)
 _CUT: Final = (legacy.cut_fields, legacy.cut_fields, batch.cut_fields)
@@ -220,10 +220,10 @@ def _fields(data: bytes, budget: Budget, form: Form | None) -> Iterator[dict[str
         if budget.batches < 0:
             yield failed(_nothing(end - at, form), "limit", "too many batches for one exchange")
             return
-        if end - at >= batch.SIZE and data[at + MAGIC_AT] == _MAGIC_MAX:
+        if end - at >= SIZE and data[at + MAGIC_AT] == _MAGIC_MAX:
             # What nearly every one is: a whole batch of magic 2.
             (length,) = _INT32.unpack_from(data, at + 8)
-            stop = at + batch.LOG_OVERHEAD + length
+            stop = at + LOG_OVERHEAD + length
             if length >= _LENGTH_MIN[_MAGIC_MAX] and stop <= end:
                 yield batch.read(data, at, stop, budget, form)
                 at = stop
@@ -245,10 +245,10 @@ def _fields(data: bytes, budget: Budget, form: Form | None) -> Iterator[dict[str
 def _extent(data: bytes, at: int, end: int) -> tuple[int, str]:
     """Where the batch at `at` ends (beyond `end` where it is cut off), or what keeps it from being one."""
     left = end - at
-    if left < batch.LOG_OVERHEAD:
+    if left < LOG_OVERHEAD:
         return end + 1, ""
     (length,) = _INT32.unpack_from(data, at + 8)
-    stop = at + batch.LOG_OVERHEAD + length
+    stop = at + LOG_OVERHEAD + length
     if left <= MAGIC_AT:
         return (end, f"a batch of {in_bytes(length)}") if length < _LENGTH_MIN[0] else (max(stop, end + 1), "")
     magic = data[at + MAGIC_AT]
@@ -265,113 +265,3 @@ def _nothing(size: int, form: Form | None) -> dict[str, Any]:
     if form is not None:
         fields["records"] = []
     return fields
-
-
-# A records field in, the few numbers of a text line out; by headers alone, without checksums (0.3 µs a batch).
-#
-# Only a compressed message of magic 0 or 1 does not say how many records it holds; it is decompressed to count them.
-
-
-# base offset, length; magic; low byte of the attributes; last offset delta; record count
-_HEADER: Final = Struct(">qi4xb5xBi30xi")
-
-
-_CODECS: Final = tuple(map(codec_name, range(CODEC_MASK + 1)))
-_ALONE: Final = tuple((name,) for name in _CODECS)
-_MAGIC_2: Final = (2,)
-_unpack: Final = _HEADER.unpack_from
-
-
-class RecordsSummary(NamedTuple):
-    """What a records field holds.
-
-    `records` counts those of the whole batches, `size` all bytes. Codecs and magics in order of appearance.
-    `last_offset` is None where there is no whole batch. `truncated`: the last batch is cut off.
-    """
-
-    batches: int
-    records: int
-    size: int
-    codecs: tuple[str, ...]
-    magics: tuple[int, ...]
-    last_offset: int | None
-    truncated: bool
-
-
-def sole(buf: bytes, at: int, size: int) -> tuple[int, str] | None:
-    """Records and codec of a records field that is one whole batch of magic 2, as most are; None for any other."""
-    if size < SIZE:
-        return None
-    _, length, magic, attributes, _, count = _unpack(buf, at)
-    if LOG_OVERHEAD + length != size or magic != 2 or count < 0:
-        return None
-    return count, _CODECS[attributes & CODEC_MASK]
-
-
-def summarize(buf: bytes, at: int = 0, size: int | None = None, budget: Budget | None = None) -> RecordsSummary:
-    """The summary of the `size` bytes (default: the rest) of `buf` from `at` on."""
-    end = len(buf) if size is None else at + size
-    start = at
-    batches = records = 0
-    codecs: list[int] = []
-    last = None
-    while end - at >= SIZE:
-        base, length, magic, attributes, delta, count = _unpack(buf, at)
-        stop = at + LOG_OVERHEAD + length
-        if magic != 2 or length < SIZE - LOG_OVERHEAD or stop > end or count < 0:
-            break
-        at = stop
-        batches += 1
-        records += count
-        last = base + delta
-        codec = attributes & CODEC_MASK
-        if codec not in codecs:
-            codecs.append(codec)
-    names = _ALONE[codecs[0]] if len(codecs) == 1 else tuple(map(codec_name, codecs))
-    magics = _MAGIC_2 if batches else ()
-    if at >= end:
-        return _new(RecordsSummary, (batches, records, end - start, names, magics, last, False))
-    found = RecordsSummary(batches, records, end - start, names, magics, last, False)
-    return _with_rest(found, buf[at:end], budget or Budget())
-
-
-def summarize_json(batches: Iterable[Mapping[str, Any]]) -> RecordsSummary:
-    """The summary of a `records` value of the exchange record, as that of the bytes that it was made of."""
-    batches = list(batches)
-    size = sum(batch["size"] or 0 for batch in batches)
-    return _with(RecordsSummary(0, 0, size, (), (), None, False), batches)
-
-
-def summarize_view(records: Any, raw: bytes | None) -> RecordsSummary | None:
-    """The summary of what a view has of a records field: the span of its bytes in `raw`, or the value of a record.
-
-    None where there is nothing.
-    """
-    if not records:
-        return None
-    if records.__class__ is tuple:
-        return summarize(raw, *records) if raw is not None and records[1] else None
-    return summarize_json(records) if isinstance(records, list) else None
-
-
-def _with_rest(found: RecordsSummary, data: bytes, budget: Budget) -> RecordsSummary:
-    """The same with the batches that are not whole ones of magic 2."""
-    return _with(found, batches_json(data, budget=budget) or [])
-
-
-def _with(found: RecordsSummary, more: Iterable[Mapping[str, Any]]) -> RecordsSummary:
-    """The same with batches in JSON form."""
-    batches, records, size, codecs, magics, last, truncated = found
-    for fields in more:
-        if fields["truncated"]:
-            truncated = True
-            continue
-        count, codec, magic = fields["record_count"], fields["codec"], fields["magic"]
-        if magic is None:
-            continue
-        batches += 1
-        records += max(count or 0, 0)
-        last = fields["last_offset"]
-        codecs = codecs if codec in codecs else (*codecs, codec)
-        magics = magics if magic in magics else (*magics, magic)
-    return RecordsSummary(batches, records, size, codecs, magics, last, truncated)

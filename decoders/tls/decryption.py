@@ -29,16 +29,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from decoders.errors import Malformed
 from decoders.limits import TLS_WAIT_ALL_MAX, TLS_WAIT_MAX, TLS_WAIT_NS
 from decoders.tcp.chunks import Chunk, Close, Connection, Gap
-from decoders.tls.connection import NO_START, TlsConnection, event_of, event_state
-from decoders.tls.facts import TlsFacts
-from decoders.tls.handshake import CLIENT_HELLO
 from decoders.tls.key_log import KeyLog
 from decoders.wire.pack import fields, pack, unpack
+
+if TYPE_CHECKING:  # loaded with the first connection of TLS: most captures have none
+    from decoders.tls.connection import TlsConnection
+    from decoders.tls.facts import TlsFacts
 
 __all__ = ["PLAIN", "Decryption", "export_connection", "tls_facts"]
 
@@ -95,10 +96,10 @@ class Decryption:
         """No chunk follows; all connections are closed."""
         self._out = []
         for state in list(self._open.values()):
-            if isinstance(state, TlsConnection):
-                self._end(state, state.facts.time_ns, 0)
-            else:
+            if isinstance(state, TlsLook):
                 self._out += state.chunks
+            else:
+                self._end(state, state.facts.time_ns, 0)
         self._open.clear()
         return self._out
 
@@ -196,6 +197,9 @@ class Decryption:
             look.chunks.append(chunk)
             return
         if _HELLO.match(head):
+            from decoders.tls.connection import TlsConnection
+            from decoders.tls.handshake import CLIENT_HELLO
+
             client = half if head[_HELLO_SIZE - 1] == CLIENT_HELLO else half.peer
             begun_ns = look.chunks[0][1] if look.chunks else time_ns
             state = TlsConnection(connection, client, self._keys, begun_ns)
@@ -216,6 +220,8 @@ class Decryption:
         if half.state is not None:
             self._settle(look, PLAIN)  # it was recognised as something else
         elif _is_record(data):
+            from decoders.tls.connection import NO_START, TlsConnection
+
             state = TlsConnection(look.connection, half, self._keys, time_ns)
             state.facts.problem = f"{NO_START}: neither ClientHello nor ServerHello is in the capture"
             state.phase = "over"
@@ -238,10 +244,10 @@ class Decryption:
         connection.tls = state
         self._out += look.chunks
         look.chunks = []
-        if isinstance(state, TlsConnection):
-            self._open[connection.number] = state
-        else:
+        if isinstance(state, bool):
             self._open.pop(connection.number, None)
+        else:
+            self._open[connection.number] = state
 
     # State.
 
@@ -267,6 +273,8 @@ class Decryption:
 
     def resume_connection(self, connection: Connection, state: object) -> None:
         """Take over what `export_connection` gave of one. Raises DecodeError when it is something else."""
+        from decoders.tls.connection import TlsConnection
+
         kind, saved = fields(state, str, list)
         try:
             if kind == "tls":
@@ -284,16 +292,18 @@ class Decryption:
 
 def export_connection(state: object) -> list[Any] | None:
     """What is known of a connection (`Connection.tls`) as built-in values; None where it is plain, or nothing is."""
-    if isinstance(state, TlsConnection):
-        return ["tls", state.export()]
     if isinstance(state, TlsLook):
+        from decoders.tls.connection import event_state
+
         first = state.connection.first
         chunks = [[half is first, time_ns, packet, event_state(data)] for half, time_ns, packet, data in state.chunks]
         return ["look", [state.begun, state.heads[True], state.heads[False], chunks]]
-    return None
+    return ["tls", cast("TlsConnection", state).export()] if state else None
 
 
 def _look_of(state: object, connection: Connection) -> TlsLook:
+    from decoders.tls.connection import event_of
+
     begun, first_head, second_head, rows = fields(state, bool, bytes, bytes, list)
     look = TlsLook(connection)
     look.begun, look.heads = begun, {True: first_head, False: second_head}
@@ -315,4 +325,4 @@ def _is_record(data: bytes) -> bool:
 def tls_facts(connection: Connection) -> TlsFacts | None:
     """What is known of a connection that is TLS; None of all others."""
     state = connection.tls
-    return state.facts if isinstance(state, TlsConnection) else None
+    return cast("TlsConnection", state).facts if state and not isinstance(state, TlsLook) else None

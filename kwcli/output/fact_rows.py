@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.records.read import sole, summarize_view
+from decoders.records.summary import sole, summarize_view
 from kwcli.output.facts import WORDS, Names, Shape, View, topic_of
 from kwcli.output.units import format_period, format_ranges, format_size, join_some
 

@@ -14,7 +14,7 @@ from decoders.exchanges.exchange import SESSION_PATHS
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.topics import TOPIC_ARRAYS, TOPIC_ID, WELL_KNOWN, TopicArray, has_id, topic_name
 from decoders.filters.fields import entity_paths
-from decoders.records.read import sole, summarize
+from decoders.records.summary import sole, summarize
 from decoders.schema.model import Side
 from decoders.wire.primitives import uuid_text
 
