@@ -95,7 +95,9 @@ def handed_over(make: Callable[[], Any], fold: Any) -> Any:
 
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
-@pytest.mark.parametrize("name", CLEAN)
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=[pytest.mark.long] * (each != "tour.pcapng")) for each in CLEAN]
+)
 def test_any_split_merged_in_any_order_gives_the_same_rows(name: str, data: st.DataObject) -> None:
     kind = data.draw(st.sampled_from(sorted(FOLDS)))
     make = FOLDS[kind]

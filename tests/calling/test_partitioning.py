@@ -32,6 +32,7 @@ def test_a_partition_is_one_of_them(key: bytes, count: int) -> None:
     assert 0 <= partition_of(key, count) < count
 
 
+@pytest.mark.long
 @pytest.mark.oracle
 def test_as_java_hashes() -> None:
     dice = random.Random(30)

@@ -70,6 +70,7 @@ def test_writing_from_the_newest_releases_changes_nothing() -> None:
         assert notation.replaced(source, written.name, api_text(written)) == source
 
 
+@pytest.mark.long
 @pytest.mark.oracle
 def test_all_declarations_come_out_of_the_jars_alone() -> None:
     """Without our own files the releases give the same layouts, but for secrets and names older than 3.9."""

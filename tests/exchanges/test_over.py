@@ -80,8 +80,8 @@ def count_connections() -> int:
 
 
 @pytest.mark.parametrize(("asked", "answered"), [(REQUEST, RESPONSE), (FOREIGN, FOREIGN), (b"", b"")])
-@pytest.mark.parametrize("how", ["fin", "rst"])
-@pytest.mark.parametrize("connections_too", [False, True])
+@pytest.mark.parametrize("how", ["fin", pytest.param("rst", marks=pytest.mark.long)])
+@pytest.mark.parametrize("connections_too", [pytest.param(False, marks=pytest.mark.long), True])
 def test_a_connection_that_is_over_is_gone(how: str, asked: bytes, answered: bytes, connections_too: bool) -> None:
     before = count_connections()
     engine = Engine(connections=connections_too)
@@ -93,7 +93,7 @@ def test_a_connection_that_is_over_is_gone(how: str, asked: bytes, answered: byt
     assert engine.summary.exchanges == (400 if asked == REQUEST else 0)
 
 
-@pytest.mark.parametrize("how", ["fin", "rst"])
+@pytest.mark.parametrize("how", ["fin", pytest.param("rst", marks=pytest.mark.long)])
 def test_what_stays_of_a_connection_is_small(how: str) -> None:
     engine = Engine()
     fed(engine, how, 500, 0, REQUEST, RESPONSE)
@@ -104,7 +104,7 @@ def test_what_stays_of_a_connection_is_small(how: str) -> None:
     assert held / 2000 < 1000
 
 
-@pytest.mark.parametrize("how", ["idle", "half"])
+@pytest.mark.parametrize("how", [pytest.param("idle", marks=pytest.mark.long), "half"])
 def test_a_connection_that_says_nothing_is_small(how: str) -> None:
     engine = Engine()
     # So many are not at rest, however long they have said nothing.

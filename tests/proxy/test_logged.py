@@ -109,6 +109,7 @@ def test_rows_and_file_say_the_same(mock: str, tmp_path: Path) -> None:
     assert len([row for row in read if row["broker"] in brokers]) == len(rows)
 
 
+@pytest.mark.long
 def test_filters_and_text(mock: str, tmp_path: Path) -> None:
     with Logged(
         mock, tmp_path, "-o", "text", "--color", "never", "-f", "api == Produce and client_id == shop"
@@ -144,6 +145,7 @@ def test_a_full_disk_for_packets_leaves_the_rows_and_ends_in_1(mock: str, tmp_pa
     assert len([row for row in rows if json.loads(row)["api"] == "Produce"]) > 0
 
 
+@pytest.mark.long
 def test_a_full_disk_for_rows_leaves_the_packets_and_ends_in_1(mock: str, tmp_path: Path) -> None:
     kept = tmp_path / "kept.pcapng"
     with open("/dev/full", "wb") as full, Logged(mock, tmp_path, "-w", str(kept), stdout=full.fileno()) as proxy:
@@ -157,6 +159,7 @@ def test_a_full_disk_for_rows_leaves_the_packets_and_ends_in_1(mock: str, tmp_pa
     assert sum(json.loads(row)["request"]["topic_data"] != [] for row in produced) > 1
 
 
+@pytest.mark.long
 def test_without_anything_to_write_the_log_ends_and_so_does_the_proxy_in_1(mock: str, tmp_path: Path) -> None:
     with open("/dev/full", "wb") as full, Logged(mock, tmp_path, stdout=full.fileno()) as proxy:
         proxy.talk()
@@ -167,6 +170,7 @@ def test_without_anything_to_write_the_log_ends_and_so_does_the_proxy_in_1(mock:
     assert "did not get to its end" not in said
 
 
+@pytest.mark.long
 def test_no_log_at_all(mock: str, tmp_path: Path) -> None:
     with Logged(mock, tmp_path, "--no-log") as proxy:
         proxy.talk()
@@ -174,6 +178,7 @@ def test_no_log_at_all(mock: str, tmp_path: Path) -> None:
     assert proxy.out.read_bytes() == b""
 
 
+@pytest.mark.long
 def test_the_broker_of_a_row_is_where_the_proxy_listens(mock: str, tmp_path: Path) -> None:
     path = tmp_path / "x.pcapng"
     with Logged(mock, tmp_path, "--advertise", "localhost", "-o", "ndjson", "-w", str(path), host="localhost") as proxy:

@@ -42,7 +42,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.mark.parametrize(
     "words",
     [
-        ("sniff", "-o", "ndjson", "--records"),
+        pytest.param(("sniff", "-o", "ndjson", "--records"), marks=pytest.mark.long),
         pytest.param(("sniff", "-o", "text", "-v", "--records"), marks=pytest.mark.long),
         pytest.param(("sniff", "-o", "hex"), marks=pytest.mark.long),
     ],

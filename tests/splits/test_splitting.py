@@ -66,7 +66,7 @@ def test_any_cut_of_any_capture(seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", CLEAN + NEGATIVE)
-@pytest.mark.parametrize("count", [1, 7])
+@pytest.mark.parametrize("count", [pytest.param(1, marks=pytest.mark.long), 7])
 @pytest.mark.parametrize("listed", [False, True])
 def test_splits_of_captures(name: str, count: int, listed: bool) -> None:
     every = list(segments(name))

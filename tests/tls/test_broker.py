@@ -43,7 +43,8 @@ def run(words: list[str], keys: Path | None = None) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-@pytest.mark.parametrize("listener", ["SASL_SSL", pytest.param("SSL", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("listener", ["SASL_SSL", "SSL"])
 def test_what_kw_sent_is_read_again(cluster: Cluster, tmp_path: Path, listener: str) -> None:
     port = cluster.nodes[0].ports[listener]
     words = ["-b", f"127.0.0.1:{port}", "-X", f"security.protocol={listener}"]
