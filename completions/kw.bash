@@ -314,11 +314,12 @@ _kw_values() {
 }
 _kw_verb() {
     case $verb in
-        "") verbs="sniff call proxy stats pipeline apis errors decode encode profile playground completion help version" options="--version --debug -X -h --help" ;;
+        "") verbs="sniff call proxy stats audit pipeline apis errors decode encode profile playground completion help version" options="--version --debug -X -h --help" ;;
         "sniff") verbs="" options="-r --read -i --interface --bpf -w --write --port --keylog --since --until --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --records --reveal-secrets --sort --strict -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --lines --values -K --key-separator --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
         "stats") verbs="" options="-r --read -i --interface --bpf -w --write --port --keylog --since --until --by --metric --bucket --sort --top --slowest --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --strict -o --output -J -e --field -E --field-option --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
+        "audit") verbs="" options="-r --read -i --interface --bpf -w --write --port --keylog --since --until --target --clients --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -X --property --profile --timeout -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
         "pipeline") verbs="report run sql" options="-h --help" ;;
         "pipeline report") verbs="" options="--target --html --master -o --output -J --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "pipeline run") verbs="" options="--out --point --since --until --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --port --keylog --tables --bodies --reveal-secrets --engine --master --split-size --strict --explain -v --verbose -q --quiet --debug -h --help" ;;
@@ -455,6 +456,31 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "stats -e"|"stats --field") left=1 kind= ;;
         "stats -E"|"stats --field-option") left=1 kind= ;;
         "stats --color") left=1 kind=words list="auto always never" ;;
+        "audit -r"|"audit --read") left=1 kind=files ;;
+        "audit -i"|"audit --interface") left=1 kind=interfaces ;;
+        "audit --bpf") left=1 kind= ;;
+        "audit -w"|"audit --write") left=1 kind=files ;;
+        "audit --port") left=1 kind= ;;
+        "audit --keylog") left=1 kind=files ;;
+        "audit --since") left=1 kind= ;;
+        "audit --until") left=1 kind= ;;
+        "audit --target") left=1 kind=releases ;;
+        "audit --clients") left=1 kind= ;;
+        "audit --api") left=1 kind=apis ;;
+        "audit --client-id") left=1 kind= ;;
+        "audit --client") left=1 kind= ;;
+        "audit --topic") left=1 kind= ;;
+        "audit --group") left=1 kind= ;;
+        "audit -f"|"audit -Y"|"audit --filter") left=1 kind=filter ;;
+        "audit --slower-than") left=1 kind= ;;
+        "audit -n"|"audit -c"|"audit --limit") left=1 kind= ;;
+        "audit -X"|"audit --property") left=1 kind=property ;;
+        "audit --profile") left=1 kind=profiles ;;
+        "audit --timeout") left=1 kind= ;;
+        "audit -o"|"audit --output") left=1 kind=words list="text table ndjson json csv yaml fields" ;;
+        "audit -e"|"audit --field") left=1 kind= ;;
+        "audit -E"|"audit --field-option") left=1 kind= ;;
+        "audit --color") left=1 kind=words list="auto always never" ;;
         "pipeline report --target") left=1 kind=releases ;;
         "pipeline report --html") left=1 kind=files ;;
         "pipeline report --master") left=1 kind= ;;
@@ -538,6 +564,7 @@ _kw_place() {  # what the argument at a place may be
         "call 0") kind=apis ;;
         "call "*) kind=body ;;
         "stats "*) kind=files ;;
+        "audit "*) kind=files ;;
         "pipeline report 0") kind=files ;;
         "pipeline run "*) kind=files ;;
         "pipeline sql 0") kind=files ;;
@@ -558,7 +585,7 @@ _kw_place() {  # what the argument at a place may be
         "profile use 0") kind=profiles ;;
         "playground node 0") kind=words list="list stop kill start restart pause unpause" ;;
         "completion 0") kind=words list="bash zsh fish" ;;
-        "help "*) kind=words list="sniff stats call proxy decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls failures options exit-codes tables spark library contributing changes" ;;
+        "help "*) kind=words list="sniff stats audit call proxy decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls failures options exit-codes tables spark library contributing changes" ;;
     esac
 }
 _kw() {

@@ -40,7 +40,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ("kwcli.options",),
     ("kwcli.reference", "kwcli.decoding", "kwcli.net"),
     ("kwcli.calling", "kwcli.sniff", "kwcli.stats"),
-    ("kwcli.playground", "kwcli.proxy"),
+    ("kwcli.answers", "kwcli.playground", "kwcli.proxy"),
     ("kwcli.pipeline",),
     ("kwcli.completion", "kwcli.help"),
     ("kwcli.commands", "kwcli.usage"),

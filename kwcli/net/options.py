@@ -91,6 +91,21 @@ class ConnectionOptions(NamedTuple):
 
 
 _CLIENT_ID = click.option("--client-id", metavar="ID", help="The client id to send; kw without it.")
+_PROPERTIES = click.option(
+    "-X",
+    "--property",
+    "properties",
+    multiple=True,
+    type=KeyValue(),
+    metavar="KEY=VALUE",
+    help="A client property, as librdkafka or Java spell it; list shows all, dump those in force.",
+)
+_PROFILE = click.option("--profile", metavar="NAME", help="A profile (see kw profile) instead of the active one.")
+_TIMEOUT = click.option(
+    "--timeout", "timeout_s", type=Seconds(), metavar="TIME", help="Time for everything; 10s without it."
+)
+_LOGIN = ("properties", "profile", "timeout_s")
+_LOGIN_OPTIONS = (_PROPERTIES, _PROFILE, _TIMEOUT)
 _OPTIONS = (
     click.option(
         "-b",
@@ -102,15 +117,7 @@ _OPTIONS = (
     click.option(
         "--bootstrap-controller", "controllers", metavar="HOST:PORT,...", help="Controllers to ask first, instead."
     ),
-    click.option(
-        "-X",
-        "--property",
-        "properties",
-        multiple=True,
-        type=KeyValue(),
-        metavar="KEY=VALUE",
-        help="A client property, as librdkafka or Java spell it; list shows all, dump those in force.",
-    ),
+    _PROPERTIES,
     click.option(
         "-F",
         "--command-config",
@@ -120,9 +127,9 @@ _OPTIONS = (
         metavar="FILE",
         help="A file of client properties: client.properties, librdkafka.config, kcat.conf.",
     ),
-    click.option("--profile", metavar="NAME", help="A profile (see kw profile) instead of the active one."),
+    _PROFILE,
     _CLIENT_ID,
-    click.option("--timeout", "timeout_s", type=Seconds(), metavar="TIME", help="Time for everything; 10s without it."),
+    _TIMEOUT,
     click.option(
         "--connect-timeout", "connect_timeout_s", type=Seconds(), metavar="TIME", help="Time to connect; 5s without it."
     ),
@@ -144,6 +151,11 @@ def connection_options(command: Command) -> Command:
 def connection_options_of_others(command: Command) -> Command:
     """The same without --client-id, for a command that is asked about clients and hardly is one."""
     return _connecting(command, [option for option in _OPTIONS if option is not _CLIENT_ID])
+
+
+def login_options(command: Command) -> Command:
+    """-X, --profile and --timeout alone: for a command that may ask a broker which its own option names."""
+    return with_options(gathered("connection", ConnectionOptions, _LOGIN)(command), *_LOGIN_OPTIONS)
 
 
 class ConnectingCommand(click.Command):

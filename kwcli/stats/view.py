@@ -7,24 +7,21 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import Statistics
-from decoders.errors import LimitExceeded
 from decoders.messages.record import SCHEMA
 from decoders.wire.text import json_text
-from kwcli.env import Failure
 from kwcli.output.csv import csv_lines
 from kwcli.output.records import record_writer
 from kwcli.output.table import Column, draw_table
 from kwcli.output.units import palette
 from kwcli.output.zone import find_zone
+from kwcli.sniff.fold_renderer import FoldRenderer
 from kwcli.sniff.run import SniffView
 from kwcli.stats import StatsOptions
 from kwcli.stats.options import sort_rows
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from decoders.analysis.fold import Fold, Row
+    from decoders.analysis.fold import Row
     from decoders.exchanges.exchange import Settled
     from decoders.schema.model import Side
     from kwcli.env import Settings
@@ -125,35 +122,19 @@ class StatsResult(NamedTuple):
     more: int = 0
 
 
-class Stats:
+class Stats(FoldRenderer):
     """Counts, and at the end writes."""
 
-    shows_skipped = False
-
     def __init__(self, asked: StatsOptions, settings: Settings, write: Write) -> None:
-        self.errors = self.expected = self.undecoded = 0
         self._asked = asked
         self._settings = settings
         self._write = write
         self._statistics = statistics(asked, settings)
         self._slowest = Slowest(asked.slowest or 0)
-        self._folds: list[Fold] = [self._statistics, *([self._slowest] if asked.slowest else [])]
-
-    def write(self, rows: list[Settled]) -> None:
-        """Count the rows."""
-        adds: list[Callable[[Any], None]] = [fold.add for fold in self._folds]
-        try:
-            for row in rows:
-                if row.kind == "exchange":
-                    for add in adds:
-                        add(row)
-                    if row.error_codes:
-                        self.errors += bool(row.unexpected)
-                        self.expected += not row.unexpected
-                    if row.failed and row.outcome == "complete":
-                        self.undecoded += 1
-        except LimitExceeded as problem:
-            raise Failure(f"{problem.text}: fewer dimensions or a longer --bucket make fewer") from None
+        super().__init__(
+            [self._statistics, *([self._slowest] if asked.slowest else [])],
+            "fewer dimensions or a longer --bucket make fewer",
+        )
 
     def notice(self, rows: list[Settled]) -> None:
         """Rates are those of the whole capture."""

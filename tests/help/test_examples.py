@@ -79,6 +79,15 @@ def test_what_stats_prints_is_what_is_shown() -> None:
     assert record == json.loads(kw("stats", TOUR, "--api", "fetch", "-o", "ndjson").out)
 
 
+def test_what_audit_prints_is_what_is_shown() -> None:
+    text = TEXTS["audit"]
+    env = world(columns=100, terminal=True, variables={"NO_COLOR": "1"})
+    old = str(ROOT / "captures" / "old-clients.pcap.gz")
+    assert kw("audit", old, "--target", "4.0", env=env).out.rstrip().splitlines() == block(text, "$ kw audit")[1:]
+    record = json.loads("".join(block(text, '{"kind":"audit"')))
+    assert record == json.loads(kw("audit", TOUR, "--target", "4.0", "-o", "ndjson").out.splitlines()[0])
+
+
 def test_the_quick_start_of_the_pipeline(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

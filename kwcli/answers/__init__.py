@@ -1,0 +1,1 @@
+"""What captures say about who talks and what would break: a fold of `decoders/analysis` each."""

@@ -1,0 +1,148 @@
+"""What `kw audit` does: captures in, a verdict on each client out, and exit code 4 where one breaks."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.analysis.audit import Audit, AuditTarget
+from decoders.exchanges.exchange import Exchange
+from kwcli.answers.view import AnswerRenderer, flat_text
+from kwcli.env import Exit, Failure
+from kwcli.output.table import Column, draw_table
+from kwcli.output.units import count_of, palette
+from kwcli.spelling import find_release
+from kwcli.terminal import clean
+
+if TYPE_CHECKING:
+    from decoders.analysis.fold import Row
+    from decoders.exchanges.exchange import Settled
+    from kwcli.env import Environment, Settings
+    from kwcli.net.options import ConnectionOptions
+
+__all__ = ["AuditRenderer", "find_target"]
+
+# Before the address of a broker that is asked what it serves.
+BROKER: Final = "broker:"
+SIGNS: Final = {"breaks": "✗", "unknown": "?", "works": " "}
+_MARGIN: Final = " " * 3
+_NAME_LEAST: Final = 12
+_WIDTH_LEAST: Final = 40
+
+
+def find_target(word: str, env: Environment, connection: ConnectionOptions) -> AuditTarget:
+    """The release `4.0`, or what `broker:HOST:PORT` serves, which is asked. Raises Failure."""
+    if not word.startswith(BROKER):
+        return AuditTarget.of_release(find_release(word))
+    address = word.removeprefix(BROKER)
+    from kwcli.net.deadline import Deadline
+    from kwcli.net.session.blocking import Connection
+
+    config = connection._replace(servers=address, controllers=None).config(env)
+    with Connection.open(config.servers[0], config, Deadline(config.timeout_s, env.monotonic)) as opened:
+        return AuditTarget(f"the broker {address}", dict(opened.versions), None)
+
+
+class AuditRenderer(AnswerRenderer):
+    """Clients against a target; or with `clients`, brokers against clients of a release.
+
+    What brokers offer is learnt from exchanges that the filters leave out as well.
+    """
+
+    def __init__(self, settings: Settings, target: AuditTarget, clients: str | None) -> None:
+        fold = self._audit = Audit()
+        self.target = target
+        self.clients = clients
+        if clients is None:
+            super().__init__(fold, "audit", lambda: fold.rows(target), self._clients_text, settings)
+        else:
+            super().__init__(fold, "audit_broker", lambda: fold.brokers(clients), self._brokers_text, settings)
+        self.fold = fold
+
+    def notice(self, rows: list[Settled]) -> None:
+        """Learn what brokers offer, whoever asked them."""
+        for row in rows:
+            if isinstance(row, Exchange):
+                self._audit.learn(row)
+
+    def exit_code(self, code: Exit) -> Exit:
+        """The exit code of the run as `code`, or the one that says that something breaks."""
+        return Exit.FINDINGS if code in (Exit.DONE, Exit.LOSSY) and self._counted()["breaks"] else code
+
+    def line(self) -> str:
+        """`Kafka 4.0: 2 clients break, 1 unknown, 3 work`."""
+        counts = self._counted()
+        noun = "client" if self.clients is None else "broker"
+        parts = [f"{count_of(counts['breaks'], noun)} {'breaks' if counts['breaks'] == 1 else 'break'}"]
+        parts += [f"{counts['unknown']:,} unknown"] if counts["unknown"] else []
+        parts.append(f"{counts['works']:,} {'works' if counts['works'] == 1 else 'work'}")
+        if self.clients is not None:
+            return f"clients of Kafka {self.clients}: {', '.join(parts)}"
+        name = self.target.name if self.target.release is None else f"Kafka {self.target.name}"
+        return f"{name}: {', '.join(parts)}"
+
+    def _counted(self) -> Counter[str]:
+        return Counter(row["verdict"] for row in self.found)
+
+    def _clients_text(self, rows: Sequence[Row], settings: Settings) -> str:
+        software = [clean(flat_text(row["client_software"])) for row in rows]
+        addresses = [clean(_first(row["addresses"])) for row in rows]
+        return _drawn(
+            [
+                Column("", [SIGNS[row["verdict"]] for row in rows]),
+                Column("client", [clean(row["client_id"] or "–") for row in rows], paint="client", cut=_NAME_LEAST),
+                Column("verdict", [row["verdict"] for row in rows]),
+                Column("needs", [row["needs"] or "" for row in rows], drop=1),
+                Column("software", software, drop=2, cut=_NAME_LEAST),
+                Column("address", addresses, drop=3, cut=_NAME_LEAST),
+            ],
+            ["" if row["verdict"] == "works" else row["why"] for row in rows],
+            settings,
+        )
+
+    def _brokers_text(self, rows: Sequence[Row], settings: Settings) -> str:
+        return _drawn(
+            [
+                Column("", [SIGNS[row["verdict"]] for row in rows]),
+                Column("broker", [clean(row["broker"]) for row in rows], paint="client"),
+                Column("verdict", [row["verdict"] for row in rows]),
+            ],
+            [_lacking(row["apis"]) for row in rows],
+            settings,
+        )
+
+
+def _drawn(columns: list[Column], reasons: Sequence[str], settings: Settings) -> str:
+    """A line for each row, with the reason in lines below it where there is one."""
+    if not reasons:
+        return ""
+    heading, *lines = draw_table(columns, settings.width, palette(settings.color), dense=True)
+    shown = [heading]
+    for line, reason in zip(lines, reasons, strict=True):
+        width = max(settings.width or 0, _WIDTH_LEAST)
+        text = clean(reason)
+        told = textwrap.wrap(text, width - len(_MARGIN), break_on_hyphens=False) if settings.width else [text]
+        shown += [line, *(_MARGIN + each for each in told if each)]
+    return "".join(f"{line}\n" for line in shown)
+
+
+def _first(names: Sequence[str]) -> str:
+    """One address, and how many more there are."""
+    return f"{names[0]} +{len(names) - 1:,}" if len(names) > 1 else "".join(names)
+
+
+def _lacking(apis: Sequence[dict[str, Any]]) -> str:
+    """`Fetch: offers 0 to 3, needs 4 to 17`."""
+    return ", ".join(f"{row['api']}: offers {_span(row['offers'])}, they speak {_span(row['speaks'])}" for row in apis)
+
+
+def _span(pair: list[int] | None) -> str:
+    return "none" if pair is None else f"{pair[0]} to {pair[1]}"
+
+
+def check_words(target: str | None, clients: str | None) -> None:
+    """Raises Failure where both questions are asked at once."""
+    if target is not None and clients is not None:
+        raise Failure("--target asks about clients, --clients about brokers: one of them", Exit.USAGE)

@@ -1,0 +1,101 @@
+"""A fold in, what it has found out when the inputs have ended: text for people, or its rows in any other format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from decoders.messages.record import SCHEMA
+from decoders.wire.text import json_text
+from kwcli.output.csv import csv_lines
+from kwcli.output.records import record_writer
+from kwcli.output.table import Column, draw_table
+from kwcli.output.units import palette
+from kwcli.sniff.fold_renderer import FoldRenderer
+from kwcli.sniff.run import SniffView
+from kwcli.terminal import clean
+
+if TYPE_CHECKING:
+    from decoders.analysis.fold import Fold, Row
+    from kwcli.env import Settings
+    from kwcli.output import Write
+
+__all__ = ["AnswerRenderer", "flat_text", "view_of"]
+
+Text = Callable[[Sequence["Row"], "Settings"], str]
+
+
+class AnswerRenderer(FoldRenderer):
+    """Gives exchanges to `fold` and writes `rows()` at the end, each with its `kind`; `text` is what people read."""
+
+    def __init__(self, fold: Fold, kind: str, rows: Callable[[], list[Row]], text: Text, settings: Settings) -> None:
+        super().__init__([fold], "a filter makes fewer")
+        self.found: list[Row] = []
+        self._kind = kind
+        self._rows = rows
+        self._text = text
+        self._settings = settings
+        self._write: Write | None = None
+
+    def open(self, write: Write) -> AnswerRenderer:
+        """Take over where to write: `Sniffing` knows it."""
+        self._write = write
+        return self
+
+    def close(self) -> None:
+        """Write what was found."""
+        assert self._write is not None
+        self.found = self._rows()
+        settings = self._settings
+        if settings.format in ("text", "table", "csv"):
+            shown = {"text": self._text, "table": _table, "csv": _csv}[settings.format](self.found, settings)
+            self._write(shown.encode("utf-8", "backslashreplace"))
+            return
+        writer = record_writer(settings, self._write)
+        for row in self.found:
+            writer.add({"kind": self._kind, "schema": SCHEMA, **_json(row)})
+        writer.close()
+
+
+def view_of(fold: Fold, renderer: AnswerRenderer) -> SniffView:
+    """What `Sniffing` needs to fold instead of showing."""
+    return SniffView(fold.needs, renderer.open)
+
+
+def _json(value: Any) -> Any:
+    """The same with texts that any reader of JSON takes."""
+    if isinstance(value, str):
+        return json_text(value)
+    if isinstance(value, dict):
+        return {name: _json(each) for name, each in value.items()}
+    return [_json(each) for each in value] if isinstance(value, list) else value
+
+
+def flat_text(value: Any) -> str:
+    """A value of a row in one cell: objects as their values, lists with commas."""
+    if value is None:
+        return ""
+    if isinstance(value, dict):
+        return " ".join(filter(None, map(flat_text, value.values())))
+    if isinstance(value, list):
+        return ", ".join(map(flat_text, value))
+    return str(value)
+
+
+def _table(rows: Sequence[Row], settings: Settings) -> str:
+    """A column for each key, those at the end left out where the terminal has no room for them."""
+    columns = [
+        Column(name, [clean(flat_text(row[name])) or "–" for row in rows], drop=order, right=_is_number(rows[0][name]))
+        for order, name in enumerate(rows[0] if rows else ())
+    ]
+    return "".join(f"{line}\n" for line in draw_table(columns, settings.width, palette(settings.color), dense=True))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _csv(rows: Sequence[Row], settings: Settings) -> str:
+    """A line for each row, a header line first."""
+    lines = [[value if _is_number(value) else flat_text(value) for value in row.values()] for row in rows]
+    return csv_lines([list(rows[0]), *lines] if rows else [], safe=settings.csv_safe)

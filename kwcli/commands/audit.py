@@ -1,0 +1,88 @@
+"""`kw audit`: captures in, which clients break on the upgrade out."""
+
+from __future__ import annotations
+
+import click
+
+from kwcli.env import Environment
+from kwcli.net.options import ConnectingCommand, ConnectionOptions, login_options
+from kwcli.options import (
+    CaptureOptions,
+    FilterOptions,
+    OutputOptions,
+    capture_options,
+    filter_options,
+    limit_option,
+    output_options,
+)
+
+EXAMPLES = """\b
+Examples:
+  kw audit orders.pcapng --target 4.0
+  kw audit captures/ --target 4.0 -o ndjson | jq 'select(.verdict == "breaks")'
+  kw audit orders.pcapng --target broker:kafka-new:9092
+  kw audit orders.pcapng --clients 4.4"""
+
+
+@click.command("audit", cls=ConnectingCommand, epilog=EXAMPLES)
+@capture_options
+@click.option(
+    "--target", metavar="RELEASE", help="Hold clients against this release, or broker:HOST:PORT; the newest without it."
+)
+@click.option(
+    "--clients", "newer", metavar="RELEASE", help="The reverse: hold brokers against clients of this release."
+)
+@filter_options
+@limit_option("Stop reading after N exchanges counted.")
+@login_options
+@output_options(
+    quiet="No summary and no progress bar.", formats=("text", "table", "ndjson", "json", "csv", "yaml", "fields")
+)
+@click.pass_obj
+def command(
+    env: Environment,
+    capture: CaptureOptions,
+    target: str | None,
+    newer: str | None,
+    filters: FilterOptions,
+    limit: int | None,
+    connection: ConnectionOptions,
+    shown: OutputOptions,
+) -> int:
+    """Say which clients break when the brokers become those of another release.
+
+    FILE as for `kw sniff`. Each client `works`, `breaks` or is `unknown`, with the versions that speak for it and the
+    release it needs at least. Exit code 4 when one breaks.
+    """
+    from decoders.apis.releases import RELEASES
+    from kwcli.answers.audit import AuditRenderer, check_words, find_target
+    from kwcli.answers.view import view_of
+    from kwcli.key_logs import KeyLogFiles, key_log_names
+    from kwcli.sniff.run import Sniffing
+    from kwcli.spelling import find_release
+
+    capture.check()
+    check_words(target, newer)
+    settings = shown.settings(env)
+    renderer = AuditRenderer(
+        settings,
+        find_target(target or RELEASES[-1], env, connection),
+        None if newer is None else find_release(newer),
+    )
+    sniffing = Sniffing(
+        env,
+        settings,
+        filters.select(capture.times(env, settings.zone)),
+        ports=frozenset(capture.ports) or None,
+        limit=limit,
+        sort=None,
+        strict=False,
+        view=view_of(renderer.fold, renderer),
+        key_logs=KeyLogFiles(
+            key_log_names(capture.keylogs, env.variables), follow=bool(capture.interface) or "-" in capture.files
+        ),
+    )
+    code = renderer.exit_code(sniffing.run(capture).exit_code())
+    if not settings.quiet and renderer.found:
+        env.say(f"kw: {renderer.line()}")
+    return code

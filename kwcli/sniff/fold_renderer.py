@@ -1,0 +1,47 @@
+"""Exchanges in, counted and given to folds, which speak at the end: the renderer of what shows no rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from decoders.errors import LimitExceeded
+from kwcli.env import Failure
+
+if TYPE_CHECKING:
+    from decoders.analysis.fold import Fold
+    from decoders.exchanges.exchange import Settled
+
+
+class FoldRenderer:
+    """Counts; `close`, which writes what the folds have found, is for those who know them.
+
+    `remedy` follows what is said where there are too many groups.
+    """
+
+    shows_skipped = False
+
+    def __init__(self, folds: Sequence[Fold], remedy: str) -> None:
+        self.errors = self.expected = self.undecoded = 0
+        self._adds: list[Callable[[Any], None]] = [fold.add for fold in folds]
+        self._remedy = remedy
+
+    def write(self, rows: list[Settled]) -> None:
+        """Give the exchanges to the folds."""
+        adds = self._adds
+        try:
+            for row in rows:
+                if row.kind == "exchange":
+                    for add in adds:
+                        add(row)
+                    unexpected = row.unexpected  # which looks at it, where no fold has
+                    if row.error_codes:
+                        self.errors += bool(unexpected)
+                        self.expected += not unexpected
+                    if row.failed and row.outcome == "complete":
+                        self.undecoded += 1
+        except LimitExceeded as problem:
+            raise Failure(f"{problem.text}: {self._remedy}") from None
+
+    def notice(self, rows: list[Settled]) -> None:
+        """Rows that the filters have left out."""
