@@ -1,6 +1,7 @@
 """Structures inside bytes fields: a structure's name and its bytes in, its fields out, and back.
 
-Every one of them begins with its version as an int16: some before their first field, some as their first field.
+The bytes begin with what the structure travels in: its version, its type, or both (`Framing`). Declarations stand
+together by where they travel; the table below says in which module.
 """
 
 from __future__ import annotations
@@ -8,48 +9,161 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from decoders.apis.names import current_names
+from decoders.apis.public_configs import is_public
 from decoders.errors import DecodeError, EncodeError, Truncated, UnknownApi, UnsupportedVersion
 from decoders.limits import EMBEDDED_MAX
-from decoders.schema.codec import decode, encode
-from decoders.schema.json_form import Makers, from_json, shown, to_json
+from decoders.schema.codec import TRAILING, decode, encode
+from decoders.schema.json_form import PUBLIC, Makers, base64_json, bytes_from_json, from_json, shown, to_json
 from decoders.schema.model import Message, Plan, parse_message, resolve
+from decoders.wire.primitives import read_uvarint, write_uvarint
 
 __all__ = [
+    "FRAME",
     "STRUCTURES",
+    "TOPICS",
     "TYPE",
     "VERSION",
+    "declarations_in",
     "decode_embedded",
     "embedded_from_json",
     "embedded_json",
     "encode_embedded",
+    "record_structures",
     "structure",
 ]
 
 TYPE: Final = "$type"
 VERSION: Final = "$version"
+# The version of the frame, where that is not 1: 2.8 wrote 0.
+FRAME: Final = "$frame"
+_WORDS: Final = frozenset({TYPE, VERSION, FRAME})
+_FRAME: Final = 1
+# Keys whose type tells an older structure, which releases before 4.1 call by the same name.
+_OLDER: Final = {("OffsetCommitKey", 0): "LegacyOffsetCommitKey"}
+# Numbers that 2.8 used for other records.
+_OF_FRAME_0: Final = {14: "QuotaRecord"}
 
 
 class StructureRow(NamedTuple):
-    """One structure: the module that declares it, and whether its version stands before its fields."""
+    """One structure: the module that declares it, what it travels in (`Framing`), and its number there."""
 
     module: str
-    prefixed: bool
+    framing: Framing
+    number: int | None = None
 
+
+# What stands before the fields. `prefix`: the version as an int16. `own`: nothing, the version is the first field.
+# `key`: the type of a coordinator's record as an int16 (the version is in its value). `framed`: the version of the
+# frame, the type and its version as unsigned varints, as in the logs of KRaft and of tiered storage.
+Framing = Literal["prefix", "own", "key", "framed"]
 
 STRUCTURES: Final[dict[str, StructureRow]] = {
-    "ConsumerProtocolAssignment": StructureRow("consumer_protocol_assignment", True),
-    "ConsumerProtocolSubscription": StructureRow("consumer_protocol_subscription", True),
-    "ControlRecordTypeSchema": StructureRow("control_record_type_schema", True),
-    "EndTxnMarker": StructureRow("end_txn_marker", True),
-    "KRaftVersionRecord": StructureRow("kraft_version_record", False),
-    "LeaderChangeMessage": StructureRow("leader_change_message", False),
-    "SnapshotFooterRecord": StructureRow("snapshot_footer_record", False),
-    "SnapshotHeaderRecord": StructureRow("snapshot_header_record", False),
-    "VotersRecord": StructureRow("voters_record", False),
+    "ControlRecordTypeSchema": StructureRow("control_records", "prefix"),
+    "EndTxnMarker": StructureRow("control_records", "prefix"),
+    "LeaderChangeMessage": StructureRow("control_records", "own"),
+    "SnapshotHeaderRecord": StructureRow("control_records", "own"),
+    "SnapshotFooterRecord": StructureRow("control_records", "own"),
+    "KRaftVersionRecord": StructureRow("control_records", "own"),
+    "VotersRecord": StructureRow("control_records", "own"),
+    "ConsumerProtocolSubscription": StructureRow("consumer_protocol", "prefix"),
+    "ConnectProtocolMetadata": StructureRow("connect_protocol", "prefix"),
+    "ConnectProtocolAssignment": StructureRow("connect_protocol", "prefix"),
+    "ConsumerProtocolAssignment": StructureRow("consumer_protocol", "prefix"),
+    "LegacyOffsetCommitKey": StructureRow("consumer_groups", "key", 0),
+    "LegacyOffsetCommitValue": StructureRow("consumer_groups", "prefix"),
+    "OffsetCommitKey": StructureRow("consumer_groups", "key", 1),
+    "OffsetCommitValue": StructureRow("consumer_groups", "prefix"),
+    "GroupMetadataKey": StructureRow("consumer_groups", "key", 2),
+    "GroupMetadataValue": StructureRow("consumer_groups", "prefix"),
+    "ConsumerGroupMetadataKey": StructureRow("consumer_groups", "key", 3),
+    "ConsumerGroupMetadataValue": StructureRow("consumer_groups", "prefix"),
+    "ConsumerGroupPartitionMetadataKey": StructureRow("consumer_groups", "key", 4),
+    "ConsumerGroupPartitionMetadataValue": StructureRow("consumer_groups", "prefix"),
+    "ConsumerGroupMemberMetadataKey": StructureRow("consumer_groups", "key", 5),
+    "ConsumerGroupMemberMetadataValue": StructureRow("consumer_groups", "prefix"),
+    "ConsumerGroupTargetAssignmentMetadataKey": StructureRow("consumer_groups", "key", 6),
+    "ConsumerGroupTargetAssignmentMetadataValue": StructureRow("consumer_groups", "prefix"),
+    "ConsumerGroupTargetAssignmentMemberKey": StructureRow("consumer_groups", "key", 7),
+    "ConsumerGroupTargetAssignmentMemberValue": StructureRow("consumer_groups", "prefix"),
+    "ConsumerGroupCurrentMemberAssignmentKey": StructureRow("consumer_groups", "key", 8),
+    "ConsumerGroupCurrentMemberAssignmentValue": StructureRow("consumer_groups", "prefix"),
+    "ConsumerGroupRegularExpressionKey": StructureRow("consumer_groups", "key", 16),
+    "ConsumerGroupRegularExpressionValue": StructureRow("consumer_groups", "prefix"),
+    "ShareGroupPartitionMetadataKey": StructureRow("share_groups", "key", 9),
+    "ShareGroupPartitionMetadataValue": StructureRow("share_groups", "prefix"),
+    "ShareGroupMemberMetadataKey": StructureRow("share_groups", "key", 10),
+    "ShareGroupMemberMetadataValue": StructureRow("share_groups", "prefix"),
+    "ShareGroupMetadataKey": StructureRow("share_groups", "key", 11),
+    "ShareGroupMetadataValue": StructureRow("share_groups", "prefix"),
+    "ShareGroupTargetAssignmentMetadataKey": StructureRow("share_groups", "key", 12),
+    "ShareGroupTargetAssignmentMetadataValue": StructureRow("share_groups", "prefix"),
+    "ShareGroupTargetAssignmentMemberKey": StructureRow("share_groups", "key", 13),
+    "ShareGroupTargetAssignmentMemberValue": StructureRow("share_groups", "prefix"),
+    "ShareGroupCurrentMemberAssignmentKey": StructureRow("share_groups", "key", 14),
+    "ShareGroupCurrentMemberAssignmentValue": StructureRow("share_groups", "prefix"),
+    "ShareGroupStatePartitionMetadataKey": StructureRow("share_groups", "key", 15),
+    "ShareGroupStatePartitionMetadataValue": StructureRow("share_groups", "prefix"),
+    "StreamsGroupMetadataKey": StructureRow("streams_groups", "key", 17),
+    "StreamsGroupMetadataValue": StructureRow("streams_groups", "prefix"),
+    "StreamsGroupMemberMetadataKey": StructureRow("streams_groups", "key", 19),
+    "StreamsGroupMemberMetadataValue": StructureRow("streams_groups", "prefix"),
+    "StreamsGroupTargetAssignmentMetadataKey": StructureRow("streams_groups", "key", 20),
+    "StreamsGroupTargetAssignmentMetadataValue": StructureRow("streams_groups", "prefix"),
+    "StreamsGroupTargetAssignmentMemberKey": StructureRow("streams_groups", "key", 21),
+    "StreamsGroupTargetAssignmentMemberValue": StructureRow("streams_groups", "prefix"),
+    "StreamsGroupCurrentMemberAssignmentKey": StructureRow("streams_groups", "key", 22),
+    "StreamsGroupCurrentMemberAssignmentValue": StructureRow("streams_groups", "prefix"),
+    "StreamsGroupTopologyKey": StructureRow("streams_groups", "key", 23),
+    "StreamsGroupTopologyValue": StructureRow("streams_groups", "prefix"),
+    "TransactionLogKey": StructureRow("transaction_state", "key", 0),
+    "TransactionLogValue": StructureRow("transaction_state", "prefix"),
+    "ShareSnapshotKey": StructureRow("share_state", "key", 0),
+    "ShareSnapshotValue": StructureRow("share_state", "prefix"),
+    "ShareUpdateKey": StructureRow("share_state", "key", 1),
+    "ShareUpdateValue": StructureRow("share_state", "prefix"),
+    "RegisterBrokerRecord": StructureRow("cluster_metadata", "framed", 0),
+    "UnregisterBrokerRecord": StructureRow("cluster_metadata", "framed", 1),
+    "TopicRecord": StructureRow("cluster_metadata", "framed", 2),
+    "PartitionRecord": StructureRow("cluster_metadata", "framed", 3),
+    "ConfigRecord": StructureRow("cluster_metadata", "framed", 4),
+    "PartitionChangeRecord": StructureRow("cluster_metadata", "framed", 5),
+    "AccessControlRecord": StructureRow("cluster_metadata", "framed", 6),
+    "FenceBrokerRecord": StructureRow("cluster_metadata", "framed", 7),
+    "UnfenceBrokerRecord": StructureRow("cluster_metadata", "framed", 8),
+    "RemoveTopicRecord": StructureRow("cluster_metadata", "framed", 9),
+    "DelegationTokenRecord": StructureRow("cluster_metadata", "framed", 10),
+    "UserScramCredentialRecord": StructureRow("cluster_metadata", "framed", 11),
+    "FeatureLevelRecord": StructureRow("cluster_metadata", "framed", 12),
+    "ClientQuotaRecord": StructureRow("cluster_metadata", "framed", 14),
+    "QuotaRecord": StructureRow("cluster_metadata", "framed", 14),
+    "ProducerIdsRecord": StructureRow("cluster_metadata", "framed", 15),
+    "RemoveFeatureLevelRecord": StructureRow("cluster_metadata", "framed", 16),
+    "BrokerRegistrationChangeRecord": StructureRow("cluster_metadata", "framed", 17),
+    "AccessControlEntryRecord": StructureRow("cluster_metadata", "framed", 18),
+    "RemoveAccessControlEntryRecord": StructureRow("cluster_metadata", "framed", 19),
+    "NoOpRecord": StructureRow("cluster_metadata", "framed", 20),
+    "ZkMigrationStateRecord": StructureRow("cluster_metadata", "framed", 21),
+    "RemoveUserScramCredentialRecord": StructureRow("cluster_metadata", "framed", 22),
+    "BeginTransactionRecord": StructureRow("cluster_metadata", "framed", 23),
+    "EndTransactionRecord": StructureRow("cluster_metadata", "framed", 24),
+    "AbortTransactionRecord": StructureRow("cluster_metadata", "framed", 25),
+    "RemoveDelegationTokenRecord": StructureRow("cluster_metadata", "framed", 26),
+    "RegisterControllerRecord": StructureRow("cluster_metadata", "framed", 27),
+    "ClearElrRecord": StructureRow("cluster_metadata", "framed", 28),
+    "UnregisterControllerRecord": StructureRow("cluster_metadata", "framed", 29),
+    "RemoteLogSegmentMetadataRecord": StructureRow("remote_log", "framed", 0),
+    "RemoteLogSegmentMetadataUpdateRecord": StructureRow("remote_log", "framed", 1),
+    "RemotePartitionDeleteMetadataRecord": StructureRow("remote_log", "framed", 2),
+    "RemoteLogSegmentMetadataSnapshotRecord": StructureRow("remote_log", "framed", 3),
+    "AbortedTxn": StructureRow("files", "prefix"),
+    "ProducerSnapshot": StructureRow("files", "prefix"),
+    "QuorumStateData": StructureRow("files", "prefix"),
+    "DefaultPrincipalData": StructureRow("files", "prefix"),
 }
+_SECRETS: Final = {PUBLIC: is_public}
 _BY_NAME: Final = {name.lower(): name for name in STRUCTURES}
 
 
@@ -57,42 +171,76 @@ _BY_NAME: Final = {name.lower(): name for name in STRUCTURES}
 def structure(name: str) -> Message:
     """The declaration of a structure by its exact name. Raises KeyError."""
     text: str = import_module(f"decoders.embedded.{STRUCTURES[name].module}").DECLARATION
-    return parse_message(text)
+    return parse_message(next(part for part in declarations_in(text) if part.startswith(f"message {name}\n")))
+
+
+def declarations_in(text: str) -> list[str]:
+    """The declarations of a module, each from its `message NAME` on."""
+    return [f"message {part}" for part in f"\n{text.strip()}\n".split("\nmessage ")[1:]]
 
 
 def decode_embedded(name: str, data: bytes) -> dict[str, Any]:
-    """The structure in `data`: `$type`, `$version`, then its fields as Python values. Raises DecodeError."""
-    name, plan, at = _begin(name, data)
-    return {TYPE: name, VERSION: plan.version, **decode(plan, data, at)}
+    """The structure in `data`: `$type`, `$version`, then its fields as Python values. Raises DecodeError.
+
+    Bytes behind it are kept under `_trailing`; `$frame` is there where the frame has another version than 1.
+    """
+    head = _begin(name, data)
+    return {**head.json(), **decode(head.plan, data, head.end, strict=False)}
 
 
 def encode_embedded(name: str, version: int, value: Mapping[str, Any]) -> bytes:
     """The bytes of a structure with its version; `$type` and `$version` in the value are passed over.
 
-    Raises EncodeError.
+    Of a key the version is 0, or its type, which releases before 4.1 call its version. Raises EncodeError.
     """
     name = _known(name)
-    message = structure(name)
+    message, row = structure(name), STRUCTURES[name]
+    if row.framing == "key" and version == row.number:
+        version = 0
     if version not in message.versions:
         raise EncodeError(f"{name} has versions {message.versions}, not {version}")
-    fields = {key: inner for key, inner in value.items() if key not in {TYPE, VERSION}}
-    if STRUCTURES[name].prefixed:
-        return version.to_bytes(2, "big") + encode(resolve(message, version), fields)
-    return encode(resolve(message, version), {"version": version, **fields})
+    fields = {key: inner for key, inner in value.items() if key not in _WORDS}
+    behind = fields.pop(TRAILING, b"")
+    if not isinstance(behind, bytes):
+        raise EncodeError(f"bytes expected, not {shown(behind)}", path=TRAILING)
+    plan = resolve(message, version)
+    if row.framing == "own":
+        return encode(plan, {"version": version, **fields}) + behind
+    frame = value.get(FRAME, _FRAME)
+    if not isinstance(frame, int) or not 0 <= frame < 1 << 31:
+        raise EncodeError(f"a number is expected, not {shown(frame)}", path=FRAME)
+    return _head(row, version, frame) + encode(plan, fields) + behind
 
 
-def embedded_json(name: str, data: bytes | None) -> dict[str, Any] | None:
-    """The structure in JSON form, or None unless `data` is exactly what encoding it gives, and not too large."""
+def _head(row: StructureRow, version: int, frame: int) -> bytes:
+    """What stands before the fields."""
+    if row.framing == "framed":
+        return write_uvarint(frame) + write_uvarint(row.number or 0) + write_uvarint(version)
+    return ((row.number or 0) if row.framing == "key" else version).to_bytes(2, "big")
+
+
+def embedded_json(name: str, data: bytes | None, *, behind: bool = False) -> dict[str, Any] | None:
+    """The structure in JSON form, or None unless `data` is exactly what encoding it gives, and not too large.
+
+    With `behind` bytes may follow it, under `_trailing`: where it is known that this structure is there. Secrets are
+    redacted.
+    """
     if data is None or not 2 <= len(data) <= EMBEDDED_MAX:
         return None
     try:
-        name, plan, at = _begin(name, data)
-        value = decode(plan, data, at)
-        if data[:at] + encode(plan, value) != data:
+        head = _begin(name, data)
+        value = decode(head.plan, data, head.end, strict=not behind)
+        rest = value.pop(TRAILING, b"")
+        if data[: head.end] + encode(head.plan, value) + rest != data:
             return None
+        if _head(STRUCTURES[head.name], head.plan.version, head.frame) != data[: head.end] and head.end:
+            return None  # a varint with more bytes than it needs
     except (DecodeError, EncodeError):
         return None
-    return {TYPE: name, VERSION: plan.version, **to_json(plan, value)}
+    made = {**head.json(), **to_json(head.plan, value, table=_SECRETS)}
+    if rest:
+        made[TRAILING] = base64_json(rest)
+    return made
 
 
 def embedded_from_json(value: Mapping[str, Any], path: str) -> bytes:
@@ -105,10 +253,14 @@ def embedded_from_json(value: Mapping[str, Any], path: str) -> bytes:
     if not isinstance(version, int) or isinstance(version, bool) or version not in message.versions:
         text = f"{exact} has versions {message.versions}, not {shown(version)}"
         raise EncodeError(text, path=f"{path}.{VERSION}")
-    fields = {key: inner for key, inner in value.items() if key not in {TYPE, VERSION}}
+    fields = {key: inner for key, inner in value.items() if key not in _WORDS}
+    around = {FRAME: value[FRAME]} if FRAME in value else {}
     try:
+        if TRAILING in fields:
+            around[TRAILING] = bytes_from_json(fields.pop(TRAILING), TRAILING)
         named = current_names(message.fields, version, fields)
-        return encode_embedded(exact, version, from_json(resolve(message, version), named, _NOTHING_INSIDE))
+        made = from_json(resolve(message, version), named, _NOTHING_INSIDE)
+        return encode_embedded(exact, version, {**made, **around})
     except EncodeError as failure:
         raise EncodeError(failure.text, path=f"{path}.{failure.path}" if failure.path else path) from None
 
@@ -131,13 +283,94 @@ def _known(name: str) -> str:
     return found
 
 
-def _begin(name: str, data: bytes) -> tuple[str, Plan, int]:
-    """The structure's exact name, its plan, and where its fields begin."""
+class _Head(NamedTuple):
+    """What stands before the fields: the structure's exact name, its plan, where its fields begin."""
+
+    name: str
+    plan: Plan
+    end: int
+    frame: int
+
+    def json(self) -> dict[str, Any]:
+        """As the first keys of the structure."""
+        found: dict[str, Any] = {TYPE: self.name, VERSION: self.plan.version}
+        return found if self.frame == _FRAME else {**found, FRAME: self.frame}
+
+
+def _begin(name: str, data: bytes) -> _Head:
+    """Read what the structure travels in."""
     name = _known(name)
-    if len(data) < 2:
-        raise Truncated(f"need 2 bytes, have {len(data)}", offset=0)
-    version = int.from_bytes(data[:2], "big", signed=True)
+    row = STRUCTURES[name]
+    if row.framing == "framed":
+        return _begin_framed(name, row, data)
+    number, version = _first_number(data), 0
+    if row.framing == "key":
+        name = _OLDER.get((name, number), name)
+        if number != STRUCTURES[name].number:
+            raise UnsupportedVersion(f"{name} is a key of type {row.number}, not {number}", offset=0)
+    else:
+        version = number
     message = structure(name)
     if version not in message.versions:
         raise UnsupportedVersion(f"{name} has versions {message.versions}, not {version}", offset=0)
-    return name, resolve(message, version), 2 if STRUCTURES[name].prefixed else 0
+    return _Head(name, resolve(message, version), 0 if row.framing == "own" else 2, _FRAME)
+
+
+def _begin_framed(name: str, row: StructureRow, data: bytes) -> _Head:
+    frame, at = read_uvarint(data, 0, len(data))
+    number, at = read_uvarint(data, at, len(data))
+    version, at = read_uvarint(data, at, len(data))
+    if number != row.number:
+        raise UnsupportedVersion(f"{name} is a record of type {row.number}, not {number}", offset=0)
+    message = structure(name)
+    if version not in message.versions:
+        raise UnsupportedVersion(f"{name} has versions {message.versions}, not {version}", offset=0)
+    return _Head(name, resolve(message, version), at, frame)
+
+
+def _first_number(data: bytes) -> int:
+    if len(data) < 2:
+        raise Truncated(f"need 2 bytes, have {len(data)}", offset=0)
+    return int.from_bytes(data[:2], "big", signed=True)
+
+
+# Which structures the records of internal topics hold, told by the first bytes of keys and values.
+
+
+# Topic → the modules whose structures its records hold.
+TOPICS: Final[dict[str, tuple[str, ...]]] = {
+    "__consumer_offsets": ("consumer_groups", "share_groups", "streams_groups"),
+    "__transaction_state": ("transaction_state",),
+    "__share_group_state": ("share_state",),
+    "__cluster_metadata": ("cluster_metadata",),
+    "__remote_log_metadata": ("remote_log",),
+}
+
+
+@cache
+def _numbered(topic: str) -> dict[tuple[Framing, int], str]:
+    """How the structures of a topic are framed, and their number → their name; of several the newest."""
+    found: dict[tuple[Framing, int], str] = {}
+    for name, row in STRUCTURES.items():
+        if row.module in TOPICS[topic] and row.number is not None:
+            found.setdefault((row.framing, row.number), name)
+    return found
+
+
+def record_structures(topic: str, key: bytes | None, value: bytes | None) -> tuple[str | None, str | None]:
+    """The names of the structures in key and value of a record of an internal topic; None where there is none known."""
+    if topic not in TOPICS:
+        return None, None
+    known = _numbered(topic)
+    try:
+        if not any(framing == "framed" for framing, _ in known):
+            name = None if key is None else known.get(("key", _first_number(key)))
+            return name, None if name is None else f"{name.removesuffix('Key')}Value"
+        if value is not None:
+            frame, at = read_uvarint(value, 0, len(value))
+            number, _ = read_uvarint(value, at, len(value))
+            old = None if frame else _OF_FRAME_0.get(number)
+            return None, old or known.get(("framed", number))
+    except DecodeError:
+        pass
+    return None, None

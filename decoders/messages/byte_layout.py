@@ -167,7 +167,7 @@ def _structure(name: str, data: bytes, part: BytePart, reveal: bool) -> list[Byt
     plan = resolve(structure(name), version)
     parts: list[BytePart] = []
     at = part.at
-    if STRUCTURES[name].prefixed:
+    if STRUCTURES[name].framing == "prefix":
         parts.append(BytePart("$version", at, at + 2, "value", version, "int16"))
         at += 2
     walker = Walker(data, [])

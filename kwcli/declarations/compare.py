@@ -216,15 +216,16 @@ _TABLE = "decoders/apis/releases.py"
 
 
 def compare_structures(release: Release) -> Iterator[Difference]:
-    """Differences of headers and of the structures that we declare (others are none) from those of the newest release.
+    """Differences of headers and of structures from those of the newest release; what we do not declare is one.
 
     Older releases are not asked: up to 2.8 control records of the KRaft preview had other layouts.
     """
     ours: dict[str, Message] = {name: structure(name) for name in STRUCTURES}
     ours |= {message.name: message for message in map(parse_message, (REQUEST_HEADER, RESPONSE_HEADER))}
-    for name, mine in ours.items():
-        theirs = release.structures.get(name)
-        if theirs is None:
+    for name, theirs in release.structures.items():
+        mine = ours.get(name)
+        if mine is None:
+            yield Difference(name, tuple(_numbers(theirs.versions)), "the structure is missing")
             continue
         versions = range(theirs.versions.low, theirs.versions.high + 1)
         lacking = tuple(version for version in versions if version not in mine.versions)

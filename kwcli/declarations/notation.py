@@ -11,6 +11,7 @@ from pathlib import Path
 import decoders.apis
 import decoders.embedded
 from decoders.apis import NAMES
+from decoders.embedded import declarations_in
 from decoders.schema.model import Api, Field, Message, Side, Versions, parse_api, parse_message
 from kwcli.declarations.compare import cells
 from kwcli.declarations.releases import snake
@@ -214,10 +215,14 @@ def unformatted() -> dict[Path, str]:
         for path, source, text in _declarations(APIS)
     ]
     written += [
-        (path, source, replaced(source, path.name, message_text(parse_message(text))))
+        (path, source, replaced(source, path.name, "\n".join(map(_formatted, declarations_in(text)))))
         for path, source, text in _declarations(STRUCTURES)
     ]
     return {path: text for path, source, text in written if text != source}
+
+
+def _formatted(text: str) -> str:
+    return message_text(parse_message(text))
 
 
 def replaced(source: str | None, name: str, text: str) -> str:

@@ -18,7 +18,8 @@ from decoders.schema.model import ALL, NONE, PRIMITIVES, Api, Default, Field, Me
 
 _COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*')
 _RELEASE = re.compile(r"(\d+)\.(\d+)\.(\d+)")
-_FOLDER: Final = "common/message/"
+# In jars of clients and coordinators, of controllers, of storage.
+_FOLDERS: Final = ("common/message/", "common/metadata/", "message/")
 # What a field without a default starts with; an explicit default equal to it says nothing.
 _OWN: Final[dict[str, Default]] = {"bool": False, "string": "", "float64": 0.0}
 
@@ -29,8 +30,9 @@ class DefinitionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The definitions of one Kafka release: `version` as (4, 4, 0), APIs by key, other structures by name.
+    """The definitions in one jar of a release: `version` as (4, 4, 0), APIs by key, other structures by name.
 
+    Only the clients' jar has APIs.
     `unstable` gives the version of an API that brokers of this release hide unless told otherwise.
     """
 
@@ -72,7 +74,7 @@ def read_release(path: Path) -> Release:
             responses[data["apiKey"]] = message
         else:
             structures[message.name] = message
-    if not requests:
+    if not requests and not structures:
         raise DefinitionError(f"{path}: no message definitions")
     apis = {key: _api(key, *requests[key], responses[key]) for key in sorted(requests)}
     unstable = {
@@ -89,8 +91,8 @@ def _files(path: Path) -> Iterator[tuple[str, str]]:
     try:
         with zipfile.ZipFile(path) as jar:
             for name in sorted(jar.namelist()):
-                if name.startswith(_FOLDER) and name.endswith(".json"):
-                    yield name.removeprefix(_FOLDER), jar.read(name).decode("utf-8")
+                if name.startswith(_FOLDERS) and name.endswith(".json"):
+                    yield name.rpartition("/")[2], jar.read(name).decode("utf-8")
     except (OSError, zipfile.BadZipFile) as error:
         raise DefinitionError(f"{path}: {error}") from error
 

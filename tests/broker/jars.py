@@ -8,7 +8,17 @@ from typing import Final
 
 from kwcli.playground.jars import BROKERS, Missing, broker_jars, cache, missing_tools, resolve
 
-__all__ = ["BROKERS", "Missing", "broker_jars", "cache", "client_jars", "missing_tools", "resolve", "telemetry_classes"]
+__all__ = [
+    "BROKERS",
+    "Missing",
+    "broker_jars",
+    "cache",
+    "client_jars",
+    "coordinator_jars",
+    "missing_tools",
+    "resolve",
+    "telemetry_classes",
+]
 
 # The SCRAM code of 0.10 and 0.11 uses a class that Java 11 dropped; OAUTHBEARER needs Jackson from 2.x on.
 CLIENT_EXTRAS: Final = ("javax.xml.bind:jaxb-api:2.3.1", "com.fasterxml.jackson.core:jackson-databind:2.17.2")
@@ -17,6 +27,16 @@ CLIENT_EXTRAS: Final = ("javax.xml.bind:jaxb-api:2.3.1", "com.fasterxml.jackson.
 def client_jars(version: str) -> list[Path]:
     """All jars of the Java client of this release (`kafka-clients`), silent logging."""
     return resolve(f"clients-{version}", (f"org.apache.kafka:kafka-clients:{version}", *CLIENT_EXTRAS))
+
+
+def coordinator_jars(version: str) -> list[Path]:
+    """The jars with the structures of internal topics and of brokers' files, and the client's."""
+    names = (
+        *("group-coordinator", "transaction-coordinator", "share-coordinator", "metadata", "storage", "raft"),
+        "clients",
+    )
+    wanted = [f"org.apache.kafka:kafka-{name}:{version}" for name in names]
+    return resolve(f"coordinators-{version}", (*wanted, *CLIENT_EXTRAS))
 
 
 def telemetry_classes(version: str) -> Path:

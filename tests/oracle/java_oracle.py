@@ -18,7 +18,7 @@ from uuid import UUID
 from decoders.apis import api
 from decoders.apis.releases import spoken
 from decoders.schema.model import Plan, PlanField, Side, resolve
-from tests.broker.jars import client_jars
+from tests.broker.jars import client_jars, coordinator_jars
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 SIDES: Final[tuple[Side, Side]] = ("request", "response")
@@ -28,9 +28,10 @@ Case = tuple[int, int, Side]
 class Java:
     """One JVM with the classes of one release; `ask` it as often as needed, `close` it in the end."""
 
-    def __init__(self, release: str) -> None:
+    def __init__(self, release: str, *, coordinators: bool = False) -> None:
+        """With `coordinators` the structures of internal topics are there too."""
         self.release = release
-        jars = [str(path) for path in client_jars(release)]
+        jars = [str(path) for path in (coordinator_jars if coordinators else client_jars)(release)]
         command = [sys.executable, "-m", "tests.oracle.java_process", *jars]
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  # closed by close()
         self._process = subprocess.Popen(

@@ -17,6 +17,27 @@ _MESSAGE = "org.apache.kafka.common.message."
 _PROTOCOL = "org.apache.kafka.common.protocol."
 
 
+# Where the classes of structures are that do not travel in requests and answers.
+_ELSEWHERE = (
+    "org.apache.kafka.common.metadata.",
+    "org.apache.kafka.coordinator.group.generated.",
+    "org.apache.kafka.coordinator.transaction.generated.",
+    "org.apache.kafka.coordinator.share.generated.",
+    "org.apache.kafka.server.log.remote.metadata.storage.generated.",
+    "org.apache.kafka.raft.generated.",
+)
+
+
+def _class_of(name: str) -> Any:
+    """A class of a structure, wherever it is."""
+    for package in (_MESSAGE, *_ELSEWHERE):
+        try:
+            return jpype.JClass(package + name)
+        except TypeError:
+            continue
+    raise LookupError(f"no class {name} in these jars")
+
+
 class Kafka:
     """The classes of one release."""
 
@@ -31,7 +52,7 @@ class Kafka:
     def _classes(self, key: int | str, side: str) -> tuple[Any, Any]:
         """The data class and the JSON converter of a side of an API, or of a structure that has a name."""
         if isinstance(key, str):
-            return jpype.JClass(_MESSAGE + key), jpype.JClass(f"{_MESSAGE}{key}JsonConverter")
+            return _class_of(key), _class_of(f"{key}JsonConverter")
         api = self.apis[key]
         kind = (api.newRequest() if side == "request" else api.newResponse()).getClass()
         name = str(kind.getName())
