@@ -326,7 +326,7 @@ _kw_verb() {
         "pipeline sql") verbs="" options="--views -n -c --limit --master -o --output -J --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "apis") verbs="" options="--release --diff --grep -o --output -J -e --field -E --field-option --csv-safe --color --no-pager --debug -h --help" ;;
         "errors") verbs="" options="--retriable --grep -o --output -J -e --field -E --field-option --csv-safe --color --no-pager --debug -h --help" ;;
-        "decode") verbs="" options="--api --version --api-version --request --response --from --explain --records --reveal-secrets -o --output -J -e --field -E --field-option --color --no-pager -v --verbose --debug -h --help" ;;
+        "decode") verbs="" options="--api --version --api-version --request --response --as --from --explain --records --reveal-secrets -o --output -J -e --field -E --field-option --color --no-pager -v --verbose --debug -h --help" ;;
         "encode") verbs="" options="--response --frame --correlation-id --client-id --skeleton -o --output --debug -h --help" ;;
         "profile") verbs="add current edit export import list remove rename show use" options="-h --help" ;;
         "profile add") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --use --force -h --help" ;;
@@ -521,6 +521,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "errors --color") left=1 kind=words list="auto always never" ;;
         "decode --api") left=1 kind=apis ;;
         "decode --version"|"decode --api-version") left=1 kind=versions ;;
+        "decode --as") left=1 kind= ;;
         "decode --from") left=1 kind=words list="auto hex base64 raw" ;;
         "decode -o"|"decode --output") left=1 kind=words list="text json ndjson yaml fields hex" ;;
         "decode -e"|"decode --field") left=1 kind= ;;

@@ -52,6 +52,19 @@ def find_api(word: str) -> Api:
         raise Failure(f"no API has the name {word[:_LONGEST]!r}{hint}", Exit.USAGE) from None
 
 
+def find_structure(word: str) -> str:
+    """The exact name of the structure that is called so, in any spelling. Raises Failure (usage)."""
+    from decoders.embedded import STRUCTURES
+    from decoders.embedded import find_structure as known
+    from decoders.errors import UnknownApi
+
+    try:
+        return known(word)
+    except UnknownApi:
+        near = did_you_mean(word, STRUCTURES)
+        raise Failure(f"no structure {word[:_LONGEST]!r}{near}; kw decode --as list shows all", Exit.USAGE) from None
+
+
 def find_release(word: str) -> str:
     """The release that `2.8`, `v2.8.2`, `0.10` (the last one of those) or `latest` means. Raises Failure (usage)."""
     from decoders.apis.releases import RELEASES

@@ -31,6 +31,8 @@ __all__ = [
     "embedded_from_json",
     "embedded_json",
     "encode_embedded",
+    "find_structure",
+    "read_structure",
     "record_structures",
     "structure",
 ]
@@ -193,7 +195,7 @@ def encode_embedded(name: str, version: int, value: Mapping[str, Any]) -> bytes:
 
     Of a key the version is 0, or its type, which releases before 4.1 call its version. Raises EncodeError.
     """
-    name = _known(name)
+    name = find_structure(name)
     message, row = structure(name), STRUCTURES[name]
     if row.framing == "key" and version == row.number:
         version = 0
@@ -237,7 +239,21 @@ def embedded_json(name: str, data: bytes | None, *, behind: bool = False) -> dic
             return None  # a varint with more bytes than it needs
     except (DecodeError, EncodeError):
         return None
-    made = {**head.json(), **to_json(head.plan, value, table=_SECRETS)}
+    return _shown(head, value, rest, reveal=False)
+
+
+def read_structure(name: str, data: bytes, *, reveal: bool = False) -> tuple[Plan, dict[str, Any]]:
+    """The plan of the structure in `data`, and its JSON form, with bytes behind it under `_trailing`.
+
+    `reveal` shows secrets. Raises DecodeError.
+    """
+    head = _begin(name, data)
+    value = decode(head.plan, data, head.end, strict=False)
+    return head.plan, _shown(head, value, value.pop(TRAILING, b""), reveal=reveal)
+
+
+def _shown(head: _Head, value: dict[str, Any], rest: bytes, *, reveal: bool) -> dict[str, Any]:
+    made = {**head.json(), **to_json(head.plan, value, table=_SECRETS, reveal=reveal)}
     if rest:
         made[TRAILING] = base64_json(rest)
     return made
@@ -248,7 +264,7 @@ def embedded_from_json(value: Mapping[str, Any], path: str) -> bytes:
     name, version = value.get(TYPE), value.get(VERSION)
     exact = _BY_NAME.get(_folded(name)) if isinstance(name, str) else None
     if exact is None:
-        raise EncodeError(f"no structure {shown(name)}; there are {', '.join(STRUCTURES)}", path=f"{path}.{TYPE}")
+        raise EncodeError(f"no structure {shown(name)}", path=f"{path}.{TYPE}")
     message = structure(exact)
     if not isinstance(version, int) or isinstance(version, bool) or version not in message.versions:
         text = f"{exact} has versions {message.versions}, not {shown(version)}"
@@ -276,7 +292,8 @@ def _folded(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
 
-def _known(name: str) -> str:
+def find_structure(name: str) -> str:
+    """The exact name of the structure that is called so, in any spelling. Raises UnknownApi."""
     found = _BY_NAME.get(_folded(name))
     if found is None:
         raise UnknownApi(f"no structure {name!r}")
@@ -299,7 +316,7 @@ class _Head(NamedTuple):
 
 def _begin(name: str, data: bytes) -> _Head:
     """Read what the structure travels in."""
-    name = _known(name)
+    name = find_structure(name)
     row = STRUCTURES[name]
     if row.framing == "framed":
         return _begin_framed(name, row, data)

@@ -6,15 +6,26 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from decoders.errors import EncodeError
+from decoders.embedded import (
+    FRAME,
+    STRUCTURES,
+    TYPE,
+    VERSION,
+    embedded_from_json,
+    find_structure,
+    structure,
+)
+from decoders.errors import EncodeError, UnknownApi
 from decoders.limits import FRAME_MAX
+from decoders.schema.codec import TRAILING
 from decoders.schema.json_form import bytes_from_json
-from decoders.schema.model import Side
+from decoders.schema.model import Api, Side
+from kwcli.calling.bodies import SourceBody
 from kwcli.calling.validate import generic
-from kwcli.calling.words.assignments import check_words, compose, encode_body
+from kwcli.calling.words.assignments import check_words, compose, encode_body, read_value
 from kwcli.calling.words.paths import fail
 from kwcli.env import Environment, Exit
-from kwcli.spelling import find_api, find_version
+from kwcli.spelling import find_api, find_version, parse_version_of
 
 _SIZE = 4
 
@@ -30,10 +41,14 @@ def encode_words(
     name: str, word: str | int, words: Sequence[str], env: Environment, side: Side, header: Header | None
 ) -> bytes:
     """The body of a message, or with a header its frame with the size field. Raises Failure."""
-    api = find_api(name)
-    version = find_version(api, word)
     if not words and env.stdin_terminal:
         fail("no body: give path=value words, @FILE, or JSON on standard input ({} for defaults)")
+    if is_structure(name):
+        if header is not None or side == "response":
+            fail(f"{name} is a structure, no message: it has no frame and no sides")
+        return encode_structure(find_structure(name), str(word), words, env)
+    api = find_api(name)
+    version = find_version(api, word)
     given = check_words(api, words or ("-",), env=env, side=side)
     layout = None if given.body is None else given.body.layout
     data = encode_body(
@@ -53,6 +68,40 @@ def encode_words(
             fail(f"a frame of {len(data)} bytes is larger than any broker takes", Exit.FAILURE)
         data = len(data).to_bytes(_SIZE, "big") + data
     return data
+
+
+def is_structure(name: str) -> bool:
+    """Whether this is the name of a structure inside bytes fields, and of no API."""
+    try:
+        find_structure(name)
+    except UnknownApi:
+        return False
+    return True
+
+
+def encode_structure(name: str, word: str, words: Sequence[str], env: Environment) -> bytes:
+    """The bytes of a structure with what it travels in. Raises Failure."""
+    message, row = structure(name), STRUCTURES[name]
+    spoken = Api(-1, name, message.versions, message.flexible, message, message)
+    version = parse_version_of(spoken, word)
+    if row.framing == "key" and version == row.number:
+        version = 0
+    if version not in message.versions:
+        fail(f"{name} has versions {message.versions}, not {version}")
+    around: dict[str, Any] = {}
+    body = None
+    if not words or (len(words) == 1 and (words[0] == "-" or words[0][:1] in {"@", "{"})):
+        value, source = read_value(words[0] if words else "-", env)
+        value = value.get("value", value) if value.get("kind") == "structure" else value
+        around = {key: value[key] for key in (FRAME, TRAILING) if key in value}
+        plain = {key: inner for key, inner in value.items() if key not in {TYPE, VERSION, *around}}
+        body, words = SourceBody(plain, source), ()
+    given = check_words(spoken, words, env=env, body=body)
+    made = compose(spoken, version, given)
+    try:
+        return embedded_from_json({TYPE: name, VERSION: version, **made, **around}, "")
+    except EncodeError as failure:
+        fail(str(failure).lstrip("."), Exit.USAGE if body is None else Exit.FAILURE)
 
 
 def _trailing(value: Any, source: str) -> bytes:

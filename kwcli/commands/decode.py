@@ -34,7 +34,8 @@ Examples:
   xxd frame.bin | kw decode -o hex
   kw decode --api Metadata --version 12 response.bin
   kw decode --explain 'Invalid receive (size = 369295617 larger than 104857600)'
-  kw decode --explain -720899"""
+  kw decode --explain -720899
+  kw decode --as OffsetCommitKey 00010001670001740000000200"""
 
 
 class MessageOptions(NamedTuple):
@@ -44,6 +45,7 @@ class MessageOptions(NamedTuple):
     version: str | None
     request: bool
     response: bool
+    structure: str | None = None
 
     @property
     def side(self) -> Side | None:
@@ -52,6 +54,11 @@ class MessageOptions(NamedTuple):
 
 
 CLASHES = (
+    Clash(
+        "structure",
+        ("api", "version", "request", "response", "records", "explain"),
+        "a structure is no message, and says its version itself",
+    ),
     Clash(
         "explain",
         ("api", "version", "request", "response", "records", "reveal_secrets"),
@@ -99,6 +106,9 @@ def _unmarked(_ctx: click.Context, _param: click.Parameter, words: tuple[str, ..
 )
 @click.option("--request", is_flag=True, help="The messages are requests.")
 @click.option("--response", is_flag=True, help="The messages are responses.")
+@click.option(
+    "--as", "structure", metavar="STRUCTURE", help="The bytes are this structure (OffsetCommitValue); list shows all."
+)
 @click.option("--from", "form", type=click.Choice(FORMS), default="auto", help="How the bytes are written.")
 @click.option("--explain", is_flag=True, help="Name what strange bytes, or numbers of a log, are.")
 @content_options
@@ -128,9 +138,18 @@ def command(
     refuse_clashes(*CLASHES)
     if said.version is not None and said.api is None:
         raise click.UsageError("--version needs --api", ctx)
+    if said.structure is not None and shown.output == "hex":
+        refuse_typed("beside --as: it has text, json and ndjson", among=("output",))
     if explain and shown.output == "hex":
         refuse_typed("beside --explain: it has text, json and ndjson", among=("output",))
     settings = shown.settings(env, content, live=not inputs or "-" in inputs)
+    if said.structure is not None:
+        from kwcli.decoding.structures import list_structures, run_as
+        from kwcli.spelling import find_structure
+
+        if said.structure == "list":
+            return list_structures(env, settings)
+        return run_as(inputs, env, settings, find_structure(said.structure), form)
     if explain:
         return run_explain(inputs, env, settings, form)
     found = None if said.api is None else find_api(said.api)

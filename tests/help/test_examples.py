@@ -58,13 +58,16 @@ def test_the_library_example_runs(
 def test_what_decode_prints_is_what_is_shown() -> None:
     text = TEXTS["hex"] + TEXTS["decode"]
     commands = re.findall(r"^\$ kw (decode .*)$", text, re.MULTILINE)
-    assert len(commands) == 3
+    assert len(commands) == 4
     for command in commands:
         words = shlex.split(command)
         env = world(columns=80 if "hex" in words else 100, terminal=True, variables={"NO_COLOR": "1"})
         assert kw(*words, env=env).out.rstrip().splitlines() == block(text, f"$ kw {command}")[1:]
     record = json.loads("".join(block(text, '{"kind":"message"')))
     assert record == json.loads(kw("decode", commands[0].split()[-1]).out)
+    structure = json.loads("".join(block(text, '{"kind":"structure"')))
+    given = next(command for command in commands if "--as" in command)
+    assert structure == json.loads(kw(*shlex.split(given), "-o", "ndjson").out)
 
 
 def test_what_stats_prints_is_what_is_shown() -> None:

@@ -154,6 +154,18 @@ def _whole(text: str, api: Api, side: Side, env: Environment | None) -> SourceBo
     return body_in(parse(read_stdin(env), STDIN), STDIN, api, side)
 
 
+def read_value(text: str, env: Environment) -> tuple[dict[str, Any], str]:
+    """The object of JSON or YAML that a word gives (`{…}`, `@FILE`, `-`), and where it is from. Raises Failure."""
+    source = INLINE if text.startswith("{") else text[1:] if text.startswith("@") and text != "@-" else STDIN
+    data = os.fsencode(text) if source == INLINE else read_stdin(env) if source == STDIN else read_file(source)
+    value = parse(data, source)
+    if isinstance(value, list) and len(value) == 1:
+        (value,) = value  # what `-o json` prints of one
+    if not isinstance(value, dict):
+        fail(f"{source}: an object is expected", Exit.FAILURE)
+    return value, source
+
+
 def _word(text: str, api: Api, side: Side) -> Assignment:
     match = _WORD.fullmatch(text)
     if match is None:

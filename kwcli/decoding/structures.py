@@ -1,0 +1,83 @@
+"""Bytes of a structure that its name tells, in; what is in it, as text or JSON, out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from decoders.embedded import FRAME, STRUCTURES, TYPE, VERSION, read_structure
+from decoders.errors import DecodeError
+from decoders.messages.record import SCHEMA
+from kwcli.decoding.inputs import gather
+from kwcli.decoding.output import RECORDS, MessageOutput
+from kwcli.env import Exit, Failure
+
+if TYPE_CHECKING:
+    from decoders.schema.model import Plan
+    from kwcli.env import Environment, Settings
+
+__all__ = ["list_structures", "run_as"]
+
+_AROUND = frozenset({TYPE, VERSION, FRAME})
+
+
+def list_structures(env: Environment, settings: Settings) -> Exit:
+    """Print the names of all structures, with where they travel."""
+    from kwcli.output.table import Column, draw_table
+    from kwcli.output.units import palette
+
+    screen = MessageOutput(env, settings)
+    rows = [(name, row.module.replace("_", " ")) for name, row in STRUCTURES.items()]
+    if settings.format in RECORDS:
+        for name, where in rows:
+            screen.record({"kind": "structure_name", "schema": SCHEMA, "name": name, "of": where})
+    else:
+        columns = [Column("structure", [name for name, _ in rows]), Column("of", [where for _, where in rows], drop=0)]
+        screen.text([*draw_table(columns, settings.width, palette(settings.color))])
+    screen.close()
+    return Exit.DONE
+
+
+def run_as(words: Sequence[str], env: Environment, settings: Settings, name: str, form: str) -> Exit:
+    """Decode and show the structures; one that cannot be read is told on standard error, and the next is shown."""
+    screen = MessageOutput(env, settings)
+    code = Exit.DONE
+    try:
+        for given in gather(words, env, form):
+            lead = f"{given.name}: " if given.name else ""
+            try:
+                if given.problem:
+                    raise Failure(f"{lead}{given.problem}")
+                plan, value = _read(name, given.data, lead, reveal=settings.reveal_secrets)
+            except Failure as failure:
+                code = failure.code
+                env.say(f"kw: {failure.text}")
+                continue
+            if settings.format in RECORDS:
+                screen.record({"kind": "structure", "schema": SCHEMA, "size": len(given.data), "value": value})
+            else:
+                screen.text([*_lines(plan, value, len(given.data), settings), ""])
+            screen.flush()
+    finally:
+        screen.close()
+    return code
+
+
+def _read(name: str, data: bytes, lead: str, *, reveal: bool) -> tuple[Plan, dict[str, Any]]:
+    try:
+        return read_structure(name, data, reveal=reveal)
+    except DecodeError as problem:
+        place = f" in {problem.path}" if problem.path else ""
+        at = "" if problem.offset is None else f" at byte {problem.offset}"
+        raise Failure(f"{lead}{name}: {problem.reason}{at}{place}: {problem.text}") from None
+
+
+def _lines(plan: Plan, value: dict[str, Any], size: int, settings: Settings) -> Iterator[str]:
+    from kwcli.output.body import BodyPrinter
+    from kwcli.output.units import palette
+
+    colors = palette(settings.color)
+    frame = f" · frame version {value[FRAME]}" if FRAME in value else ""
+    yield f"{colors.api}{value[TYPE]} {value[VERSION]}{colors.off} · {size:,} B{frame}"
+    body = {key: inner for key, inner in value.items() if key not in _AROUND}
+    yield from BodyPrinter(settings.width, colors).lines(body, plan, 1)
