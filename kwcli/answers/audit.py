@@ -59,7 +59,6 @@ class AuditRenderer(AnswerRenderer):
             super().__init__(fold, "audit", lambda: fold.rows(target), self._clients_text, settings)
         else:
             super().__init__(fold, "audit_broker", lambda: fold.brokers(clients), self._brokers_text, settings)
-        self.fold = fold
 
     def notice(self, rows: list[Settled]) -> None:
         """Learn what brokers offer, whoever asked them."""
