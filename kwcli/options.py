@@ -252,6 +252,8 @@ class CaptureOptions(NamedTuple):
     since: Moment | None = None
     until: Moment | None = None
     keylogs: tuple[str, ...] = ()
+    whole_connections: bool = False
+    with_keys: bool = False
 
     def times(self, env: Environment, zone: str) -> str:
         """The part of a filter that --since and --until are; empty where they say nothing. Raises Failure (usage).
@@ -264,8 +266,8 @@ class CaptureOptions(NamedTuple):
 
         return time_expression(self.since, self.until, () if self.interface else self.files, env, zone)
 
-    def check(self) -> None:
-        """UsageError when these do not say what to read, once."""
+    def check(self, *, cuts: bool = False) -> None:
+        """UsageError when these do not say what to read, once. `cuts`: the command cuts packets out of files (-w)."""
         context = click.get_current_context()
         if self.files and self.interface:
             from kwcli.other_tools import is_bpf
@@ -276,9 +278,12 @@ class CaptureOptions(NamedTuple):
             raise click.UsageError(f"{files} and -i {self.interface}: not both; give files, or an interface", context)
         if not self.files and not self.interface:
             raise click.UsageError("give capture files, or - for standard input, or -i IFACE", context)
-        for name, value in (("--bpf", self.bpf), ("-w", self.write)):
+        for name, value in (("--bpf", self.bpf), ("-w", None if cuts else self.write)):
             if value is not None and not self.interface:
                 raise click.UsageError(f"{name} is for a live capture: it needs -i IFACE", context)
+        for name, value in (("--whole-connections", self.whole_connections), ("--with-keys", self.with_keys)):
+            if value and (not self.write or self.interface):
+                raise click.UsageError(f"{name} is for packets cut out of files: FILE -w OUT.pcapng", context)
 
 
 class FilterOptions(NamedTuple):
@@ -601,7 +606,7 @@ def capture_options(command: Command) -> Command:
             "--write",
             metavar="FILE.pcapng",
             type=click.Path(readable=False),
-            help="Keep the packets of a live capture in this file.",
+            help="Keep the packets of a live capture in this file; kw sniff FILE -w: those of the rows shown.",
         ),
         ports_option,
         keylog_option,
@@ -610,6 +615,17 @@ def capture_options(command: Command) -> Command:
         # What tcpdump and tshark take and kw does anyway: rows at once, packets whole.
         click.option("-l", "-U", "line_buffered", is_flag=True, hidden=True, expose_value=False),
         click.option("-s", "snaplen", hidden=True, expose_value=False),
+    )
+
+
+def cut_options(command: Command) -> Command:
+    """How packets are cut out of files; behind `capture_options`, whose value has them."""
+    return with_options(
+        command,
+        click.option(
+            "--whole-connections", is_flag=True, help="With FILE -w: all packets of the connections that have a row."
+        ),
+        click.option("--with-keys", is_flag=True, help="With FILE -w: the TLS keys of what is written as well."),
     )
 
 

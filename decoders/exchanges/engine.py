@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, Protocol
+from uuid import UUID
 
 from decoders.capture.files import CaptureReader
 from decoders.capture.merge import merged
@@ -12,7 +13,9 @@ from decoders.errors import DecodeError
 from decoders.exchanges.exchange import Exchange, Settled, Summary
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairer import Pairer
+from decoders.limits import TOPICS_MAX
 from decoders.tcp.chunks import Chunk, Segment
+from decoders.tcp.connections import endpoints
 from decoders.tcp.reassembly import Reassembly
 from decoders.tls.decryption import Decryption
 from decoders.tls.key_log import KeyLog
@@ -38,6 +41,7 @@ class Engine:
         self.decryption = Decryption(keys)
         self.pairer = Pairer(ports, needs, connections=connections)
         self.pairer.context.awake = deque()
+        self._chosen: dict[tuple[str, str], set[int]] = {}  # of connections of which not all exchanges are meant
 
     @property
     def summary(self) -> Summary:
@@ -48,7 +52,34 @@ class Engine:
         """What settles with these segments."""
         settled = self.pairer.feed(self._plain(self.reassembly.feed(segments, now_ns), now_ns), now_ns)
         self.pairer.context.rest()
-        return settled
+        return self._meant(settled) if self._chosen else settled
+
+    def vouch(self, broker: str) -> None:
+        """Connections to this host:port are Kafka without a look: a capture says so that was cut out of another one."""
+        self.pairer.context.brokers.setdefault(broker, 0)
+
+    def name_topic(self, identity: UUID, name: str) -> None:
+        """A topic's name is known: such a capture says so."""
+        topics = self.pairer.context.topics
+        if identity not in topics.names and len(topics.names) < TOPICS_MAX:
+            topics.add(identity, name)
+
+    def choose(self, key: bytes, places: Iterable[int]) -> None:
+        """Of the connection with this key, as its client sends, only those exchanges whose request begins there.
+
+        What is said of a connection adds up; such a capture says it before it has the request.
+        """
+        client, broker = endpoints(key)
+        self._chosen.setdefault((client, broker), set()).update(places)
+
+    def _meant(self, settled: list[Settled]) -> list[Settled]:
+        """Without the exchanges that were not chosen, and what is skipped between them."""
+        out: list[Settled] = []
+        for row in settled:
+            places = self._chosen.get((row.client, row.broker))
+            if places is None or (row.kind == "exchange" and (row.is_orphan or row.place in places)):
+                out.append(row)
+        return out
 
     def _plain(self, chunks: list[Chunk], now_ns: int = 0) -> list[Chunk]:
         """The chunks, those of TLS decrypted."""
@@ -70,7 +101,8 @@ class Engine:
     def finish(self) -> list[Settled]:
         """What the end of the capture settles."""
         chunks = [*self._plain(self.reassembly.finish()), *self.decryption.finish()]
-        return self.pairer.feed(chunks) + self.pairer.finish()
+        settled = self.pairer.feed(chunks) + self.pairer.finish()
+        return self._meant(settled) if self._chosen else settled
 
 
 # Captures in, exchanges out: the library's call for whole captures.
@@ -117,7 +149,7 @@ def read_settled(
     keys = KeyLog() if keys is None else keys
     engine = Engine(ports, needs, keys=keys)
     problems: list[DecodeError] = []
-    streams = [_segments(source, problems, keys) for source in sources]
+    streams = [_segments(source, problems, engine, keys) for source in sources]
     for segments in merged(streams):
         yield from engine.feed(segments)
     yield from engine.finish()
@@ -125,9 +157,12 @@ def read_settled(
         raise problems[0]
 
 
-def _segments(source: Source, problems: list[DecodeError], keys: KeyLog) -> Iterator[list[Segment]]:
+def _segments(
+    source: Source, problems: list[DecodeError], engine: Engine, keys: KeyLog
+) -> Iterator[list[Segment]]:
     reader = CaptureReader()
     reader.on_secrets = keys.add
+    reader.cut_receiver = engine
     for piece in pieces(source):
         yield reader.feed(piece)
     yield reader.finish()

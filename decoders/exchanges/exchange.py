@@ -308,6 +308,7 @@ class Exchange(Seen):
         "response_ns",
         "response_packet",
         "response_packet_end",
+        "response_place",
         "response_raw",
         "response_size",
         "response_view",
@@ -336,6 +337,7 @@ class Exchange(Seen):
     response_raw: bytes | None
     outcome: Status
     place: int  # of the request's first byte in its direction's stream
+    response_place: int  # of the response's, where there is one
     known: int  # topic names known when this was settled
     extra: dict[str, Any] | None
 

@@ -78,6 +78,7 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
                 if need < 4 or after > size or exchange.__class__ is not Exchange:
                     break
                 del table[correlation_id]
+                exchange.response_place = direction.place
                 direction.place += need + 4
                 exchange.response_ns = exchange.response_end_ns = time_ns
                 exchange.response_packet = exchange.response_packet_end = packet

@@ -122,6 +122,7 @@ def put_response(exchange: Exchange, frame: Frame) -> None:
     exchange.response_packet_end = frame.last_packet
     exchange.response_size = frame.size
     exchange.response_raw = frame.data
+    exchange.response_place = frame.place
     if frame.missing or frame.again:
         _put_damage(exchange, frame, "response")
 

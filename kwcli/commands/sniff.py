@@ -12,6 +12,7 @@ from kwcli.options import (
     OutputOptions,
     capture_options,
     content_options,
+    cut_options,
     filter_options,
     limit_option,
     output_options,
@@ -23,10 +24,12 @@ Examples:
   kw sniff broker1.pcap.gz broker2.pcap.gz -o ndjson --records > orders.ndjson
   tcpdump -i eth0 -U -w - 'port 9092' | kw sniff -
   kw sniff orders.pcapng -f 'error == NOT_LEADER_OR_FOLLOWER or latency > 1s'
-  kw sniff -i eth0 --slower-than 100ms -w slow.pcapng"""
+  kw sniff orders.pcapng --errors -w failed.pcapng
+  kw sniff -i eth0 -w all.pcapng"""
 
 
 @click.command("sniff", epilog=EXAMPLES)
+@cut_options
 @capture_options
 @filter_options
 @limit_option("Stop reading after N rows that are shown.")
@@ -59,7 +62,7 @@ def command(
     from kwcli.key_logs import KeyLogFiles, key_log_names
     from kwcli.sniff.run import Sniffing
 
-    capture.check()
+    capture.check(cuts=True)
     live = bool(capture.interface) or "-" in capture.files
     settings = shown.settings(env, content, live=live)
     sniffing = Sniffing(

@@ -17,7 +17,7 @@ from decoders.filters import parse
 from decoders.limits import CONNECTIONS_MAX
 from kwcli.env import Exit, Failure
 from kwcli.filter_options import WENT_WRONG, without_expected
-from kwcli.inputs import Captures, placed, utf8_text
+from kwcli.inputs import STANDARD_INPUT, Captures, placed, utf8_text
 from kwcli.key_logs import KeyLogFiles
 from kwcli.output import Needs, Renderer, Wanted, Write, needs, open_renderer
 from kwcli.output.units import NS, count_of, format_size
@@ -30,10 +30,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from decoders.errors import DecodeError
-    from decoders.exchanges.exchange import Settled, Summary
+    from decoders.exchanges.exchange import Exchange, Settled, Summary
     from decoders.filters import Filter
     from kwcli.env import Environment, Settings
     from kwcli.options import CaptureOptions
+    from kwcli.sniff.cutting import CutOut, Pieces
 
 __all__ = [
     "FOREIGN",
@@ -299,10 +300,15 @@ def name_files(rows: Iterable[Settled], names: Sequence[str]) -> None:
             continue
         packet = row.request_packet or row.response_packet or 0
         row.extra = {**(row.extra or {}), "file": utf8_text(names[file_of(packet)])}
-        for name in PACKETS:
-            number = getattr(row, name)
-            if number:
-                setattr(row, name, number_of(number))
+        count_in_file(row)
+
+
+def count_in_file(row: Exchange) -> None:
+    """Count the packets of an exchange in their file."""
+    for name in PACKETS:
+        number = getattr(row, name)
+        if number:
+            setattr(row, name, number_of(number))
 
 
 class Sniffing:
@@ -331,6 +337,9 @@ class Sniffing:
         self._key_logs = KeyLogFiles(()) if key_logs is None else key_logs
         wanted = Wanted(view.needs, selection.needs, *_order_needs(sort))
         self._engine = Engine(ports=ports, needs=wanted, keys=self._key_logs.keys)
+        self._wanted = wanted
+        self._cut: CutOut | None = None
+        self._pieces: dict[int, Pieces | None] = {}  # of rows that wait to be sorted, by their identity
         self._left = limit
         self._sort = sort
         self._sorted: list[Settled] | None = [] if sort else None
@@ -351,15 +360,53 @@ class Sniffing:
         """Decode what the options name: an interface, or files."""
         if capture.interface:
             return self.live(capture.interface, capture.bpf, capture.write)
+        if capture.write:
+            return self.cut(capture, capture.write)
         return self.files(capture.files)
 
     # -- files, pipes --------------------------------------------------------------------------------------------------
 
+    def cut(self, options: CaptureOptions, name: str) -> SniffOutcome:
+        """Decode files, then write a capture of the packets of the rows that were shown."""
+        from kwcli.sniff.cutting import CutEngine, CutOut, Spooled, check_output, env_reading, read_again
+
+        check_output(name, options.files)
+        whole = options.whole_connections or (self._selection.everything and self._left is None)
+        cut = CutOut(name, self._env, self._key_logs.keys, whole=whole, with_keys=options.with_keys)
+        self._cut = cut
+        self._engine = CutEngine(cut, ports=self._ports, needs=self._wanted, keys=self._key_logs.keys)
+        spooled = Spooled(self._env.stdin) if "-" in options.files else None
+        try:
+            captures = self._open(options.files, env_reading(self._env, spooled))
+            if captures.records:
+                raise Failure(f"{captures.records[0]}: records have no packets that -w could write", Exit.USAGE)
+            cut.begin(captures.names)
+            names = ["-" if source == STANDARD_INPUT else source for source in captures.names]
+            self._read(captures)
+            self._outcome.unwritten = not cut.write(read_again(names, self._env, spooled))
+        except KeyboardInterrupt:
+            self._outcome.interrupted = True
+        finally:
+            cut.close()
+        return self._outcome
+
     def files(self, names: Iterable[str]) -> SniffOutcome:
         """Decode files (`-`: standard input), merged by packet time. Bad inputs are told after the good ones."""
-        captures = Captures(names, self._env, numbered=self._names_files, on_secrets=self._key_logs.keys.add)
+        return self._read(self._open(names, self._env))
+
+    def _open(self, names: Iterable[str], env: Environment) -> Captures:
+        captures = Captures(
+            names,
+            env,
+            numbered=self._names_files or self._cut is not None,
+            on_secrets=self._key_logs.keys.add,
+            cut_receiver=self._engine,
+        )
         if self._names_files:
             self._file_names = captures.names
+        return captures
+
+    def _read(self, captures: Captures) -> SniffOutcome:
         try:
             self._progress.expect(captures.size)
             self._decode(captures)
@@ -372,6 +419,8 @@ class Sniffing:
         try:
             for segments in captures:
                 self._key_logs.poll(self._env.now_ns())
+                if self._cut is not None:
+                    self._cut.log(segments)
                 if not self._emit(self._engine.feed(segments)):
                     finish = False
                     break
@@ -467,6 +516,8 @@ class Sniffing:
         """Filter and show rows; False when as many as wanted have been shown."""
         if not rows:
             return True
+        if self._cut is not None:
+            self._take_pieces(rows, self._cut)
         if self._file_names:
             name_files(rows, self._file_names)
         if self._outcome.strict and not self._outcome.lossy:
@@ -480,7 +531,17 @@ class Sniffing:
         if self._sorted is not None:
             self._sorted += rows
             return True
-        return self._show(rows)
+        shown = self._show(rows)
+        self._pieces.clear()
+        return shown
+
+    def _take_pieces(self, rows: list[Settled], cut: CutOut) -> None:
+        """Note what rows are made of, before their packets are counted in their files."""
+        for row in rows:
+            if self._selection.everything or (row.kind == "exchange" and self._selection.matches(row)):
+                self._pieces[id(row)] = cut.take(row)
+            if row.kind == "exchange" and not self._file_names:
+                count_in_file(row)
 
     def _matching(self, rows: list[Settled]) -> list[Settled]:
         """Those that the filter wants; what it passes over is looked at as far as something is to be said of that."""
@@ -500,6 +561,9 @@ class Sniffing:
     def _show(self, rows: list[Settled]) -> bool:
         if self._left is not None:
             rows = self._first(rows)
+        if self._cut is not None:
+            for row in rows:
+                self._cut.keep(self._pieces.pop(id(row), None))
         self._shown += len(rows) - sum(map(isinstance, rows, repeat(Skipped)))
         self._renderer.write(rows)
         self._output.settle()
