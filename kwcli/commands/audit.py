@@ -78,9 +78,7 @@ def command(
         sort=None,
         strict=False,
         view=view_of(renderer.fold, renderer),
-        key_logs=KeyLogFiles(
-            key_log_names(capture.keylogs, env.variables), follow=bool(capture.interface) or "-" in capture.files
-        ),
+        key_logs=KeyLogFiles(key_log_names(capture.keylogs, env.variables), follow=capture.is_live),
     )
     code = renderer.exit_code(sniffing.run(capture).exit_code())
     if not settings.quiet and renderer.found:

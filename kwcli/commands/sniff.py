@@ -60,7 +60,7 @@ def command(
     from kwcli.sniff.run import Sniffing
 
     capture.check()
-    live = bool(capture.interface) or "-" in capture.files
+    live = capture.is_live
     settings = shown.settings(env, content, live=live)
     sniffing = Sniffing(
         env,
