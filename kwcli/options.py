@@ -297,19 +297,10 @@ class CaptureOptions(NamedTuple):
         if self.follow and self.interface:
             raise click.UsageError("a live capture is followed anyway: leave --follow out", context)
         if self.follow and len(self.files) > 1:
-            raise click.UsageError(
-                "--follow reads one file and those that its writer goes on with: name one, a folder or a pattern",
-                context,
-            )
-        self._check_rotation(context)
-
-    def _check_rotation(self, context: click.Context) -> None:
-        rotation = self.rotation
-        rotates = rotation.size is not None or rotation.interval_s is not None
-        if rotates and self.write is None:
-            name = "--rotate-interval" if rotation.size is None else "--rotate-size"
-            raise click.UsageError(f"{name} is for packets that are kept: it needs -i IFACE -w FILE", context)
-        if rotation.keep is not None and not rotates:
+            why = "reads one file and those that its writer goes on with: name one, a folder or a pattern"
+            raise click.UsageError(f"--follow {why}", context)
+        refuse_without("write", _ROTATION, "it is for packets that are kept")
+        if self.rotation.keep is not None and self.rotation == (None, None, self.rotation.keep):
             raise click.UsageError("--keep needs --rotate-size or --rotate-interval: it counts their files", context)
 
 
@@ -635,26 +626,10 @@ def capture_options(command: Command) -> Command:
             type=click.Path(readable=False),
             help="Keep the packets of a live capture in this file.",
         ),
-        click.option(
-            "--rotate-size",
-            type=Amount(),
-            metavar="SIZE",
-            help="With -w: begin another file after so many bytes: 100MB.",
-        ),
-        click.option(
-            "--rotate-interval",
-            type=Seconds(),
-            metavar="TIME",
-            help="With -w: begin another file after this time: 10m.",
-        ),
-        click.option(
-            "--keep", type=click.IntRange(min=1), metavar="N", help="Of the files that -w began keep the latest N."
-        ),
-        click.option(
-            "--follow",
-            is_flag=True,
-            help="Read FILE on while it grows, and the files that its writer goes on with, until Ctrl-C.",
-        ),
+        click.option("--rotate-size", type=Amount(), metavar="SIZE", help="With -w: files of this size: 100MB."),
+        click.option("--rotate-interval", type=Seconds(), metavar="TIME", help="With -w: files of this time: 10m."),
+        click.option("--keep", type=click.IntRange(min=1), metavar="N", help="Keep the latest N files of -w."),
+        click.option("--follow", is_flag=True, help="Read FILE on while it grows, with the next files of its writer."),
         ports_option,
         keylog_option,
         click.option("--since", type=TimeWord(), metavar="TIME", help="Only what began then or later: 17:34, 5m."),

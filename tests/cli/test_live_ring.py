@@ -209,7 +209,8 @@ def test_a_ring_is_followed_while_it_is_written_and_a_full_disk_ends_with_1(tmp_
             for number in sent:
                 assert json.loads(live.stdout.readline())["correlation_id"] == number
             live.send_signal(signal.SIGINT)
-            _, said = live.communicate()
+            said = live.stderr.read()
+            live.wait()
         assert follower.stdout is not None
         if limit is not None:
             assert live.returncode == Exit.FAILURE
