@@ -314,11 +314,13 @@ _kw_values() {
 }
 _kw_verb() {
     case $verb in
-        "") verbs="sniff call proxy stats audit pipeline apis errors decode encode profile playground completion help version" options="--version --debug -X -h --help" ;;
+        "") verbs="sniff call proxy stats clients topics audit pipeline apis errors decode encode profile playground completion help version" options="--version --debug -X -h --help" ;;
         "sniff") verbs="" options="-r --read -i --interface --bpf -w --write --rotate-size --rotate-interval --keep --follow --port --keylog --since --until --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --records --reveal-secrets --sort --strict -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --lines --values -K --key-separator --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
         "stats") verbs="" options="-r --read -i --interface --bpf -w --write --rotate-size --rotate-interval --keep --follow --port --keylog --since --until --by --metric --bucket --sort --top --slowest --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --strict -o --output -J -e --field -E --field-option --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
+        "clients") verbs="" options="-r --read -i --interface --bpf -w --write --rotate-size --rotate-interval --keep --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
+        "topics") verbs="" options="-r --read -i --interface --bpf -w --write --rotate-size --rotate-interval --keep --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
         "audit") verbs="" options="-r --read -i --interface --bpf -w --write --rotate-size --rotate-interval --keep --follow --port --keylog --since --until --target --clients --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -X --property --profile --timeout -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
         "pipeline") verbs="report run sql" options="-h --help" ;;
         "pipeline report") verbs="" options="--target --html --master -o --output -J --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
@@ -462,6 +464,54 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "stats -e"|"stats --field") left=1 kind= ;;
         "stats -E"|"stats --field-option") left=1 kind= ;;
         "stats --color") left=1 kind=words list="auto always never" ;;
+        "clients -r"|"clients --read") left=1 kind=files ;;
+        "clients -i"|"clients --interface") left=1 kind=interfaces ;;
+        "clients --bpf") left=1 kind= ;;
+        "clients -w"|"clients --write") left=1 kind=files ;;
+        "clients --rotate-size") left=1 kind= ;;
+        "clients --rotate-interval") left=1 kind= ;;
+        "clients --keep") left=1 kind= ;;
+        "clients --port") left=1 kind= ;;
+        "clients --keylog") left=1 kind=files ;;
+        "clients --since") left=1 kind= ;;
+        "clients --until") left=1 kind= ;;
+        "clients --name") left=1 kind= ;;
+        "clients --api") left=1 kind=apis ;;
+        "clients --client-id") left=1 kind= ;;
+        "clients --client") left=1 kind= ;;
+        "clients --topic") left=1 kind= ;;
+        "clients --group") left=1 kind= ;;
+        "clients -f"|"clients -Y"|"clients --filter") left=1 kind=filter ;;
+        "clients --slower-than") left=1 kind= ;;
+        "clients -n"|"clients -c"|"clients --limit") left=1 kind= ;;
+        "clients -o"|"clients --output") left=1 kind=words list="text table ndjson json csv yaml fields" ;;
+        "clients -e"|"clients --field") left=1 kind= ;;
+        "clients -E"|"clients --field-option") left=1 kind= ;;
+        "clients --color") left=1 kind=words list="auto always never" ;;
+        "topics -r"|"topics --read") left=1 kind=files ;;
+        "topics -i"|"topics --interface") left=1 kind=interfaces ;;
+        "topics --bpf") left=1 kind= ;;
+        "topics -w"|"topics --write") left=1 kind=files ;;
+        "topics --rotate-size") left=1 kind= ;;
+        "topics --rotate-interval") left=1 kind= ;;
+        "topics --keep") left=1 kind= ;;
+        "topics --port") left=1 kind= ;;
+        "topics --keylog") left=1 kind=files ;;
+        "topics --since") left=1 kind= ;;
+        "topics --until") left=1 kind= ;;
+        "topics --name") left=1 kind= ;;
+        "topics --api") left=1 kind=apis ;;
+        "topics --client-id") left=1 kind= ;;
+        "topics --client") left=1 kind= ;;
+        "topics --topic") left=1 kind= ;;
+        "topics --group") left=1 kind= ;;
+        "topics -f"|"topics -Y"|"topics --filter") left=1 kind=filter ;;
+        "topics --slower-than") left=1 kind= ;;
+        "topics -n"|"topics -c"|"topics --limit") left=1 kind= ;;
+        "topics -o"|"topics --output") left=1 kind=words list="text table ndjson json csv yaml fields" ;;
+        "topics -e"|"topics --field") left=1 kind= ;;
+        "topics -E"|"topics --field-option") left=1 kind= ;;
+        "topics --color") left=1 kind=words list="auto always never" ;;
         "audit -r"|"audit --read") left=1 kind=files ;;
         "audit -i"|"audit --interface") left=1 kind=interfaces ;;
         "audit --bpf") left=1 kind= ;;
@@ -574,6 +624,8 @@ _kw_place() {  # what the argument at a place may be
         "call 0") kind=apis ;;
         "call "*) kind=body ;;
         "stats "*) kind=files ;;
+        "clients "*) kind=files ;;
+        "topics "*) kind=files ;;
         "audit "*) kind=files ;;
         "pipeline report 0") kind=files ;;
         "pipeline run "*) kind=files ;;
@@ -595,7 +647,7 @@ _kw_place() {  # what the argument at a place may be
         "profile use 0") kind=profiles ;;
         "playground node 0") kind=words list="list stop kill start restart pause unpause" ;;
         "completion 0") kind=words list="bash zsh fish" ;;
-        "help "*) kind=words list="sniff stats audit call proxy decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls failures options exit-codes tables spark library contributing changes" ;;
+        "help "*) kind=words list="sniff stats clients topics audit call proxy decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls failures options exit-codes tables spark library contributing changes" ;;
     esac
 }
 _kw() {

@@ -92,6 +92,9 @@ IDLE_NS: Final = 3 * 3600 * 10**9
 REWRITTEN_MAX: Final = 8 * MIB
 # Groups of a statistic, 1.3 KiB each: clients × APIs × topics of a large cluster, not every millisecond of a day.
 GROUPS_MAX: Final = 2 * 10**5
+# Names of one facet of a portrait (`kw clients`, `kw topics`), 100 bytes each: who has more of them is not read name by
+# name; how many more there are is not known then, but that there are.
+NAMES_OF_PORTRAIT_MAX: Final = 10**4
 # Containers inside containers (`x.pcap.zst.gz`): nobody compresses a capture more often.
 COMPRESSED_NESTING_MAX: Final = 4
 # A block of an lz4 frame is held whole; the format knows none that are larger.

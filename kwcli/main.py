@@ -25,6 +25,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "call": ("call", "Send any request to a broker; print what it answers."),
     "proxy": ("proxy", "Stand between clients and a cluster, and see what they say."),
     "stats": ("stats", "Count what captures hold: latency, bytes, errors, records."),
+    "clients": ("clients", "Show who talks: software, topics, groups, errors, latency."),
+    "topics": ("topics", "Show who writes, reads and administers each topic."),
     "audit": ("audit", "Say which clients break when the brokers are upgraded."),
     "pipeline": ("pipeline", "Turn captures of any size into tables; report, ask in SQL."),
     "apis": ("apis", "Look up APIs, fields, wire layouts, releases."),
@@ -42,7 +44,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 # What the scripts of shells call; it is no command of people.
 COMPLETE: Final = "__complete"
 # Commands whose --errors may be followed by the word `all`.
-FILTERING: Final = frozenset({"sniff", "stats", "audit", "pipeline", "proxy"})
+FILTERING: Final = frozenset({"sniff", "stats", "clients", "topics", "audit", "pipeline", "proxy"})
 
 
 class Commands(click.Group):

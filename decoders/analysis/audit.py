@@ -73,6 +73,9 @@ _BASELINE: Final = {"librdkafka": "1.8.2", "kafkajs": "1.15.0", "sarama": "1.30.
 _BASELINE_JAVA: Final = "2.1"
 # Up to which release that baseline holds.
 _BASELINE_LAST: Final = "4."
+# The first versions of Fetch and Produce that Kafka 4 serves.
+_FETCH_OF_4: Final = 4
+_PRODUCE_OF_4: Final = 3
 # The client ids of brokers that fetch from others.
 _FETCHER: Final = re.compile(r"broker-\d+-fetcher-\d+")
 _NUMBER: Final = re.compile(r"\d+")
@@ -99,6 +102,18 @@ class AuditTarget(NamedTuple):
     def of_release(cls, release: str) -> AuditTarget:
         """One of RELEASES."""
         return cls(release, spoken(release), release)
+
+    @classmethod
+    def of_broker(cls, name: str, offered: Mapping[int, Versions]) -> AuditTarget:
+        """A broker that offers these versions.
+
+        From 4.0 on brokers name Produce 0 to 2 for the sake of old librdkafka, and do not serve them (KAFKA-18659).
+        """
+        serves = dict(offered)
+        fetch, produce = serves.get(FETCH), serves.get(PRODUCE)
+        if fetch is not None and produce is not None and fetch.low >= _FETCH_OF_4:
+            serves[PRODUCE] = Versions(max(produce.low, _PRODUCE_OF_4), produce.high)
+        return cls(name, serves, None)
 
 
 class _Use(NamedTuple):

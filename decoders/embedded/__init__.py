@@ -32,6 +32,8 @@ __all__ = [
     "embedded_json",
     "encode_embedded",
     "find_structure",
+    "held_json",
+    "held_name",
     "read_structure",
     "record_structures",
     "structure",
@@ -45,6 +47,11 @@ _WORDS: Final = frozenset({TYPE, VERSION, FRAME})
 _FRAME: Final = 1
 # Keys whose type tells an older structure, which releases before 4.1 call by the same name.
 _OLDER: Final = {("OffsetCommitKey", 0): "LegacyOffsetCommitKey"}
+# What the members of Connect's groups have where consumers have these.
+_INSTEAD: Final = {
+    "ConsumerProtocolSubscription": ("ConnectProtocolMetadata",),
+    "ConsumerProtocolAssignment": ("ConnectProtocolAssignment",),
+}
 # Numbers that 2.8 used for other records.
 _OF_FRAME_0: Final = {14: "QuotaRecord"}
 
@@ -254,9 +261,35 @@ def read_structure(name: str, data: bytes, *, reveal: bool = False) -> tuple[Pla
 
 def _shown(head: _Head, value: dict[str, Any], rest: bytes, *, reveal: bool) -> dict[str, Any]:
     made = {**head.json(), **to_json(head.plan, value, table=_SECRETS, reveal=reveal)}
+    if head.name == "GroupMetadataValue":
+        _show_members(made, value)
     if rest:
         made[TRAILING] = base64_json(rest)
     return made
+
+
+_OF_MEMBERS: Final = {
+    "subscription": "ConsumerProtocolSubscription",
+    "assignment": "ConsumerProtocolAssignment",
+}
+
+
+def _show_members(made: dict[str, Any], value: Mapping[str, Any]) -> None:
+    """What members of a classic group say in their record, where it is what their protocol says (`held_json`)."""
+    for row, member in zip(made["members"], value["members"], strict=True):
+        for field, name in _OF_MEMBERS.items():
+            row[field] = held_json(name, member[field]) or row[field]
+
+
+def held_name(name: str, data: bytes | None) -> str | None:
+    """Which structure bytes are that a field with this one, or with another one in its place, holds; None for none."""
+    return next((each for each in (name, *_INSTEAD.get(name, ())) if embedded_json(each, data) is not None), None)
+
+
+def held_json(name: str, data: bytes | None) -> dict[str, Any] | None:
+    """The same structure in JSON form."""
+    found = held_name(name, data)
+    return None if found is None else embedded_json(found, data)
 
 
 def embedded_from_json(value: Mapping[str, Any], path: str) -> bytes:
@@ -275,7 +308,7 @@ def embedded_from_json(value: Mapping[str, Any], path: str) -> bytes:
         if TRAILING in fields:
             around[TRAILING] = bytes_from_json(fields.pop(TRAILING), TRAILING)
         named = current_names(message.fields, version, fields)
-        made = from_json(resolve(message, version), named, _NOTHING_INSIDE)
+        made = from_json(resolve(message, version), named, Makers(_nothing, embedded_from_json))
         return encode_embedded(exact, version, {**made, **around})
     except EncodeError as failure:
         raise EncodeError(failure.text, path=f"{path}.{failure.path}" if failure.path else path) from None
@@ -283,9 +316,6 @@ def embedded_from_json(value: Mapping[str, Any], path: str) -> bytes:
 
 def _nothing(value: object, path: str) -> bytes:
     raise EncodeError(f"bytes expected, not {shown(value)}", path=path)
-
-
-_NOTHING_INSIDE: Final = Makers(_nothing, _nothing)
 
 
 def _folded(name: str) -> str:

@@ -31,9 +31,9 @@ def _shown(name: str) -> Callable[[bytes | None], Any]:
     def show(data: bytes | None) -> Any:
         if data is None:
             return None
-        from decoders.embedded import embedded_json  # reads the declarations
+        from decoders.embedded import held_json  # reads the declarations
 
-        value = embedded_json(name, data)
+        value = held_json(name, data)
         return json_bytes(data) if value is None else value
 
     return show

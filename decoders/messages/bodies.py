@@ -24,7 +24,7 @@ from decoders.schema.large_body import BodyReader, check, is_large
 from decoders.schema.large_body import partial as partial_body
 from decoders.schema.model import Plan, Side
 from decoders.schema.walk import BytePart
-from decoders.wire.deferred import DeferredList, DeferredText
+from decoders.wire.deferred import DeferredEach, DeferredList, DeferredText
 from decoders.wire.text import Conceal, conceal_secrets, hole, json_bytes
 
 Found = list[dict[str, Any]]
@@ -430,30 +430,6 @@ def echoes(parts: Iterable[BytePart], conceal: Conceal) -> Iterator[BytePart]:
         yield part._replace(secret=True) if told and conceal(str(part.value)) != part.value else part
 
 
-class _Concealed(DeferredList):
-    """A deferred list of structs whose error messages are concealed while it is read."""
-
-    __slots__ = ("_conceal", "_plain")
-
-    def __init__(self, plain: DeferredList, conceal: Conceal) -> None:
-        self._plain = plain
-        self._conceal = conceal
-
-    def chunks(self) -> Iterator[list[Any]]:
-        """Its elements, some at a time."""
-        for chunk in self._plain.chunks():
-            _hide(chunk, self._conceal)
-            yield chunk
-
-    def holds_structs(self) -> bool:
-        """Whether the elements are structs, not plain values."""
-        return self._plain.holds_structs()
-
-    def beside(self) -> dict[str, Any]:
-        """What stands beside the list in its struct."""
-        return self._plain.beside()
-
-
 def _hide(body: Any, conceal: Conceal) -> None:
     """Conceal the error messages of a body, those of deferred lists once they are read."""
     waiting = [body]
@@ -466,7 +442,7 @@ def _hide(body: Any, conceal: Conceal) -> None:
                 each[MESSAGE] = _hidden(each[MESSAGE], conceal)
             for name, item in each.items():
                 if isinstance(item, DeferredList):
-                    each[name] = _Concealed(item, conceal)
+                    each[name] = DeferredEach(item, partial(_hide, conceal=conceal))
                 else:
                     waiting.append(item)
 

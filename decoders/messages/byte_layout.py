@@ -19,7 +19,7 @@ from decoders.apis.headers import (
     response_header_version,
 )
 from decoders.apis.public_configs import is_public
-from decoders.embedded import STRUCTURES, embedded_json, structure
+from decoders.embedded import STRUCTURES, held_name, structure
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError, without_frames
 from decoders.exchanges.api_versions import ApiVersion, Failure, Layout, failed
@@ -161,8 +161,10 @@ def _holders(key: int | None, side: Side) -> dict[str, str]:
 def _structure(name: str, data: bytes, part: BytePart, reveal: bool) -> list[BytePart]:
     """The parts of a structure inside bytes; none where they are not exactly one."""
     held = data[part.at : part.end]
-    if embedded_json(name, held) is None:
+    found = held_name(name, held)
+    if found is None:
         return []
+    name = found
     version = int.from_bytes(held[:2], "big")
     plan = resolve(structure(name), version)
     parts: list[BytePart] = []

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from decoders.apis.error_codes import error_name
-from decoders.apis.keys import FETCH
+from decoders.apis.keys import FETCH, FETCH_SNAPSHOT
 from decoders.exchanges.api_versions import SIDES, Failure
 from decoders.exchanges.exchange import Exchange, Settled, Skipped, rfc3339, session_of
-from decoders.exchanges.topics import at_path
+from decoders.exchanges.topics import RECORD_ARRAYS, at_path
 from decoders.limits import ERRORS_SHOWN_MAX, RAW_KEPT_MAX
 from decoders.messages.bodies import (
     ECHOING,
@@ -147,6 +147,10 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     spec = exchange.spec
     request, response, errors, plans, failures, layout, trailing = _read(exchange, options)
     hidden = spec.key in ECHOING and not options.reveal_secrets and hide_echoes(exchange, request, response)
+    if options.records and (spec.key in RECORD_ARRAYS or spec.key == FETCH_SNAPSHOT):
+        from decoders.messages.structures import show_structures
+
+        show_structures(exchange, request, response)
     status: str = exchange.outcome
     reason = undecoded = None
     if failures:

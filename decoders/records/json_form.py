@@ -9,7 +9,7 @@ from struct import Struct
 from typing import Any, Final
 
 from decoders.apis.public_configs import is_public
-from decoders.embedded import decode_embedded, embedded_json
+from decoders.embedded import decode_embedded, embedded_json, record_structures
 from decoders.errors import DecodeError
 from decoders.limits import EMBEDDED_MAX, PIECE, VALUE_WHOLE_MAX
 from decoders.records.model import ALWAYS, Batch, Budget, Form, Header, Row, failed
@@ -139,7 +139,11 @@ def _shower(data: Iterable[bytes | None]) -> Callable[[bytes], object]:
 
 def _hiding(hide: Callable[[bytes], bool]) -> Callable[[bytes], object]:
     def show(value: bytes) -> object:
-        return {"redacted": len(value)} if hide(value) else json_bytes(value)
+        if not hide(value):
+            return json_bytes(value)
+        _, name = record_structures("__cluster_metadata", None, value)
+        shown = None if name is None else embedded_json(name, value)  # with its secrets redacted
+        return {"redacted": len(value)} if shown is None else shown
 
     return show
 

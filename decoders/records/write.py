@@ -403,4 +403,8 @@ def _int64(value: object, path: str) -> int:
 
 
 def _data(value: object, path: str) -> bytes | None:
+    if isinstance(value, dict) and "$type" in value:
+        from decoders.embedded import embedded_from_json  # records of internal topics
+
+        return embedded_from_json(value, path)
     return None if value is None else bytes_from_json(value, path)

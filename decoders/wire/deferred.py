@@ -20,7 +20,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from base64 import b64encode
 from codecs import getincrementaldecoder
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import orjson
@@ -75,6 +75,32 @@ class DeferredList(Deferred):
         yield b"[]" if lead == b"[" else b"]"
         for name, value in self.beside().items():
             yield b"," + orjson.dumps(name) + b":" + orjson.dumps(value)
+
+
+class DeferredEach(DeferredList):
+    """A deferred list of structs, each of which a function changes in place when it is read."""
+
+    __slots__ = ("_change", "_plain")
+
+    def __init__(self, plain: DeferredList, change: Callable[[dict[str, Any]], None]) -> None:
+        self._plain = plain
+        self._change = change
+
+    def chunks(self) -> Iterator[list[Any]]:
+        """Its elements, some at a time."""
+        for chunk in self._plain.chunks():
+            for each in chunk:
+                if isinstance(each, dict):
+                    self._change(each)
+            yield chunk
+
+    def holds_structs(self) -> bool:
+        """Whether the elements are structs, not plain values."""
+        return self._plain.holds_structs()
+
+    def beside(self) -> dict[str, Any]:
+        """What stands beside the list in its struct."""
+        return self._plain.beside()
 
 
 class DeferredText(Deferred):

@@ -42,7 +42,7 @@ def find_target(word: str, env: Environment, connection: ConnectionOptions) -> A
 
     config = connection._replace(servers=address, controllers=None).config(env)
     with Connection.open(config.servers[0], config, Deadline(config.timeout_s, env.monotonic)) as opened:
-        return AuditTarget(f"the broker {address}", dict(opened.versions), None)
+        return AuditTarget.of_broker(f"the broker {address}", opened.versions)
 
 
 class AuditRenderer(AnswerRenderer):
@@ -59,7 +59,6 @@ class AuditRenderer(AnswerRenderer):
             super().__init__(fold, "audit", lambda: fold.rows(target), self._clients_text, settings)
         else:
             super().__init__(fold, "audit_broker", lambda: fold.brokers(clients), self._brokers_text, settings)
-        self.fold = fold
 
     def notice(self, rows: list[Settled]) -> None:
         """Learn what brokers offer, whoever asked them."""

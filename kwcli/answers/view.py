@@ -30,6 +30,7 @@ class AnswerRenderer(FoldRenderer):
 
     def __init__(self, fold: Fold, kind: str, rows: Callable[[], list[Row]], text: Text, settings: Settings) -> None:
         super().__init__([fold], "a filter makes fewer")
+        self.needs = fold.needs
         self.found: list[Row] = []
         self._kind = kind
         self._rows = rows
@@ -57,9 +58,9 @@ class AnswerRenderer(FoldRenderer):
         writer.close()
 
 
-def view_of(fold: Fold, renderer: AnswerRenderer) -> SniffView:
+def view_of(renderer: AnswerRenderer) -> SniffView:
     """What `Sniffing` needs to fold instead of showing."""
-    return SniffView(fold.needs, renderer.open)
+    return SniffView(renderer.needs, renderer.open)
 
 
 def _json(value: Any) -> Any:

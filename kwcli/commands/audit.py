@@ -56,9 +56,7 @@ def command(
     """
     from decoders.apis.releases import RELEASES
     from kwcli.answers.audit import AuditRenderer, check_words, find_target
-    from kwcli.answers.view import view_of
-    from kwcli.key_logs import KeyLogFiles, key_log_names
-    from kwcli.sniff.run import Sniffing
+    from kwcli.answers.run import answer
     from kwcli.spelling import find_release
 
     capture.check()
@@ -69,18 +67,7 @@ def command(
         find_target(target or RELEASES[-1], env, connection),
         None if newer is None else find_release(newer),
     )
-    sniffing = Sniffing(
-        env,
-        settings,
-        filters.select(capture.times(env, settings.zone)),
-        ports=frozenset(capture.ports) or None,
-        limit=limit,
-        sort=None,
-        strict=False,
-        view=view_of(renderer.fold, renderer),
-        key_logs=KeyLogFiles(key_log_names(capture.keylogs, env.variables), follow=capture.is_live),
-    )
-    code = renderer.exit_code(sniffing.run(capture).exit_code())
+    code = renderer.exit_code(answer(env, settings, capture, filters, limit, renderer))
     if not settings.quiet and renderer.found:
         env.say(f"kw: {renderer.line()}")
     return code

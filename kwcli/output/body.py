@@ -131,7 +131,11 @@ def is_batch(item: dict[str, Any]) -> bool:
 
 def is_record(item: dict[str, Any]) -> bool:
     """Whether this is one record of a batch (not a control record, which has something nested)."""
-    return item.keys() == _RECORD
+    return item.keys() == _RECORD and not (_is_structure(item["key"]) or _is_structure(item["value"]))
+
+
+def _is_structure(value: Any) -> bool:
+    return isinstance(value, dict) and "$type" in value
 
 
 def telling_fields(batch: dict[str, Any]) -> dict[str, Any]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from io import BufferedWriter
+from io import BufferedWriter, FileIO
 from itertools import repeat
 from math import inf
 from operator import length_hint
@@ -189,6 +189,7 @@ def time_span(first_ns: int, last_ns: int, zone: Zone = UTC_ZONE) -> str:
 
 WRITE_SIZE: Final = 1 << 20
 # No stream has a smaller buffer: Python makes it as large as a block, which is 1 KiB on a terminal, 4 KiB on a pipe.
+# Without a buffer (PYTHONUNBUFFERED) a pipe takes up to PIPE_BUF bytes as a whole.
 PIECE_SIZE: Final = 1 << 10
 
 
@@ -256,21 +257,24 @@ class Output:
     def flush(self) -> None:
         """Write what waits."""
         parts, self._parts, self._size = [self._left, *self._parts], [], 0
-        left = self._left = memoryview(b"".join(parts))
+        left = memoryview(b"".join(parts))
+        self._left = b""
         if not left:
             return
         self._progress.hide()
-        if isinstance(self._stdout, BufferedWriter):
+        if isinstance(self._stdout, BufferedWriter | FileIO):
             pieces = [left[at : at + PIECE_SIZE] for at in range(0, len(left), PIECE_SIZE)]
-            taken = iter([*pieces, b""])  # when the last one is taken, all others are written
+            taken: Iterator[bytes | memoryview] = iter(
+                [*pieces, b""]
+            )  # when the last one is taken, all others are written
             try:
                 self._stdout.writelines(taken)
             finally:
                 written = max(len(pieces) - length_hint(taken), 0)
                 self._left = left[written * PIECE_SIZE :]
         else:
-            while left:  # an unbuffered stream (PYTHONUNBUFFERED) may take a part
-                left = self._left = left[self._stdout.write(left) :]
+            while left:
+                left = left[self._stdout.write(left) :]
         self._stdout.flush()
 
 

@@ -185,6 +185,14 @@ def test_a_broker_as_target_serves_what_it_says() -> None:
     assert Told().ask("3.9").use((METADATA, 1), (PRODUCE, 1)).row(target)["verdict"] == "breaks"
 
 
+def test_what_brokers_name_and_do_not_serve() -> None:
+    offered = {METADATA: Versions(0, 13), PRODUCE: Versions(0, 13), FETCH: Versions(4, 18)}
+    target = AuditTarget.of_broker("the broker new:9092", offered)
+    assert Told().ask("3.9").use((METADATA, 5), (PRODUCE, 2)).row(target)["verdict"] == "breaks"
+    old = AuditTarget.of_broker("the broker old:9092", {**offered, FETCH: Versions(0, 17)})
+    assert Told().ask("3.9").use((METADATA, 5), (PRODUCE, 2)).row(old)["verdict"] == "works"
+
+
 def test_brokers_that_new_clients_cannot_use() -> None:
     told = Told().ask("0.10.0").use((METADATA, 1))
     some = run(segments(told.turns, Random(1)), ports={9092}, needs=NEEDS)

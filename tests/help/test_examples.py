@@ -91,6 +91,19 @@ def test_what_audit_prints_is_what_is_shown() -> None:
     assert record == json.loads(kw("audit", TOUR, "--target", "4.0", "-o", "ndjson").out.splitlines()[0])
 
 
+@pytest.mark.parametrize(
+    ("topic", "chosen"), [("clients", ("--client-id", "ledger")), ("topics", ("--topic", "order"))]
+)
+def test_what_portraits_print_is_what_is_shown(topic: str, chosen: tuple[str, str]) -> None:
+    text = TEXTS[topic]
+    for command in re.findall(r"^\$ kw (.*)$", text, re.MULTILINE):
+        words = [str(ROOT / word) if word.startswith("captures/") else word for word in shlex.split(command)]
+        env = world(columns=100, terminal=True, variables={"NO_COLOR": "1"})
+        assert kw(*words, env=env).out.rstrip().splitlines() == block(text, f"$ kw {command}\n")[1:]
+    record = json.loads("".join(block(text, '{"kind":')))
+    assert record == json.loads(kw(topic, TOUR, *chosen, "-o", "ndjson").out.splitlines()[0])
+
+
 def test_the_quick_start_of_the_pipeline(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -118,7 +118,11 @@ def config(name: bytes) -> bytes:
 def test_secrets_of_the_metadata_topic(value: bytes, secret: bool) -> None:
     assert holds_secret(value) == secret
     shown = records_json(iter([Record(0, 0, None, value)]), holds_secret)
-    assert (shown[0]["value"] == {"redacted": len(value)}) == secret
+    found = shown[0]["value"]
+    if secret and isinstance(found, dict) and "$type" in found:  # the rest of it may be seen
+        assert found["value"] == {"redacted": 2}
+    else:
+        assert (found == {"redacted": len(value)}) == secret
 
 
 def test_null_is_no_secret() -> None:

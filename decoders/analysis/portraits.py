@@ -1,0 +1,322 @@
+"""Exchanges in, a portrait of each client or topic out: how much, how well, and everything that it has to do with.
+
+A portrait is a group of statistics and, by facet (addresses, topics written, groups …), the names met with how often,
+and when first and last. What makes a client is its id, or where it has none its address, and its software.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from decoders.analysis.dimensions import DIMENSIONS, client_of, host_of, needs_of, software_of
+from decoders.analysis.exchange_facts import WAITING, WAITS, waited_ns
+from decoders.analysis.fold import Row, in_order
+from decoders.analysis.metrics import METRICS
+from decoders.analysis.statistics import GroupStatistics
+from decoders.analysis.time_buckets import add_amounts
+from decoders.apis.error_codes import error_name
+from decoders.apis.keys import FETCH, LIST_OFFSETS, METADATA, OFFSET_COMMIT, OFFSET_FETCH, PRODUCE
+from decoders.errors import LimitExceeded, Malformed
+from decoders.exchanges.exchange import rfc3339
+from decoders.filters.fields import all_names, entity_paths
+from decoders.limits import GROUPS_MAX, NAMES_OF_PORTRAIT_MAX
+from decoders.wire.pack import fields, pack, unpack
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
+    from decoders.schema.model import Side
+
+__all__ = ["Clients", "TopicPortraits"]
+
+# Facet → name → [how often, first and last time in ns].
+Facets = dict[str, dict[str, list[int]]]
+# A key, and what an exchange says of it: (facet, name).
+Said = tuple[tuple[Any, ...], list[tuple[str, str]]]
+# APIs by which clients find their way: asking for a topic there is neither writing, reading nor administering.
+_ASKING: Final = frozenset({METADATA, LIST_OFFSETS, OFFSET_COMMIT, OFFSET_FETCH, 23, 24, 28, 60, 61, 75})
+_WRITING: Final = frozenset({PRODUCE})
+_READING: Final = frozenset({FETCH, 78})
+
+
+class Portrait:
+    """One of them: `statistics` of its exchanges, `facets`, and which of these have more names than are kept."""
+
+    __slots__ = ("facets", "first", "last", "more", "statistics")
+
+    def __init__(self) -> None:
+        self.statistics = GroupStatistics()
+        self.facets: Facets = {}
+        self.more: set[str] = set()
+        self.first = self.last = 0
+
+    def meet(self, facet: str, name: str, count: int, first: int, last: int) -> None:
+        """Take a name of a facet."""
+        names = self.facets.setdefault(facet, {})
+        before = names.get(name)
+        if before is not None:
+            before[0] += count
+            before[1], before[2] = min(before[1], first), max(before[2], last)
+        elif len(names) >= NAMES_OF_PORTRAIT_MAX:
+            self.more.add(facet)
+        else:
+            names[name] = [count, first, last]
+
+    def span(self, first: int, last: int) -> None:
+        """Take the time of an exchange, or of several."""
+        self.first = min(self.first or first, first)
+        self.last = max(self.last, last)
+
+    def merge(self, other: Portrait) -> None:
+        """Take in another."""
+        self.statistics.merge(other.statistics, 0, add_amounts)
+        self.span(other.first, other.last)
+        self.more |= other.more
+        for facet, names in other.facets.items():
+            for name, (count, first, last) in names.items():
+                self.meet(facet, name, count, first, last)
+
+    def state(self) -> list[object]:
+        """What is handed over."""
+        return [self.statistics.state(), self.first, self.last, sorted(self.more), self.facets]
+
+    @classmethod
+    def of(cls, state: object) -> Portrait:
+        """Of which `state` gave this. Raises DecodeError."""
+        made = cls()
+        statistics, made.first, made.last, more, facets = fields(state, list, int, int, list, dict)
+        made.statistics = GroupStatistics.of(statistics)
+        if not all(isinstance(facet, str) for facet in more):
+            raise Malformed("facets that are no names")
+        made.more = set(more)
+        for facet, names in facets.items():
+            (facet, names) = fields([facet, names], str, dict)
+            for name, amounts in names.items():
+                (name,) = fields([name], str)
+                made.facets.setdefault(facet, {})[name] = list(fields(amounts, int, int, int))
+        return made
+
+    def names(self, facet: str) -> list[str]:
+        """The names of a facet, in order."""
+        return sorted(self.facets.get(facet, ()))
+
+
+class Portraits:
+    """What the folds below share: portraits by key. An exchange counts for each key that it is about."""
+
+    noun = "portraits"
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[Any, ...], Portrait] = {}
+
+    def needs(self, key: int, side: Side) -> frozenset[str]:
+        """The names in bodies, and what tells waiting from latency."""
+        entities = frozenset(path for name in ("groupId", "transactionalId") for path in entity_paths(key, side, name))
+        return needs_of(("topic",), key, side) | entities | WAITS.of(key, side)
+
+    def said(self, exchange: Exchange) -> Iterable[Said]:
+        """The keys that an exchange is about, each with the names that it says."""
+        raise NotImplementedError
+
+    def rows(self) -> list[Row]:
+        """A row for each portrait."""
+        raise NotImplementedError
+
+    def add(self, exchange: Exchange) -> None:
+        """Count an exchange. Raises LimitExceeded when there are too many portraits."""
+        if exchange.api_key is None:
+            return
+        exchange.view("request")  # looks at both sides
+        time_ns = exchange.time_ns
+        for key, names in self.said(exchange):
+            portrait = self._found.get(key)
+            if portrait is None:
+                if len(self._found) >= GROUPS_MAX:
+                    raise LimitExceeded(f"more than {GROUPS_MAX:,} {self.noun}")
+                portrait = self._found[key] = Portrait()
+            portrait.span(time_ns, time_ns)
+            self._count(portrait.statistics, exchange)
+            for facet, name in names:
+                portrait.meet(facet, name, 1, time_ns, time_ns)
+
+    def _count(self, group: GroupStatistics, exchange: Exchange) -> None:
+        group.count += 1
+        group.request_bytes += exchange.request_size or 0
+        group.response_bytes += exchange.response_size or 0
+        group.unanswered += exchange.outcome == "unanswered"
+        group.undecoded += exchange.status == "undecoded"
+        errors = exchange.unexpected
+        group.failed += bool(errors)
+        group.codes.update(code for _, code in errors)
+        waited = waited_ns(exchange) if exchange.api_key in WAITING else None
+        value = METRICS["latency"].measure(exchange)
+        if waited is not None:
+            group.waited += 1
+            group.waited_ns += waited
+        elif value is not None:
+            group.measure(value)
+
+    def merge(self, other: Self) -> None:
+        """Take in what another has counted, which stays as it is. Raises LimitExceeded."""
+        for key, portrait in other._found.items():
+            mine = self._found.get(key)
+            if mine is not None:
+                mine.merge(portrait)
+            elif len(self._found) >= GROUPS_MAX:
+                raise LimitExceeded(f"more than {GROUPS_MAX:,} {self.noun}")
+            else:
+                self._found[key] = Portrait.of(portrait.state())
+
+    def export(self) -> bytes:
+        """The state, for `resume`."""
+        return pack([[key, portrait.state()] for key, portrait in self._found.items()])
+
+    def resume(self, state: bytes) -> None:
+        """Go on where `export` was called. Raises DecodeError."""
+        (items,) = fields([unpack(state)], list)
+        for item in items:
+            key, portrait = fields(item, tuple, list)
+            self._found[key] = Portrait.of(portrait)
+
+
+def _common(group: GroupStatistics) -> Row:
+    """The numbers of a portrait: latencies in ms, without what waited by design."""
+    latency = group.percentiles() if group.values else {}
+    return {
+        "count": group.count,
+        "errors": group.failed,
+        "error_codes": {error_name(code): count for code, count in sorted(group.codes.items())},
+        "unanswered": group.unanswered,
+        "undecoded": group.undecoded,
+        "request_bytes": group.request_bytes,
+        "response_bytes": group.response_bytes,
+        "p50": latency["p50"] / 1e6 if latency else None,
+        "p99": latency["p99"] / 1e6 if latency else None,
+        "max": group.high / 1e6 if latency else None,
+    }
+
+
+def _topic_names(exchange: Exchange) -> list[str]:
+    found: Sequence[str | None] = DIMENSIONS["topic"].get(exchange)
+    return [name for name in dict.fromkeys(found) if name]
+
+
+def _entity(exchange: Exchange, entity: str) -> list[str]:
+    return [name for name in dict.fromkeys(all_names(exchange, entity)) if isinstance(name, str) and name]
+
+
+def _doing(key: int | None) -> str:
+    """What an exchange about a topic does with it."""
+    if key in _WRITING:
+        return "writes"
+    if key in _READING:
+        return "reads"
+    return "asks" if key in _ASKING else "administers"
+
+
+class Clients(Portraits):
+    """Who talks: clients by id (else address) and software, with all that they do."""
+
+    noun = "clients"
+
+    def said(self, exchange: Exchange) -> Iterable[Said]:
+        """The client; its addresses, connections, brokers, versions, topics, groups, transactional ids."""
+        ends = exchange.ends
+        software = exchange.client_software
+        name, version = (software["name"], software["version"]) if software else (None, None)
+        names = [
+            ("addresses", host_of(ends.client)),
+            ("connections", f"{ends.client} {ends.broker}"),
+            ("brokers", ends.broker),
+            ("apis", f"{exchange.spec.name} {exchange.api_version}"),
+        ]
+        doing = _doing(exchange.api_key)
+        names += [(doing, topic) for topic in _topic_names(exchange)]
+        names += [("groups", group) for group in _entity(exchange, "groupId")]
+        names += [("transactional_ids", identity) for identity in _entity(exchange, "transactionalId")]
+        yield (client_of(exchange.client_id, ends.client), exchange.client_id, name, version), names
+
+    def rows(self) -> list[Row]:
+        """A row for each client and software, those that talk most first.
+
+        Who says its software says so once: a client without one that is known to have just one goes with it.
+        """
+        rows = []
+        for (_, client_id, name, version), portrait in in_order(self._joined()):
+            group = portrait.statistics
+            rows.append(
+                {
+                    "client_id": client_id,
+                    "client_software": None if name is None else {"name": name, "version": version},
+                    "library": None,
+                    "addresses": portrait.names("addresses"),
+                    "connections": len(portrait.facets.get("connections", ())),
+                    "brokers": portrait.names("brokers"),
+                    "apis": _versions(portrait),
+                    **{facet: portrait.names(facet) for facet in ("writes", "reads", "administers")},
+                    **{facet: portrait.names(facet) for facet in ("groups", "transactional_ids")},
+                    **_common(group),
+                    "first": rfc3339(portrait.first),
+                    "last": rfc3339(portrait.last),
+                    **({"cut": sorted(portrait.more)} if portrait.more else {}),
+                }
+            )
+        return sorted(rows, key=lambda row: -row["count"])
+
+    def _joined(self) -> dict[tuple[Any, ...], Portrait]:
+        known: dict[Any, list[tuple[Any, ...]]] = {}
+        for key in self._found:
+            if key[2] is not None:
+                known.setdefault(key[:2], []).append(key)
+        found: dict[tuple[Any, ...], Portrait] = {}
+        for key, portrait in self._found.items():
+            its = known.get(key[:2], ())
+            place = its[0] if key[2] is None and len(its) == 1 else key
+            if place not in found:
+                found[place] = Portrait()
+            found[place].merge(portrait)
+        return found
+
+
+def _versions(portrait: Portrait) -> dict[str, list[int]]:
+    """API → versions used."""
+    found: dict[str, list[int]] = {}
+    for text in portrait.facets.get("apis", ()):
+        name, _, version = text.rpartition(" ")
+        if version.lstrip("-").isdigit():
+            found.setdefault(name, []).append(int(version))
+    return {name: sorted(versions) for name, versions in sorted(found.items())}
+
+
+class TopicPortraits(Portraits):
+    """What is done with topics: who writes, reads and administers each, and who only asked for it."""
+
+    noun = "topics"
+
+    def said(self, exchange: Exchange) -> Iterable[Said]:
+        """Each topic; its clients by what they do, groups that read it, and how often what is asked."""
+        software = exchange.client_software
+        client = client_of(exchange.client_id, exchange.ends.client)
+        name = software_of(software["name"], software["version"]) if software else None
+        names = [(_doing(exchange.api_key), client), ("apis", f"{exchange.spec.name} {exchange.api_version}")]
+        names += [("software", name)] if name else []
+        names += [("groups", group) for group in _entity(exchange, "groupId")]
+        for topic in _topic_names(exchange):
+            yield (topic,), names
+
+    def rows(self) -> list[Row]:
+        """A row for each topic, those that most is done with first."""
+        rows = []
+        for (topic,), portrait in in_order(self._found):
+            rows.append(
+                {
+                    "topic": topic,
+                    **{facet: portrait.names(facet) for facet in ("writes", "reads", "administers", "asks", "groups")},
+                    "apis": _versions(portrait),
+                    **_common(portrait.statistics),
+                    "first": rfc3339(portrait.first),
+                    "last": rfc3339(portrait.last),
+                    **({"cut": sorted(portrait.more)} if portrait.more else {}),
+                }
+            )
+        return sorted(rows, key=lambda row: -row["count"])

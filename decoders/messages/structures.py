@@ -1,0 +1,89 @@
+"""Bodies in JSON form in; the same with the structures that records of internal topics hold, in place of their bytes.
+
+Which structure it is tells the record itself (the type of its key, the frame of its value); that it is one tells the
+topic, by its name or by an id whose name is known. What encoding the structure does not give again stays bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from decoders.apis.keys import FETCH_SNAPSHOT
+from decoders.embedded import TOPICS, embedded_json, record_structures
+from decoders.errors import EncodeError
+from decoders.exchanges.topics import METADATA_TOPIC, RECORD_ARRAYS, TOPIC_ID, TOPIC_NAMES, WELL_KNOWN, TopicArray
+from decoders.schema.json_form import bytes_from_json
+from decoders.wire.deferred import DeferredEach, DeferredList
+from decoders.wire.primitives import uuid_bytes
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
+
+__all__ = ["show_structures"]
+
+# API key → where its messages have records; snapshots have those of `__cluster_metadata`.
+_ARRAYS: Final = {
+    **RECORD_ARRAYS,
+    FETCH_SNAPSHOT: TopicArray("response", "topics", "partitions", records="unaligned_records"),
+}
+
+
+def show_structures(exchange: Exchange, request: Any, response: Any) -> None:
+    """Change the records of internal topics in these bodies, in place; deferred ones while they are read."""
+    array = None if exchange.api_key is None else _ARRAYS.get(exchange.api_key)
+    body = request if array is not None and array.side == "request" else response
+    if array is not None and isinstance(body, dict):
+        _change(body, array.topics, lambda topic: _show_topic(exchange, topic, array))
+
+
+def _change(holder: dict[str, Any], name: str, change: Callable[[dict[str, Any]], None]) -> None:
+    """Apply a change to each struct of a list, once it is read where it is deferred."""
+    found = holder.get(name)
+    if isinstance(found, DeferredList):
+        holder[name] = DeferredEach(found, change)
+    elif isinstance(found, list):
+        for each in found:
+            if isinstance(each, dict):
+                change(each)
+
+
+def _show_topic(exchange: Exchange, topic: dict[str, Any], array: TopicArray) -> None:
+    name = next((topic[each] for each in TOPIC_NAMES if isinstance(topic.get(each), str)), None)
+    name = name or _name_of(exchange, topic.get(TOPIC_ID))
+    if name in TOPICS:
+        _change(topic, array.partitions, lambda part: _show_partition(part, array.records, name))
+
+
+def _name_of(exchange: Exchange, identity: object) -> str | None:
+    if not isinstance(identity, str):
+        return METADATA_TOPIC if exchange.api_key == FETCH_SNAPSHOT else None
+    try:
+        found = UUID(bytes=uuid_bytes(identity))
+    except (EncodeError, ValueError):
+        return None
+    return WELL_KNOWN.get(found) or exchange.topic_name(found)
+
+
+def _show_partition(part: dict[str, Any], records: str, topic: str) -> None:
+    _change(part, records, lambda batch: _change(batch, "records", lambda record: _show_record(record, topic)))
+
+
+def _show_record(record: dict[str, Any], topic: str) -> None:
+    if "control_record" in record:
+        return
+    key, value = _bytes_of(record.get("key")), _bytes_of(record.get("value"))
+    names = record_structures(topic, key, value)
+    for field, data, name in (("key", key, names[0]), ("value", value, names[1])):
+        shown = None if name is None else embedded_json(name, data, behind=True)
+        if shown is not None:
+            record[field] = shown
+
+
+def _bytes_of(value: Any) -> bytes | None:
+    """The bytes that JSON shows as this; None where they are redacted, or too long to be looked at."""
+    try:
+        return None if value is None else bytes_from_json(value, "")
+    except EncodeError:
+        return None

@@ -1,0 +1,192 @@
+"""What `kw clients` and `kw topics` do: captures in, a row for each client or topic out; all of one with its page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from decoders.analysis.portraits import Clients, Portraits, TopicPortraits
+from kwcli.answers.view import AnswerRenderer, flat_text
+from kwcli.env import Exit, Failure
+from kwcli.output.table import Column, draw_table
+from kwcli.output.units import format_latency, format_size, palette
+from kwcli.spelling import did_you_mean
+from kwcli.terminal import clean
+
+if TYPE_CHECKING:
+    from decoders.analysis.fold import Row
+    from kwcli.env import Settings
+
+__all__ = ["PORTRAITS", "PortraitRenderer"]
+
+_NAME_LEAST: Final = 10
+_NOTHING: Final = "–"
+Cell = Callable[["Row"], str]
+
+
+class PortraitColumn(NamedTuple):
+    """One column of the table: the greater `drop`, the sooner it goes where there is no room; 0: never."""
+
+    title: str
+    cell: Cell
+    drop: int = 0
+    right: bool = False
+    paint: str = ""
+
+
+class PortraitKind(NamedTuple):
+    """What is portrayed: the fold, the kind of its rows, the key with the name, and the columns of its table."""
+
+    fold: type[Portraits]
+    kind: str
+    name: str
+    columns: tuple[PortraitColumn, ...]
+
+
+def _count(key: str) -> Cell:
+    return lambda row: f"{row[key]:,}" if row[key] else _NOTHING
+
+
+def _size(key: str) -> Cell:
+    return lambda row: format_size(row[key])
+
+
+def _time(key: str) -> Cell:
+    return lambda row: _NOTHING if row[key] is None else format_latency(row[key])
+
+
+def _some(key: str) -> Cell:
+    """The first names, and how many more there are."""
+
+    def cell(row: Row) -> str:
+        names = row[key]
+        more = f" +{len(names) - _SHOWN:,}" if len(names) > _SHOWN else ""
+        return ", ".join(map(clean, names[:_SHOWN])) + more or _NOTHING
+
+    return cell
+
+
+_SHOWN: Final = 3
+_NUMBERS: Final = (
+    PortraitColumn("count", _count("count"), 0, right=True),
+    PortraitColumn("errors", _count("errors"), 3, right=True, paint="bad"),
+    PortraitColumn("p50", _time("p50"), 9, right=True),
+    PortraitColumn("p99", _time("p99"), 7, right=True),
+    PortraitColumn("sent", _size("request_bytes"), 11, right=True),
+    PortraitColumn("got", _size("response_bytes"), 12, right=True),
+)
+PORTRAITS: Final[dict[str, PortraitKind]] = {
+    "clients": PortraitKind(
+        Clients,
+        "client",
+        "client_id",
+        (
+            PortraitColumn("client", lambda row: clean(row["client_id"] or _some("addresses")(row)), paint="client"),
+            PortraitColumn("software", lambda row: clean(flat_text(row["client_software"])) or _NOTHING, 5),
+            PortraitColumn("address", _some("addresses"), 8),
+            PortraitColumn("conns", _count("connections"), 10, right=True),
+            *_NUMBERS,
+            PortraitColumn("writes", _some("writes"), 1),
+            PortraitColumn("reads", _some("reads"), 2),
+            PortraitColumn("groups", _some("groups"), 4),
+        ),
+    ),
+    "topics": PortraitKind(
+        TopicPortraits,
+        "topic",
+        "topic",
+        (
+            PortraitColumn("topic", lambda row: clean(row["topic"]), paint="client"),
+            *_NUMBERS,
+            PortraitColumn("written by", _some("writes"), 1),
+            PortraitColumn("read by", _some("reads"), 2),
+            PortraitColumn("groups", _some("groups"), 4),
+            PortraitColumn("administered by", _some("administers"), 5),
+            PortraitColumn("only asked for by", lambda row: _some("asks")(row) if _only_asked(row) else _NOTHING, 6),
+        ),
+    ),
+}
+
+
+def _only_asked(row: Row) -> bool:
+    return not (row["writes"] or row["reads"] or row["administers"])
+
+
+class PortraitRenderer(AnswerRenderer):
+    """Portraits of all, or with `name` the page of that one."""
+
+    def __init__(self, kind: PortraitKind, settings: Settings, name: str | None) -> None:
+        self.fold = kind.fold()
+        self._portrayed = kind
+        self._name = name
+        super().__init__(self.fold, kind.kind, self._chosen, self._text, settings)
+
+    def _chosen(self) -> list[Row]:
+        rows = self.fold.rows()
+        if self._name is None:
+            return rows
+        key = self._portrayed.name
+        found = [row for row in rows if row[key] == self._name or (row[key] is None and self._name in row["addresses"])]
+        if not found:
+            near = did_you_mean(self._name, [row[key] for row in rows if row[key]])
+            raise Failure(f"no {self._portrayed.kind} {clean(self._name)} in what was read{near}", Exit.FAILURE)
+        return found
+
+    def _text(self, rows: Sequence[Row], settings: Settings) -> str:
+        if self._name is not None:
+            return "".join(f"{line}\n" for row in rows for line in _page(row))
+        columns = [
+            Column(
+                column.title,
+                [column.cell(row) for row in rows],
+                drop=column.drop or None,
+                right=column.right,
+                paint=column.paint,
+                cut=0 if column.right else _NAME_LEAST,
+            )
+            for column in self._portrayed.columns
+        ]
+        return "".join(f"{line}\n" for line in draw_table(columns, settings.width, palette(settings.color), dense=True))
+
+
+_TIMES: Final = ("p50", "p99", "max")
+_MARGIN: Final = 19
+# What is told of one, in the order of its page: title, and what it says.
+_LINES: Final[tuple[tuple[str, Cell], ...]] = (
+    ("software", lambda row: flat_text(row.get("client_software"))),
+    ("addresses", lambda row: flat_text(row.get("addresses"))),
+    ("brokers", lambda row: flat_text(row.get("brokers"))),
+    ("connections", lambda row: f"{row['connections']:,}" if row.get("connections") else ""),
+    ("first, last", lambda row: f"{row['first']}, {row['last']}"),
+    ("exchanges", lambda row: f"{row['count']:,}"),
+    ("errors", lambda row: _errors(row)),
+    ("unanswered", lambda row: f"{row['unanswered']:,}" if row["unanswered"] else ""),
+    (
+        "latency",
+        lambda row: "" if row["p50"] is None else ", ".join(f"{key} {format_latency(row[key])}" for key in _TIMES),
+    ),
+    ("bytes", lambda row: f"{format_size(row['request_bytes'])} sent, {format_size(row['response_bytes'])} got"),
+    ("writes", lambda row: flat_text(row["writes"])),
+    ("reads", lambda row: flat_text(row["reads"])),
+    ("administers", lambda row: flat_text(row["administers"])),
+    ("asks", lambda row: flat_text(row.get("asks"))),
+    ("groups", lambda row: flat_text(row["groups"])),
+    ("transactional ids", lambda row: flat_text(row.get("transactional_ids"))),
+    ("apis", lambda row: ", ".join(f"{name} {flat_text(versions)}" for name, versions in row["apis"].items())),
+)
+
+
+def _errors(row: Row) -> str:
+    codes: dict[str, Any] = row["error_codes"]
+    return f"{row['errors']:,}: " + ", ".join(f"{name} ×{count:,}" for name, count in codes.items()) if codes else ""
+
+
+def _page(row: Row) -> list[str]:
+    """All that is known of one."""
+    head = clean(row.get("topic") or row.get("client_id") or flat_text(row.get("addresses")))
+    lines = [head]
+    for title, cell in _LINES:
+        text = clean(cell(row))
+        if text:
+            lines.append(f"  {title:<{_MARGIN}}{text}")
+    return [*lines, ""]
