@@ -315,13 +315,13 @@ _kw_values() {
 _kw_verb() {
     case $verb in
         "") verbs="sniff call proxy stats clients topics audit pipeline apis errors decode encode profile playground completion help version" options="--version --debug -X -h --help" ;;
-        "sniff") verbs="" options="-r --read -i --interface --bpf -w --write --rotate-size --rotate-interval --keep --follow --port --keylog --since --until --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --records --reveal-secrets --sort --strict -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
+        "sniff") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --rotate-size --rotate-interval --keep --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --records --reveal-secrets --sort --strict -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --lines --values -K --key-separator --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
-        "stats") verbs="" options="-r --read -i --interface --bpf -w --write --rotate-size --rotate-interval --keep --follow --port --keylog --since --until --by --metric --bucket --sort --top --slowest --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --strict -o --output -J -e --field -E --field-option --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
-        "clients") verbs="" options="-r --read -i --interface --bpf -w --write --rotate-size --rotate-interval --keep --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
-        "topics") verbs="" options="-r --read -i --interface --bpf -w --write --rotate-size --rotate-interval --keep --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
-        "audit") verbs="" options="-r --read -i --interface --bpf -w --write --rotate-size --rotate-interval --keep --follow --port --keylog --since --until --target --clients --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -X --property --profile --timeout -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
+        "stats") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --by --metric --bucket --sort --top --slowest --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --strict -o --output -J -e --field -E --field-option --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
+        "clients") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
+        "topics") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
+        "audit") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --target --clients --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -X --property --profile --timeout -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
         "pipeline") verbs="report run sql" options="-h --help" ;;
         "pipeline report") verbs="" options="--target --html --master -o --output -J --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "pipeline run") verbs="" options="--out --point --since --until --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --port --keylog --tables --bodies --reveal-secrets --engine --master --split-size --strict --explain -v --verbose -q --quiet --debug -h --help" ;;
@@ -355,13 +355,13 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "sniff -i"|"sniff --interface") left=1 kind=interfaces ;;
         "sniff --bpf") left=1 kind= ;;
         "sniff -w"|"sniff --write") left=1 kind=files ;;
-        "sniff --rotate-size") left=1 kind= ;;
-        "sniff --rotate-interval") left=1 kind= ;;
-        "sniff --keep") left=1 kind= ;;
         "sniff --port") left=1 kind= ;;
         "sniff --keylog") left=1 kind=files ;;
         "sniff --since") left=1 kind= ;;
         "sniff --until") left=1 kind= ;;
+        "sniff --rotate-size") left=1 kind= ;;
+        "sniff --rotate-interval") left=1 kind= ;;
+        "sniff --keep") left=1 kind= ;;
         "sniff --api") left=1 kind=apis ;;
         "sniff --client-id") left=1 kind= ;;
         "sniff --client") left=1 kind= ;;
@@ -439,9 +439,6 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "stats -i"|"stats --interface") left=1 kind=interfaces ;;
         "stats --bpf") left=1 kind= ;;
         "stats -w"|"stats --write") left=1 kind=files ;;
-        "stats --rotate-size") left=1 kind= ;;
-        "stats --rotate-interval") left=1 kind= ;;
-        "stats --keep") left=1 kind= ;;
         "stats --port") left=1 kind= ;;
         "stats --keylog") left=1 kind=files ;;
         "stats --since") left=1 kind= ;;
@@ -468,9 +465,6 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "clients -i"|"clients --interface") left=1 kind=interfaces ;;
         "clients --bpf") left=1 kind= ;;
         "clients -w"|"clients --write") left=1 kind=files ;;
-        "clients --rotate-size") left=1 kind= ;;
-        "clients --rotate-interval") left=1 kind= ;;
-        "clients --keep") left=1 kind= ;;
         "clients --port") left=1 kind= ;;
         "clients --keylog") left=1 kind=files ;;
         "clients --since") left=1 kind= ;;
@@ -492,9 +486,6 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "topics -i"|"topics --interface") left=1 kind=interfaces ;;
         "topics --bpf") left=1 kind= ;;
         "topics -w"|"topics --write") left=1 kind=files ;;
-        "topics --rotate-size") left=1 kind= ;;
-        "topics --rotate-interval") left=1 kind= ;;
-        "topics --keep") left=1 kind= ;;
         "topics --port") left=1 kind= ;;
         "topics --keylog") left=1 kind=files ;;
         "topics --since") left=1 kind= ;;
@@ -516,9 +507,6 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "audit -i"|"audit --interface") left=1 kind=interfaces ;;
         "audit --bpf") left=1 kind= ;;
         "audit -w"|"audit --write") left=1 kind=files ;;
-        "audit --rotate-size") left=1 kind= ;;
-        "audit --rotate-interval") left=1 kind= ;;
-        "audit --keep") left=1 kind= ;;
         "audit --port") left=1 kind= ;;
         "audit --keylog") left=1 kind=files ;;
         "audit --since") left=1 kind= ;;

@@ -626,9 +626,6 @@ def capture_options(command: Command) -> Command:
             type=click.Path(readable=False),
             help="Keep the packets of a live capture in this file.",
         ),
-        click.option("--rotate-size", type=Amount(), metavar="SIZE", help="With -w: files of this size: 100MB."),
-        click.option("--rotate-interval", type=Seconds(), metavar="TIME", help="With -w: files of this time: 10m."),
-        click.option("--keep", type=click.IntRange(min=1), metavar="N", help="Keep the latest N files of -w."),
         click.option("--follow", is_flag=True, help="Read FILE on while it grows, with the next files of its writer."),
         ports_option,
         keylog_option,
@@ -640,7 +637,7 @@ def capture_options(command: Command) -> Command:
     )
 
 
-# Options that make a Rotation, in the order of its fields.
+# Options that make a Rotation, in the order of its fields; a command that has them gets them with `capture`.
 _ROTATION: Final = ("rotate_size", "rotate_interval", "keep")
 
 
