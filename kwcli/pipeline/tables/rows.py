@@ -329,6 +329,8 @@ class ExchangeColumns:
         unusual = exchange.extra or exchange.error_codes or failed or exchange.early
         client_id, software = exchange.client_id, exchange.client_software
         who = (client_id, software["name"], software["version"]) if software else (client_id, None, None)
+        # What travelled in an Envelope is in the sums once.
+        summed = not exchange.envelope
         bodies = _NO_BODIES if self._bodies is None else self._bodies_of(exchange, self._bodies)
         ends, ends_at, specs_at, clients_at = exchange.ends, self._ends.at, self._specs.at, self._clients.at
         self._rows.append(
@@ -341,13 +343,13 @@ class ExchangeColumns:
                 self._rare_of(exchange) if unusual else 0,
                 None,
                 exchange.time_ns,
-                exchange.request_end_ns,
+                exchange.request_end_ns if summed else None,
                 exchange.response_ns,
                 exchange.response_end_ns,
                 exchange.place,
                 exchange.correlation_id,
-                exchange.request_size,
-                exchange.response_size,
+                exchange.request_size if summed else None,
+                exchange.response_size if summed else None,
                 status,
                 exchange.request_packet or None,
                 exchange.request_packet_end or None,
