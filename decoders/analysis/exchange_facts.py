@@ -108,7 +108,7 @@ def waited_ns(exchange: Exchange) -> int | None:
     That is a fetch that a broker answered empty because its time was over (inferred: it took 0.9 × max_wait_ms or more,
     and no records came), and a JoinGroup or SyncGroup, which wait for the other members of the group.
     """
-    if exchange.response_ns is None or exchange.request_end_ns is None or exchange.envelope:
+    if exchange.response_ns is None or exchange.request_end_ns is None:
         return None
     took = exchange.response_ns - exchange.request_end_ns
     if exchange.api_key in GATHERINGS:

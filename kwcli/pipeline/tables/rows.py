@@ -54,7 +54,7 @@ _PLAIN: Final = (
 ROW: Final = len(_PLACES) + len(_PLAIN) + 1
 _RARE: Final = (
     *("reason", "error_codes", "error_names", "error_paths", "error_topics", "error_expected", "closed"),
-    "retransmitted",
+    *("retransmitted", "envelope"),
     *("undecoded_side", "undecoded_reason", "undecoded_path", "undecoded_offset", "request_layout", "response_layout"),
 )
 _CLIENT: Final = ("client_id", "client_software_name", "client_software_version")
@@ -217,7 +217,7 @@ _BYTES_END: Final = _BYTES + 1
 # Texts kept in the form in which they are shown.
 TEXTS_MAX: Final = 100_000
 # What most exchanges have: nothing out of the ordinary.
-ORDINARY: Final[tuple[Any, ...]] = (None, [], [], [], [], [], None, False, None, None, None, None, None, None)
+ORDINARY: Final[tuple[Any, ...]] = (None, [], [], [], [], [], None, False, None, None, None, None, None, None, None)
 
 
 class Pool:
@@ -329,8 +329,6 @@ class ExchangeColumns:
         unusual = exchange.extra or exchange.error_codes or failed or exchange.early
         client_id, software = exchange.client_id, exchange.client_software
         who = (client_id, software["name"], software["version"]) if software else (client_id, None, None)
-        # What travelled in an Envelope is in the sums once.
-        summed = not exchange.envelope
         bodies = _NO_BODIES if self._bodies is None else self._bodies_of(exchange, self._bodies)
         ends, ends_at, specs_at, clients_at = exchange.ends, self._ends.at, self._specs.at, self._clients.at
         self._rows.append(
@@ -343,13 +341,13 @@ class ExchangeColumns:
                 self._rare_of(exchange) if unusual else 0,
                 None,
                 exchange.time_ns,
-                exchange.request_end_ns if summed else None,
+                exchange.request_end_ns,
                 exchange.response_ns,
                 exchange.response_end_ns,
                 exchange.place,
                 exchange.correlation_id,
-                exchange.request_size if summed else None,
-                exchange.response_size if summed else None,
+                exchange.request_size,
+                exchange.response_size,
                 status,
                 exchange.request_packet or None,
                 exchange.request_packet_end or None,
@@ -470,6 +468,7 @@ class ExchangeColumns:
             [code in expected for _, code in codes],
             exchange.closed,
             exchange.retransmitted,
+            exchange.envelope["correlation_id"] if exchange.envelope else None,
             "both" if failed and len(failed) > 1 else side,
             reason,
             path,
