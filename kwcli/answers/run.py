@@ -35,9 +35,7 @@ def answer(
         sort=None,
         strict=False,
         view=view_of(renderer),
-        key_logs=KeyLogFiles(
-            key_log_names(capture.keylogs, env.variables), follow=bool(capture.interface) or "-" in capture.files
-        ),
+        key_logs=KeyLogFiles(key_log_names(capture.keylogs, env.variables), follow=capture.is_live),
     )
     return sniffing.run(capture).exit_code()
 

@@ -93,8 +93,6 @@ def command(
         sort=None,
         strict=strict,
         view=view(check_options(words), settings),
-        key_logs=KeyLogFiles(
-            key_log_names(capture.keylogs, env.variables), follow=bool(capture.interface) or "-" in capture.files
-        ),
+        key_logs=KeyLogFiles(key_log_names(capture.keylogs, env.variables), follow=capture.is_live),
     )
     return sniffing.run(capture).exit_code()

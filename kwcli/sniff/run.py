@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from io import BufferedWriter, FileIO
 from itertools import repeat
 from math import inf
+from operator import length_hint
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.capture.files import CaptureReader
@@ -15,9 +17,10 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Skipped, count_clients
 from decoders.filters import parse
 from decoders.limits import CONNECTIONS_MAX
+from kwcli.capture_paths import is_read_once
 from kwcli.env import Exit, Failure
 from kwcli.filter_options import WENT_WRONG, without_expected
-from kwcli.inputs import Captures, placed, utf8_text
+from kwcli.inputs import Captures, InputProblem, placed, utf8_text
 from kwcli.key_logs import KeyLogFiles
 from kwcli.output import Needs, Renderer, Wanted, Write, needs, open_renderer
 from kwcli.output.units import NS, count_of, format_size
@@ -185,6 +188,9 @@ def time_span(first_ns: int, last_ns: int, zone: Zone = UTC_ZONE) -> str:
 
 
 WRITE_SIZE: Final = 1 << 20
+# No stream has a smaller buffer: Python makes it as large as a block, which is 1 KiB on a terminal, 4 KiB on a pipe.
+# Without a buffer (PYTHONUNBUFFERED) a pipe takes up to PIPE_BUF bytes as a whole.
+PIECE_SIZE: Final = 1 << 10
 
 
 def _slowest_first(row: Settled) -> tuple[bool, float, int]:
@@ -221,7 +227,12 @@ ORDERS: Final[Mapping[str, Callable[[Settled], Any]]] = {
 
 
 class Output:
-    """Standard output in pieces of about 1 MiB, or at once where rows are wanted promptly."""
+    """Standard output in pieces of about 1 MiB, or at once where rows are wanted promptly.
+
+    A Ctrl-C while somebody reads too slowly loses nothing: `flush` goes on with what was not written. A piece that fits
+    the buffer of the stream is taken whole or, when it is interrupted, not at all; and between `writelines` and its
+    iterator no Ctrl-C is heard, so that the iterator says which pieces were taken.
+    """
 
     def __init__(self, env: Environment, progress: Progress, *, prompt: bool) -> None:
         self._stdout = env.stdout
@@ -229,6 +240,7 @@ class Output:
         self._prompt = prompt
         self._parts: list[bytes] = []
         self._size = 0
+        self._left: bytes | memoryview = b""  # of an interrupted write
 
     def write(self, data: bytes) -> None:
         """Take bytes; they may wait for more."""
@@ -244,13 +256,26 @@ class Output:
 
     def flush(self) -> None:
         """Write what waits."""
-        parts, self._parts, self._size = self._parts, [], 0
-        if parts:
-            self._progress.hide()
-            left = memoryview(b"".join(parts))
-            while left:  # an unbuffered stream (PYTHONUNBUFFERED) may take a part
+        parts, self._parts, self._size = [self._left, *self._parts], [], 0
+        left = memoryview(b"".join(parts))
+        self._left = b""
+        if not left:
+            return
+        self._progress.hide()
+        if isinstance(self._stdout, BufferedWriter | FileIO):
+            pieces = [left[at : at + PIECE_SIZE] for at in range(0, len(left), PIECE_SIZE)]
+            taken: Iterator[bytes | memoryview] = iter(
+                [*pieces, b""]
+            )  # when the last one is taken, all others are written
+            try:
+                self._stdout.writelines(taken)
+            finally:
+                written = max(len(pieces) - length_hint(taken), 0)
+                self._left = left[written * PIECE_SIZE :]
+        else:
+            while left:
                 left = left[self._stdout.write(left) :]
-            self._stdout.flush()
+        self._stdout.flush()
 
 
 class SniffOutcome:
@@ -260,6 +285,7 @@ class SniffOutcome:
         self.problems: list[str] = []
         self.interrupted = False
         self.unwritten = False  # packets that were to be kept are not
+        self.broken = False  # something was wrong with an input, and was told at once
         self.strict = strict
         self.lossy = False
 
@@ -269,7 +295,7 @@ class SniffOutcome:
             return Exit.FAILURE
         if self.interrupted:
             return Exit.INTERRUPTED
-        if self.problems:
+        if self.problems or self.broken:
             return Exit.FAILURE
         return Exit.LOSSY if self.strict and self.lossy else Exit.DONE
 
@@ -350,7 +376,9 @@ class Sniffing:
     def run(self, capture: CaptureOptions) -> SniffOutcome:
         """Decode what the options name: an interface, or files."""
         if capture.interface:
-            return self.live(capture.interface, capture.bpf, capture.write)
+            return self.live(capture)
+        if capture.follow and not is_read_once(capture.files[0]):
+            return self.follow(capture.files[0])
         return self.files(capture.files)
 
     # -- files, pipes --------------------------------------------------------------------------------------------------
@@ -428,14 +456,50 @@ class Sniffing:
             before = f"{exchanges(self._shown, total)} before it {verb} shown" if total else "no exchange is before it"
         return f"{name}: {placed(problem.text, problem.offset)}; {before}"
 
+    # -- a file that grows ---------------------------------------------------------------------------------------------
+
+    def follow(self, word: str) -> SniffOutcome:
+        """Decode a file that grows, and those that its writer goes on with, until it is interrupted."""
+        from kwcli.sniff.following import Follower
+
+        follower = Follower(word, self._env, numbered=self._names_files, on_secrets=self._key_logs.keys.add)
+        if self._names_files:
+            self._file_names = follower.names
+        finish = True
+        try:
+            if not self._settings.quiet:
+                self._env.say(f"kw: {follower.greeting}")
+            for segments, now_ns in follower.stream():
+                self._key_logs.poll(self._env.now_ns())
+                if not self._emit(self._engine.feed(segments, now_ns)):
+                    finish = False
+                    break
+        except KeyboardInterrupt:
+            self._outcome.interrupted = True
+        except InputProblem as problem:
+            self._outcome.problems.append(problem.text)
+        finally:
+            follower.close()
+        self._settle(finish=finish)
+        if follower.unfinished is not None and not self._settings.quiet:
+            self._env.say(f"kw: {follower.unfinished}")
+        self._outcome.broken = follower.broken
+        counts = follower.counts()
+        self._whole = counts["packets"] > 0
+        self._end(counts)
+        return self._outcome
+
     # -- live ----------------------------------------------------------------------------------------------------------
 
-    def live(self, interface: str, bpf: str | None, write: str | None) -> SniffOutcome:
+    def live(self, options: CaptureOptions) -> SniffOutcome:
         """Decode what an interface carries until it is interrupted."""
-        from kwcli.sniff.live import Live, PacketFile
+        from kwcli.sniff.live import Live
+        from kwcli.sniff.packet_file import open_packet_file
 
-        kept = PacketFile(write, self._env) if write else None
-        capture = Live(interface, bpf, self._env)
+        assert options.interface
+        interface = options.interface
+        kept = open_packet_file(options.write, options.rotation, self._env) if options.write else None
+        capture = Live(interface, options.bpf, self._env)
         reader = CaptureReader()
         finish = True
         try:
