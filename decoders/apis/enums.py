@@ -89,7 +89,8 @@ _TIMESTAMP: Final = {
 }
 _BROKER: Final = {-1: "none"}
 _LEADER: Final = {-1: "none", -2: "during_delete"}
-_EPOCH: Final = {-1: "none", -2: "during_delete"}
+_EPOCH: Final = {-1: "none"}
+_STOPPED_EPOCH: Final = {-1: "none", -2: "during_delete"}
 _REPLICA: Final = {-1: "consumer", -2: "debugging_consumer", -3: "future_local_replica"}
 _SESSION_EPOCH: Final = {0: "initial", -1: "final"}
 _MEMBER_EPOCH: Final = {0: "join", -1: "leave", -2: "leave_static"}
@@ -161,6 +162,7 @@ ENUMS: Final[dict[str, dict[int, str]]] = {
     "election": _ELECTION,
     "endpoint": _ENDPOINT,
     "epoch": _EPOCH,
+    "stopped_epoch": _STOPPED_EPOCH,
     "expiry": {-1: "now"},
     "feature_level": {0: "delete"},
     "fencing": _FENCING,

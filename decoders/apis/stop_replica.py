@@ -21,7 +21,7 @@ request
         topic_name        string    3+  is topicName
         partition_states  []struct  3+
             partition_index   int32  3+
-            leader_epoch      int32  3+  = -1  means epoch
+            leader_epoch      int32  3+  = -1  means stopped_epoch
             delete_partition  bool   3+
 response
     error_code        int16     0+

@@ -88,6 +88,7 @@ NAMED = re.compile(
 # Numbers that look as if they had names and have none.
 NAMELESS = {
     ("LeaderChangeMessage", "leader_id"): "there is one",
+    ("SubscriptionInfoData", "unique_field"): "a number that changes, so that the group is balanced again",
     ("JoinGroup request", "rebalance_timeout_ms"): "-1 stands for its absence in version 0, never on the wire",
     ("WriteTxnMarkers request", "markers[].transaction_version"): "a version",
 }
