@@ -187,6 +187,7 @@ class PairingContext(Protocol):
     """What the connections of one engine share, as far as pairing uses it (context.py)."""
 
     budget: MemoryBudget
+    guesses: bool
     out: list[Settled]
     specs: ApiVersions
     summary: Summary

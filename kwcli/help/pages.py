@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 # The order of the list that `kw help` prints: commands first, then what several commands share, then the project.
 TOPICS: Final = (
-    *("sniff", "stats", "clients", "topics", "audit", "call", "proxy", "decode", "encode", "apis", "errors"),
+    *("sniff", "stats", "clients", "topics", "brokers", "audit", "call", "proxy", "decode", "encode", "apis", "errors"),
     *("playground", "pipeline", "report", "sql", "completion"),
     *("other-tools", "filter", "columns", "record", "hex", "words", "produce-fetch", "connect", "tls", "failures"),
     "options",

@@ -113,5 +113,5 @@ def test_fields_of_known_sets_say_theirs() -> None:
 
     for key in KEYS:
         for side in ("request", "response"):
-            look(api(key).message(side).fields, f"{api(key).name} {side}")  # type: ignore[arg-type]  # both are sides
+            look(api(key).message(side).fields, f"{api(key).name} {side}")
     assert lacking == []

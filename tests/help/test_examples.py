@@ -92,7 +92,12 @@ def test_what_audit_prints_is_what_is_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("topic", "chosen"), [("clients", ("--client-id", "ledger")), ("topics", ("--topic", "order"))]
+    ("topic", "chosen"),
+    [
+        ("clients", ("--client-id", "ledger")),
+        ("topics", ("--topic", "order")),
+        ("brokers", ("--name", "1")),
+    ],
 )
 def test_what_portraits_print_is_what_is_shown(topic: str, chosen: tuple[str, str]) -> None:
     text = TEXTS[topic]
