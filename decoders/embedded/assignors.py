@@ -12,20 +12,20 @@ fields
     previous_assignment  []struct  0+
         topic       string   0+  is topicName
         partitions  []int32  0+
-    generation           int32     1+  = -1
+    generation           int32     1+  = -1  means generation
 
 message CooperativeStickyAssignorUserData
 versions 0
 flexible none
 fields
-    generation  int32  0+
+    generation  int32  0+  means generation
 
 message SubscriptionInfoData
 versions 1-11
 flexible none
 fields
     version                   int32     1+
-    latest_supported_version  int32     3+   = -1
+    latest_supported_version  int32     3+   = -1  means unknown
     process_id                uuid      1+
     prev_tasks                []TaskId  1-6
     standby_tasks             []TaskId  1-6
@@ -52,7 +52,7 @@ versions 1-11
 flexible none
 fields
     version                     int32     1+
-    commonly_supported_version  int32     3+  = -1
+    commonly_supported_version  int32     3+  = -1  means unknown
     active_tasks                []struct  1+
         subtopology     int32     1+
         partition       int32     1+

@@ -9,10 +9,10 @@ from decoders.apis.enums import BITS, ENUMS, words_of
 from decoders.apis.error_codes import ERRORS, error_name
 from decoders.schema.model import Field
 
-__all__ = ["NamedNumber", "folded", "set_of", "words_in"]
+__all__ = ["ERROR", "NamedNumber", "folded", "set_of", "words_in"]
 
 # In the place of a set's name: every field called so has the same numbers.
-_ERROR: Final = "error_code"
+ERROR: Final = "error_code"
 
 
 class NamedNumber(int):
@@ -29,7 +29,7 @@ class NamedNumber(int):
     @property
     def words(self) -> frozenset[str]:
         """The word for it, those of all its bits; none where it has none."""
-        if self._set == _ERROR:
+        if self._set == ERROR:
             return frozenset({folded(error_name(int(self)))})
         found = words_of(self._set, int(self))
         return frozenset(map(folded, found.split(","))) if found else frozenset()
@@ -37,13 +37,13 @@ class NamedNumber(int):
 
 def set_of(field: Field) -> str:
     """The name of the set whose words the numbers of this field have; empty for none."""
-    return _ERROR if field.name == _ERROR and field.kind == "int16" else field.means
+    return ERROR if field.name == ERROR and field.kind == "int16" else field.means
 
 
 @cache
 def words_in(words: str) -> frozenset[str]:
     """All words of a set."""
-    if words == _ERROR:
+    if words == ERROR:
         return frozenset(folded(row.name) for row in ERRORS.values())
     bits = BITS.get(words)
     if bits is not None:
