@@ -178,7 +178,8 @@ def _measured(metric: str, rows: BatchColumns, picked: Numbers, found: Numbers) 
 
 def _sizes(rows: BatchColumns, side: str) -> Numbers:
     """The sizes of a side; what travelled in an Envelope is in that one's."""
-    return rows.integers(f"{side}_size") * ~rows.known("envelope")
+    sizes: Numbers = rows.integers(f"{side}_size") * ~rows.known("envelope")
+    return sizes
 
 
 def _timed(rows: BatchColumns) -> Any:
