@@ -329,6 +329,7 @@ class ContentOptions(NamedTuple):
 
     records: bool = False
     reveal_secrets: bool = False
+    names: bool = False
 
 
 class OutputOptions(NamedTuple):
@@ -688,5 +689,10 @@ def content_options(command: Command) -> Command:
             "--reveal-secrets",
             is_flag=True,
             help="Show tokens, salts and config values instead of {redacted}.",
+        ),
+        click.option(
+            "--names",
+            is_flag=True,
+            help="In JSON, YAML and fields, words for numbers that have some: 1 is read_committed.",
         ),
     )

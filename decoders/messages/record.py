@@ -192,6 +192,11 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
         },
     }
     _add_said(record, exchange, plans, options)
+    if options.names and exchange.api_key is not None:
+        from decoders.messages.names_in_body import names_of_record
+
+        if words := names_of_record(spec, record):
+            record["names"] = words
     if ends.tls is not None:
         record["tls"] = dict(ends.tls)
     if errors and isinstance(errors, Most) and errors.more:

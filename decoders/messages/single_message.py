@@ -98,6 +98,11 @@ def message_json(alone: SingleMessage, options: Options = PLAIN) -> Told:
         "header": header,
         "body": body,
     }
+    if options.names:
+        from decoders.messages.names_in_body import names_in
+
+        if names := names_in(spec, side, body):
+            record["names"] = {"body": names}
     if hidden:
         record["messages_hidden"] = True
     if release is not None:
