@@ -261,6 +261,7 @@ class CaptureOptions(NamedTuple):
     until: Moment | None = None
     keylogs: tuple[str, ...] = ()
     follow: bool = False
+    guess_requests: bool = False  # of commands that have guess_option
     rotation: Rotation = Rotation()
 
     @property
@@ -638,6 +639,11 @@ def capture_options(command: Command) -> Command:
     )
 
 
+guess_option: Final = click.option(
+    "--guess-requests",
+    is_flag=True,
+    help="Decode answers whose requests are not in the capture, where one API version alone fits.",
+)
 # Options that make a Rotation, in the order of its fields; a command that has them gets them with `capture`.
 _ROTATION: Final = ("rotate_size", "rotate_interval", "keep")
 

@@ -216,6 +216,7 @@ _PROGRAM: Final[Mapping[str, str]] = {
 
 _TABLES: Final[Mapping[str, str]] = {
     "-r": "a capture is a word of its own: kw pipeline run FILE --out DIR",
+    "--guess-requests": "kw sniff and kw stats guess: a part of a capture does not know what others have",
     "--output": "--out DIR is the folder of the tables",
     "-o": "--out DIR is the folder of the tables",
 }  # fmt: skip

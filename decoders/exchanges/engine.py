@@ -44,6 +44,14 @@ class Engine:
         """The counts so far."""
         return self.pairer.summary
 
+    def guess_requests(self) -> None:
+        """Say of responses without requests what they answer, where one API version alone fits (answer_guess.py).
+
+        Connections of which only responses are there then give exchanges. To be called before the first `feed`, and
+        after `resume`: it is a setting, and no part of the state.
+        """
+        self.pairer.context.guesses = True
+
     def feed(self, segments: list[Segment], now_ns: int = 0) -> list[Settled]:
         """What settles with these segments."""
         settled = self.pairer.feed(self._plain(self.reassembly.feed(segments, now_ns), now_ns), now_ns)

@@ -187,6 +187,7 @@ class PairingContext(Protocol):
     """What the connections of one engine share, as far as pairing uses it (context.py)."""
 
     budget: MemoryBudget
+    guesses: bool
     out: list[Settled]
     specs: ApiVersions
     summary: Summary
@@ -458,7 +459,20 @@ class Pairing:
         return int(CORRELATION.unpack_from(direction.parts[0], 8)[0])
 
     def _orphan(self, frame: Frame, correlation_id: int) -> None:
-        self.settle(orphan(self.ends, self.context.specs.unknown, frame, correlation_id))
+        exchange = orphan(self.ends, self.context.specs.unknown, frame, correlation_id)
+        if self.context.guesses and not frame.missing:
+            self._guess(exchange)
+        self.settle(exchange)
+
+    def _guess(self, exchange: Exchange) -> None:
+        """Take a response for that of the only API version that it can be of, and say so."""
+        from decoders.exchanges.answer_guess import guess_request
+
+        found = guess_request(exchange.response_raw or b"")
+        if found is not None:
+            exchange.api_key, exchange.api_version = found
+            exchange.spec = self.context.specs.get(*found)
+            exchange.extra = {**(exchange.extra or {}), "guessed": True}
 
     def _headless(self, direction: FrameDirection, frame: Frame) -> None:
         """A frame of known size, of which not even the header is there."""

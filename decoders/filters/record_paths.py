@@ -44,6 +44,7 @@ KEYS: Final[dict[str, tuple[str, ...] | None]] = {
     "undecoded": ("request", "response"),
     "errors_cut": (),
     "trailing": (),
+    "guessed": (),
     "via": (),
     "upstream_latency_ms": (),
     "fault": None,

@@ -28,7 +28,7 @@ from decoders.tls.facts import TlsInfo
 from decoders.wire.primitives import RANGES, uuid_bytes
 from decoders.wire.units import parse_time
 
-EXTRA: Final = ("closed", "retransmitted", "via", "fault", "upstream_latency_ms", "file")
+EXTRA: Final = ("closed", "retransmitted", "via", "fault", "upstream_latency_ms", "file", "guessed")
 # Kinds of records that are exchanges, or stand for them.
 KINDS: Final = ("exchange", "skipped")
 STATUSES: Final = get_args(Status)

@@ -15,6 +15,7 @@ from kwcli.options import (
     capture_options,
     content_options,
     filter_options,
+    guess_option,
     limit_option,
     output_options,
 )
@@ -30,6 +31,7 @@ Examples:
 
 @click.command("sniff", epilog=EXAMPLES)
 @capture_options
+@guess_option
 @click.option("--rotate-size", type=Amount(), metavar="SIZE", help="With -w: files of this size: 100MB.")
 @click.option("--rotate-interval", type=Seconds(), metavar="TIME", help="With -w: files of this time: 10m.")
 @click.option("--keep", type=click.IntRange(min=1), metavar="N", help="With -w: keep the latest N files.")

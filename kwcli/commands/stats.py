@@ -14,6 +14,7 @@ from kwcli.options import (
     capture_options,
     filter_options,
     gathered,
+    guess_option,
     limit_option,
     output_options,
     words_option,
@@ -32,6 +33,7 @@ Examples:
 
 @click.command("stats", epilog=EXAMPLES)
 @capture_options
+@guess_option
 @words_option("--by", known=BY, metavar="NAME,...", help=f"Group by {', '.join(BY)}; api without it.")
 @click.option("--metric", type=click.Choice(METRICS), default="latency", help="What is measured; latency without it.")
 @click.option(

@@ -375,6 +375,8 @@ class Sniffing:
 
     def run(self, capture: CaptureOptions) -> SniffOutcome:
         """Decode what the options name: an interface, or files."""
+        if capture.guess_requests:
+            self._engine.guess_requests()
         if capture.interface:
             return self.live(capture)
         if capture.follow and not is_read_once(capture.files[0]):

@@ -58,6 +58,7 @@ class Maker:
         return {field.name: self._field(field, said, above + field.name) for field in (*of.fields, *of.tagged)}
 
     def _field(self, field: PlanField, said: str, path: str) -> Any:
+        inner: Any
         if field.plan is not None:
             inner = self._struct(field.plan, said, path + ".")
         elif field.secret:
