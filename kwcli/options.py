@@ -692,13 +692,7 @@ def content_options(command: Command) -> Command:
         gathered("content", ContentOptions, ContentOptions._fields)(command),
         click.option("--records", is_flag=True, help="Show every record, with key, value and headers."),
         click.option(
-            "--reveal-secrets",
-            is_flag=True,
-            help="Show tokens, salts and config values instead of {redacted}.",
+            "--reveal-secrets", is_flag=True, help="Show tokens, salts and config values instead of {redacted}."
         ),
-        click.option(
-            "--names",
-            is_flag=True,
-            help="In JSON, YAML and fields, words for numbers that have some: 1 is read_committed.",
-        ),
+        click.option("--names", is_flag=True, help="In JSON and fields, words for numbers: 1 is read_committed."),
     )

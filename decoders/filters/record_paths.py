@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from decoders.apis import api
-from decoders.apis.enums import words_of
 from decoders.apis.error_codes import error_name
+from decoders.apis.number_words import words_for
 from decoders.apis.paths import PathStep, parse_path, values_at
 from decoders.exchanges.api_versions import SIDES
 from decoders.filters.errors import FilterError
 from decoders.filters.expression import all_paths, apis_with, field_of, paths_in, sets_in
 from decoders.filters.fields import ALIASES, BODIES, FIELDS, entity_paths, names
-from decoders.filters.named_numbers import ERROR
 from decoders.messages.record import SCALARS
 from decoders.schema.model import Side
 from decoders.wire.primitives import uuid_text
@@ -38,6 +37,7 @@ KEYS: Final[dict[str, tuple[str, ...] | None]] = {
     "packets": ("request", "response"),
     "topic_names": None,
     "names": ("request", "response"),
+    "names_cut": None,
     "fetch_session": ("id", "epoch", "incremental", "partitions"),
     "client_software": ("name", "version"),
     "layout": ("request", "response"),
@@ -88,7 +88,10 @@ class RecordPath:
 
 
 def record_path(text: str, *, names: bool = False) -> RecordPath:
-    """With `names` numbers of bodies stand beside their words: `1 read_committed`. Raises FilterError that says what there is, or what may have been meant."""
+    """With `names` numbers of bodies stand beside their words: `1 read_committed`.
+
+    Raises FilterError that says what there is, or what may have been meant.
+    """
     if text in SCALARS:
         return RecordPath(text, lambda row, _record: _listed(_scalar(getattr(row, text, None))), attribute=text)
     name = ALIASES.get(text, text)
@@ -182,7 +185,7 @@ def _body_path(text: str, head: str, path: str, *, names: bool) -> RecordPath:
 def _with_words(value: Any, means: str) -> Any:
     if not isinstance(value, int):
         return value
-    words = error_name(value) if means == ERROR else words_of(means, value)
+    words = words_for(means, value)
     return f"{value} {words}" if words else value
 
 

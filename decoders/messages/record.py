@@ -121,7 +121,16 @@ def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
     if settled.record is None:
         return exchange_json(settled, options)
     file = settled.extra.get("file") if settled.extra else None
-    return {**settled.record, "file": file} if file else dict(settled.record)
+    record = {**settled.record, "file": file} if file else dict(settled.record)
+    return with_names(record) if options.names else record
+
+
+def with_names(record: dict[str, Any]) -> dict[str, Any]:
+    """The record, with the words for numbers of its bodies added under `names`."""
+    from decoders.messages.names_in_body import add_names
+
+    add_names(record)
+    return record
 
 
 def skipped_json(skipped: Skipped) -> dict[str, Any]:
@@ -192,11 +201,6 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
         },
     }
     _add_said(record, exchange, plans, options)
-    if options.names and exchange.api_key is not None:
-        from decoders.messages.names_in_body import names_of_record
-
-        if words := names_of_record(spec, record):
-            record["names"] = words
     if ends.tls is not None:
         record["tls"] = dict(ends.tls)
     if errors and isinstance(errors, Most) and errors.more:
@@ -208,7 +212,7 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
         record |= {name: said for name, said in rare.items() if said}
     if exchange.extra is not None:
         _add_extra(record, exchange.extra)
-    return record
+    return with_names(record) if options.names else record
 
 
 def _read(exchange: Exchange, options: Options) -> _Read:
