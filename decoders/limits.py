@@ -48,6 +48,8 @@ SECRETS_MAX: Final = 2000
 SECRETS_SIZE_MAX: Final = 8 * MIB
 # Error codes of one exchange that are listed: each takes about 0.4 KiB.
 ERRORS_SHOWN_MAX: Final = 10**5
+# Words for numbers of one exchange, with --names: each takes about 0.3 KiB with its path.
+NAMES_SHOWN_MAX: Final = 10**5
 # Elements of arrays that a view of a large message keeps, 0.3 KiB each: a line, a filter and a fold look at these.
 VIEW_ELEMENTS_MAX: Final = 10**5
 # Tagged fields in one struct: Kafka's own messages have five.
@@ -95,6 +97,11 @@ GROUPS_MAX: Final = 2 * 10**5
 # Names of one facet of a portrait (`kw clients`, `kw topics`), 100 bytes each: who has more of them is not read name by
 # name; how many more there are is not known then, but that there are.
 NAMES_OF_PORTRAIT_MAX: Final = 10**4
+# What `kw doctor` keeps: observations of 1.5 KiB each (clients × what they do × topics or partitions), names of a facet
+# of one, exchanges that show it.
+OBSERVATIONS_MAX: Final = 10**5
+NAMES_OBSERVED_MAX: Final = 100
+EVIDENCE_MAX: Final = 3
 # Containers inside containers (`x.pcap.zst.gz`): nobody compresses a capture more often.
 COMPRESSED_NESTING_MAX: Final = 4
 # A block of an lz4 frame is held whole; the format knows none that are larger.

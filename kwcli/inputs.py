@@ -37,6 +37,7 @@ __all__ = [
     "OpenFiles",
     "Replaced",
     "StoredFile",
+    "capture_pieces",
     "capture_span",
     "open_source",
     "placed",
@@ -539,7 +540,7 @@ class CaptureSource:
 
     def pieces(self) -> Iterator[bytes]:
         """The capture's bytes, decompressed; raises InputProblem where they end badly, or are none of a capture."""
-        return _checked(self.name, self.plain())
+        return capture_pieces(self.name, self.plain())
 
     def plain(self) -> Iterator[bytes]:
         """The bytes, decompressed, whatever they are; raises InputProblem where they end badly."""
@@ -662,7 +663,7 @@ OTHER_FILES: Final[dict[bytes, tuple[str, str]]] = {
 }
 
 
-def _checked(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
+def capture_pieces(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
     """The same pieces, once their first bytes are those of a capture."""
     head = _head(pieces)
     if head[:4] not in CAPTURE_MAGICS:

@@ -241,6 +241,14 @@ class OutputFormat(click.Choice[str]):
         return super().convert(word if word in self.choices else value, param, ctx)
 
 
+class Rotation(NamedTuple):
+    """When the file that packets are kept in gives way to another one, and how many of them stay."""
+
+    size: int | None = None
+    interval_s: float | None = None
+    keep: int | None = None
+
+
 class CaptureOptions(NamedTuple):
     """What a command reads, and on which ports it takes connections for Kafka's."""
 
@@ -254,6 +262,14 @@ class CaptureOptions(NamedTuple):
     keylogs: tuple[str, ...] = ()
     whole_connections: bool = False
     with_keys: bool = False
+    follow: bool = False
+    guess_requests: bool = False  # of commands that have guess_option
+    rotation: Rotation = Rotation()
+
+    @property
+    def is_live(self) -> bool:
+        """Whether traffic is read as it comes, so that rows are wanted at once."""
+        return bool(self.interface) or self.follow or "-" in self.files
 
     def times(self, env: Environment, zone: str) -> str:
         """The part of a filter that --since and --until are; empty where they say nothing. Raises Failure (usage).
@@ -264,7 +280,7 @@ class CaptureOptions(NamedTuple):
             return ""
         from kwcli.filter_options import time_expression
 
-        return time_expression(self.since, self.until, () if self.interface else self.files, env, zone)
+        return time_expression(self.since, self.until, () if self.interface or self.follow else self.files, env, zone)
 
     def check(self, *, cuts: bool = False) -> None:
         """UsageError when these do not say what to read, once. `cuts`: the command cuts packets out of files (-w)."""
@@ -281,9 +297,23 @@ class CaptureOptions(NamedTuple):
         for name, value in (("--bpf", self.bpf), ("-w", None if cuts else self.write)):
             if value is not None and not self.interface:
                 raise click.UsageError(f"{name} is for a live capture: it needs -i IFACE", context)
-        for name, value in (("--whole-connections", self.whole_connections), ("--with-keys", self.with_keys)):
-            if value and (not self.write or self.interface):
+        for name, given in (("--whole-connections", self.whole_connections), ("--with-keys", self.with_keys)):
+            if given and (not self.write or self.interface):
                 raise click.UsageError(f"{name} is for packets cut out of files: FILE -w OUT.pcapng", context)
+        if self.follow and self.interface:
+            raise click.UsageError("a live capture is followed anyway: leave --follow out", context)
+        if self.follow and self.write:
+            raise click.UsageError("-w cuts packets out of files that are whole: leave --follow out", context)
+        if self.follow and len(self.files) > 1:
+            why = "reads one file and those that its writer goes on with: name one, a folder or a pattern"
+            raise click.UsageError(f"--follow {why}", context)
+        refuse_without("write", _ROTATION, "it is for packets that are kept")
+        if self.rotation != Rotation() and not self.interface:
+            raise click.UsageError(
+                "--rotate-size, --rotate-interval and --keep are for a live capture: -i IFACE", context
+            )
+        if self.rotation.keep is not None and self.rotation == (None, None, self.rotation.keep):
+            raise click.UsageError("--keep needs --rotate-size or --rotate-interval: it counts their files", context)
 
 
 class FilterOptions(NamedTuple):
@@ -311,6 +341,7 @@ class ContentOptions(NamedTuple):
 
     records: bool = False
     reveal_secrets: bool = False
+    names: bool = False
 
 
 class OutputOptions(NamedTuple):
@@ -586,7 +617,7 @@ def output_options(
 def capture_options(command: Command) -> Command:
     """Files, standard input or an interface to read; the command gets them as `capture`: a CaptureOptions."""
     return with_options(
-        gathered("capture", _captures, (*CaptureOptions._fields, "read_files"))(command),
+        gathered("capture", _captures, (*CaptureOptions._fields, "read_files", *_ROTATION))(command),
         click.argument("files", nargs=-1, metavar="[FILE...]", type=click.Path(readable=False)),
         click.option(
             "-r",
@@ -608,6 +639,7 @@ def capture_options(command: Command) -> Command:
             type=click.Path(readable=False),
             help="Keep the packets of a live capture in this file; kw sniff FILE -w: those of the rows shown.",
         ),
+        click.option("--follow", is_flag=True, help="Read FILE on while it grows, with the next files of its writer."),
         ports_option,
         keylog_option,
         click.option("--since", type=TimeWord(), metavar="TIME", help="Only what began then or later: 17:34, 5m."),
@@ -629,8 +661,18 @@ def cut_options(command: Command) -> Command:
     )
 
 
+guess_option: Final = click.option(
+    "--guess-requests",
+    is_flag=True,
+    help="Decode answers whose requests are not in the capture, where one API version alone fits.",
+)
+# Options that make a Rotation, in the order of its fields; a command that has them gets them with `capture`.
+_ROTATION: Final = ("rotate_size", "rotate_interval", "keep")
+
+
 def _captures(files: tuple[str, ...] = (), read_files: tuple[str, ...] = (), **others: Any) -> CaptureOptions:
-    return CaptureOptions((*read_files, *files), **others)
+    rotation = Rotation(*(others.pop(name, None) for name in _ROTATION))
+    return CaptureOptions((*read_files, *files), rotation=rotation, **others)
 
 
 def limit_option(help: str) -> Callable[[Command], Command]:
@@ -672,8 +714,7 @@ def content_options(command: Command) -> Command:
         gathered("content", ContentOptions, ContentOptions._fields)(command),
         click.option("--records", is_flag=True, help="Show every record, with key, value and headers."),
         click.option(
-            "--reveal-secrets",
-            is_flag=True,
-            help="Show tokens, salts and config values instead of {redacted}.",
+            "--reveal-secrets", is_flag=True, help="Show tokens, salts and config values instead of {redacted}."
         ),
+        click.option("--names", is_flag=True, help="In JSON and fields, words for numbers: 1 is read_committed."),
     )

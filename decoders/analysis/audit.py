@@ -50,6 +50,7 @@ from decoders.apis.keys import (
     SASL_HANDSHAKE,
     SYNC_GROUP,
 )
+from decoders.apis.likeness import served_of
 from decoders.apis.releases import HISTORY, RELEASES, history, spoken
 from decoders.apis.version_words import parse_release
 from decoders.exchanges.exchange import rfc3339
@@ -60,10 +61,11 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
-__all__ = ["Audit", "AuditTarget"]
+__all__ = ["OFFERED", "Audit", "AuditTarget", "offered_in"]
 
 _USE: Final = ("client_id", "address", "software", "software_version", "broker", "api_key", "api_version")
-_ANSWER: Final = frozenset(
+# What offered_in() reads of an answer to ApiVersions.
+OFFERED: Final = frozenset(
     {"error_code", *(f"api_keys[].{name}" for name in ("api_key", "min_version", "max_version"))}
 )
 _JAVA: Final = "apache-kafka-java"
@@ -73,9 +75,6 @@ _BASELINE: Final = {"librdkafka": "1.8.2", "kafkajs": "1.15.0", "sarama": "1.30.
 _BASELINE_JAVA: Final = "2.1"
 # Up to which release that baseline holds.
 _BASELINE_LAST: Final = "4."
-# The first versions of Fetch and Produce that Kafka 4 serves.
-_FETCH_OF_4: Final = 4
-_PRODUCE_OF_4: Final = 3
 # The client ids of brokers that fetch from others.
 _FETCHER: Final = re.compile(r"broker-\d+-fetcher-\d+")
 _NUMBER: Final = re.compile(r"\d+")
@@ -105,15 +104,8 @@ class AuditTarget(NamedTuple):
 
     @classmethod
     def of_broker(cls, name: str, offered: Mapping[int, Versions]) -> AuditTarget:
-        """A broker that offers these versions.
-
-        From 4.0 on brokers name Produce 0 to 2 for the sake of old librdkafka, and do not serve them (KAFKA-18659).
-        """
-        serves = dict(offered)
-        fetch, produce = serves.get(FETCH), serves.get(PRODUCE)
-        if fetch is not None and produce is not None and fetch.low >= _FETCH_OF_4:
-            serves[PRODUCE] = Versions(max(produce.low, _PRODUCE_OF_4), produce.high)
-        return cls(name, serves, None)
+        """A broker that offers these versions."""
+        return cls(name, served_of(offered), None)
 
 
 class _Use(NamedTuple):
@@ -150,7 +142,7 @@ class Audit:
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
         """The versions in answers to ApiVersions."""
-        return _ANSWER if key == API_VERSIONS and side == "response" else frozenset()
+        return OFFERED if key == API_VERSIONS and side == "response" else frozenset()
 
     def add(self, exchange: Exchange) -> None:
         """Count an exchange; what is no request of an API counts nowhere."""
@@ -165,16 +157,9 @@ class Audit:
         self.learn(exchange)
 
     def learn(self, exchange: Exchange) -> None:
-        """Take over what a broker offers where this is its answer to ApiVersions; with an error it says too little."""
-        if exchange.api_key != API_VERSIONS:
-            return
-        broker, answer = exchange.ends.broker, exchange.view("response")
-        if not isinstance(answer, dict) or answer.get("error_code"):
-            return
-        for row in answer.get("api_keys") or ():
-            number, low, high = row.get("api_key"), row.get("min_version"), row.get("max_version")
-            if isinstance(number, int) and isinstance(low, int) and isinstance(high, int):
-                self._offers.take((broker, number), (low, high))
+        """Take over what a broker offers, where this is its answer to ApiVersions."""
+        for key, versions in offered_in(exchange).items():
+            self._offers.take((exchange.ends.broker, key), (versions.low, versions.high))
 
     def merge(self, other: Self) -> None:
         """Take in what another has counted. Raises LimitExceeded."""
@@ -260,6 +245,18 @@ _CLIENT_APIS: Final = (
     *(PRODUCE, FETCH, LIST_OFFSETS, METADATA, OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR, JOIN_GROUP),
     *(HEARTBEAT, LEAVE_GROUP, SYNC_GROUP, API_VERSIONS),
 )
+
+
+def offered_in(exchange: Exchange) -> dict[int, Versions]:
+    """API key → versions that an answer to ApiVersions offers; one with an error says too little."""
+    answer = exchange.view("response") if exchange.api_key == API_VERSIONS else None
+    found: dict[int, Versions] = {}
+    if isinstance(answer, dict) and not answer.get("error_code"):
+        for row in answer.get("api_keys") or ():
+            number, low, high = row.get("api_key"), row.get("min_version"), row.get("max_version")
+            if isinstance(number, int) and isinstance(low, int) and isinstance(high, int) and 0 <= low <= high:
+                found[number] = Versions(low, high)
+    return found
 
 
 def _judged(

@@ -213,8 +213,8 @@ def _is_empty(records: Any) -> bool:
 def _held(raw: bytes | None, records: Any) -> RecordTotals:
     if records.__class__ is tuple and raw is not None:
         at, size = records
-        alone = sole(raw, at, size)
+        alone = sole(raw, at, size, checked=True)
         if alone is not None:
             return RecordTotals(1, alone[0], size)
-    found = summarize_view(records, raw)
+    found = summarize_view(records, raw, checked=True)
     return RecordTotals(found.batches, found.records, found.size) if found is not None else RecordTotals(0, 0, 0)

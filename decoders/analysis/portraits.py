@@ -9,25 +9,38 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from decoders.analysis.audit import OFFERED, offered_in
 from decoders.analysis.dimensions import DIMENSIONS, client_of, host_of, needs_of, software_of
 from decoders.analysis.exchange_facts import WAITING, WAITS, waited_ns
 from decoders.analysis.fold import Row, in_order
 from decoders.analysis.metrics import METRICS
 from decoders.analysis.statistics import GroupStatistics
-from decoders.analysis.time_buckets import add_amounts
+from decoders.analysis.tally import Tally
+from decoders.analysis.time_buckets import Join, add_amounts
 from decoders.apis.error_codes import error_name
-from decoders.apis.keys import FETCH, LIST_OFFSETS, METADATA, OFFSET_COMMIT, OFFSET_FETCH, PRODUCE
+from decoders.apis.keys import (
+    API_VERSIONS,
+    DESCRIBE_CLUSTER,
+    FETCH,
+    LIST_OFFSETS,
+    METADATA,
+    OFFSET_COMMIT,
+    OFFSET_FETCH,
+    PRODUCE,
+)
+from decoders.apis.likeness import likeness
 from decoders.errors import LimitExceeded, Malformed
 from decoders.exchanges.exchange import rfc3339
 from decoders.filters.fields import all_names, entity_paths
 from decoders.limits import GROUPS_MAX, NAMES_OF_PORTRAIT_MAX
+from decoders.schema.model import Versions
 from decoders.wire.pack import fields, pack, unpack
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
-__all__ = ["Clients", "TopicPortraits"]
+__all__ = ["Brokers", "Clients", "TopicPortraits"]
 
 # Facet → name → [how often, first and last time in ns].
 Facets = dict[str, dict[str, list[int]]]
@@ -114,6 +127,9 @@ class Portraits:
         entities = frozenset(path for name in ("groupId", "transactionalId") for path in entity_paths(key, side, name))
         return needs_of(("topic",), key, side) | entities | WAITS.of(key, side)
 
+    def learn(self, exchange: Exchange) -> None:
+        """Take over what holds for all, whether or not the exchange counts."""
+
     def said(self, exchange: Exchange) -> Iterable[Said]:
         """The keys that an exchange is about, each with the names that it says."""
         raise NotImplementedError
@@ -141,8 +157,9 @@ class Portraits:
 
     def _count(self, group: GroupStatistics, exchange: Exchange) -> None:
         group.count += 1
-        group.request_bytes += exchange.request_size or 0
-        group.response_bytes += exchange.response_size or 0
+        if not exchange.envelope:
+            group.request_bytes += exchange.request_size or 0
+            group.response_bytes += exchange.response_size or 0
         group.unanswered += exchange.outcome == "unanswered"
         group.undecoded += exchange.status == "undecoded"
         errors = exchange.unexpected
@@ -320,3 +337,129 @@ class TopicPortraits(Portraits):
                 }
             )
         return sorted(rows, key=lambda row: -row["count"])
+
+
+# Host names that are addresses of this machine, as brokers advertise them.
+_HERE: Final = {"localhost": ("127.0.0.1", "[::1]")}
+_NODE: Final = ("node_id", "host", "port", "rack")
+_LISTED: Final = {
+    METADATA: frozenset({*(f"brokers[].{name}" for name in _NODE), "controller_id"}),
+    DESCRIBE_CLUSTER: frozenset({*(f"brokers[].{name}" for name in ("broker_id", *_NODE[1:])), "controller_id"}),
+}
+
+
+class Brokers(Portraits):
+    """The brokers that were talked to, by address, and those that answers advertise, with node ids, racks, releases."""
+
+    noun = "brokers"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._offers = Tally(("broker", "api_key"), {"low": min, "high": max}, "APIs of brokers")
+        sums: dict[str, Join] = {"count": add_amounts, "last": max}
+        self._advertised = Tally(("address", "node_id", "rack"), sums, "addresses of brokers")
+        self._controllers = Tally(("node_id",), sums, "controllers")
+
+    def needs(self, key: int, side: Side) -> frozenset[str]:
+        """What tells waiting from latency; versions offered; addresses of nodes."""
+        answers = OFFERED if key == API_VERSIONS else _LISTED.get(key, frozenset())
+        return WAITS.of(key, side) | (answers if side == "response" else frozenset())
+
+    def add(self, exchange: Exchange) -> None:
+        """Count an exchange, and learn of it. Raises LimitExceeded."""
+        super().add(exchange)
+        self.learn(exchange)
+
+    def learn(self, exchange: Exchange) -> None:
+        """Take over what an answer says of brokers."""
+        for key, versions in offered_in(exchange).items():
+            self._offers.take((exchange.ends.broker, key), (versions.low, versions.high))
+        answer = exchange.view("response") if exchange.api_key in _LISTED else None
+        if not isinstance(answer, dict):
+            return
+        for node in answer.get("brokers") or ():
+            number, host, port = node.get("node_id", node.get("broker_id")), node.get("host"), node.get("port")
+            if isinstance(number, int) and host and isinstance(port, int):
+                place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+                self._advertised.take((place, number, node.get("rack")), (1, exchange.time_ns))
+        controller = answer.get("controller_id")
+        if isinstance(controller, int) and controller >= 0:
+            self._controllers.take((controller,), (1, exchange.time_ns))
+
+    def said(self, exchange: Exchange) -> Iterable[Said]:
+        """The broker; its clients, their software, the APIs."""
+        software = exchange.client_software
+        names = [
+            ("clients", client_of(exchange.client_id, exchange.ends.client)),
+            ("apis", f"{exchange.spec.name} {exchange.api_version}"),
+        ]
+        if software:
+            names.append(("software", software_of(software["name"], software["version"]) or ""))
+        yield (exchange.ends.broker,), names
+
+    def merge(self, other: Self) -> None:
+        """Take in what another has counted. Raises LimitExceeded."""
+        super().merge(other)
+        for mine, its in zip(self._tallies(), other._tallies(), strict=True):
+            mine.merge(its)
+
+    def export(self) -> bytes:
+        """The state, for `resume`."""
+        return pack([super().export(), *(tally.export() for tally in self._tallies())])
+
+    def resume(self, state: bytes) -> None:
+        """Go on where `export` was called. Raises DecodeError."""
+        portraits, *states = fields(unpack(state), *[bytes] * 4)
+        super().resume(portraits)
+        for tally, its in zip(self._tallies(), states, strict=True):
+            tally.resume(its)
+
+    def _tallies(self) -> tuple[Tally, ...]:
+        return self._offers, self._advertised, self._controllers
+
+    def rows(self) -> list[Row]:
+        """A row for each broker that was talked to, then those that are only advertised; by node id and address."""
+        offers: dict[str, dict[int, Versions]] = {}
+        for row in self._offers.rows():
+            offers.setdefault(row["broker"], {})[row["api_key"]] = Versions(row["low"], row["high"])
+        advertised = sorted(self._advertised.rows(), key=lambda row: row["last"])
+        nodes = {place: row for row in advertised for place in _places(row["address"])}
+        controllers = [row["node_id"] for row in sorted(self._controllers.rows(), key=lambda row: row["last"])]
+        found = [
+            {
+                **self._known(address, nodes.get(address), controllers),
+                "release": str(likeness(offers[address])) if address in offers else None,
+                "clients": portrait.names("clients"),
+                "apis": _versions(portrait),
+                **_common(portrait.statistics),
+                "first": rfc3339(portrait.first),
+                "last": rfc3339(portrait.last),
+                **({"cut": sorted(portrait.more)} if portrait.more else {}),
+            }
+            for (address,), portrait in in_order(self._found)
+        ]
+        reached = {address for (address,) in self._found}
+        nothing = _common(GroupStatistics())
+        for place, row in {row["address"]: row for row in advertised}.items():
+            if not reached & {*_places(place)}:
+                known = self._known(place, row, controllers)
+                more = {"release": None, "clients": [], "apis": {}, **nothing, "first": None, "last": None}
+                found.append({**known, **more})
+        return sorted(found, key=lambda row: (row["node_id"] is None, row["node_id"] or 0, row["broker"]))
+
+    def _known(self, address: str, node: Row | None, controllers: Sequence[int]) -> Row:
+        """What is known of an address from the answers of brokers; the latest answer holds."""
+        number = None if node is None else node["node_id"]
+        return {
+            "broker": address,
+            "node_id": number,
+            "rack": None if node is None else node["rack"],
+            "advertised": None if node is None else node["address"],
+            "controller": bool(controllers) and number is not None and controllers[-1] == number,
+        }
+
+
+def _places(advertised: str) -> list[str]:
+    """The addresses that an advertised one stands for, where that is certain."""
+    host, _, port = advertised.rpartition(":")
+    return [f"{name}:{port}" for name in _HERE.get(host, (host,))]

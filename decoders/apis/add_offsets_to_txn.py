@@ -7,8 +7,8 @@ flexible 3+
 listeners broker
 request
     transactional_id  string  0+  is transactionalId
-    producer_id       int64   0+  is producerId
-    producer_epoch    int16   0+
+    producer_id       int64   0+  is producerId  means producer
+    producer_epoch    int16   0+  means producer
     group_id          string  0+  is groupId
 response
     throttle_time_ms  int32  0+

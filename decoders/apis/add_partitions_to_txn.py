@@ -10,13 +10,13 @@ listeners broker
 request
     transactions                   []struct                   4+
         transactional_id  string                     4+  key  is transactionalId
-        producer_id       int64                      4+  is producerId
-        producer_epoch    int16                      4+
+        producer_id       int64                      4+  is producerId  means producer
+        producer_epoch    int16                      4+  means producer
         verify_only       bool                       4+
         topics            []AddPartitionsToTxnTopic  4+
     v3_and_below_transactional_id  string                     0-3  is transactionalId  was transactional_id
-    v3_and_below_producer_id       int64                      0-3  is producerId  was producer_id
-    v3_and_below_producer_epoch    int16                      0-3  was producer_epoch
+    v3_and_below_producer_id       int64                      0-3  is producerId  means producer  was producer_id
+    v3_and_below_producer_epoch    int16                      0-3  means producer  was producer_epoch
     v3_and_below_topics            []AddPartitionsToTxnTopic  0-3  was topics
 response
     throttle_time_ms               int32                            0+

@@ -9,7 +9,7 @@ request
     client_software_name     string  3+  ignorable
     client_software_version  string  3+  ignorable
     cluster_id               string  5+  null 5+  = null  ignorable
-    node_id                  int32   5+  = -1  ignorable
+    node_id                  int32   5+  = -1  ignorable  means broker
 response
     error_code                int16     0+
     api_keys                  []struct  0+

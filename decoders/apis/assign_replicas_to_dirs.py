@@ -7,7 +7,7 @@ flexible 0+
 listeners controller
 request
     broker_id     int32     0+  is brokerId
-    broker_epoch  int64     0+  = -1
+    broker_epoch  int64     0+  = -1  means epoch
     directories   []struct  0+
         id      uuid      0+
         topics  []struct  0+

@@ -7,14 +7,14 @@ flexible 1+
 listeners controller
 request
     cluster_id        string    0+  null 0+  = null
-    voter_id          int32     1+  = -1  ignorable  is brokerId
+    voter_id          int32     1+  = -1  ignorable  is brokerId  means broker
     topics            []struct  0+
         topic_name  string    0+  is topicName
         partitions  []struct  0+
             partition_index     int32  0+
             voter_directory_id  uuid   1+  ignorable
-            leader_id           int32  0+  is brokerId
-            leader_epoch        int32  0+
+            leader_id           int32  0+  is brokerId  means broker
+            leader_epoch        int32  0+  means epoch
     leader_endpoints  []struct  1+  ignorable
         name  string  1+  key
         host  string  1+
@@ -26,8 +26,8 @@ response
         partitions  []struct  0+
             partition_index  int32  0+
             error_code       int16  0+
-            leader_id        int32  0+  is brokerId
-            leader_epoch     int32  0+
+            leader_id        int32  0+  is brokerId  means broker
+            leader_epoch     int32  0+  means epoch
     node_endpoints  []struct  1+  tag 0
         node_id  int32   1+  key  is brokerId
         host     string  1+

@@ -9,7 +9,7 @@ flexible 0+
 listeners controller
 request
     broker_id                int32   0+  is brokerId
-    broker_epoch             int64   0+  = -1
+    broker_epoch             int64   0+  = -1  means epoch
     current_metadata_offset  int64   0+
     want_fence               bool    0+
     want_shut_down           bool    0+

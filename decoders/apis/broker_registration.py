@@ -13,7 +13,7 @@ request
         name               string  0+  key
         host               string  0+
         port               uint16  0+
-        security_protocol  int16   0+
+        security_protocol  int16   0+  means security_protocol
     features                []struct  0+
         name                   string  0+  key
         min_supported_version  int16   0+
@@ -21,9 +21,9 @@ request
     rack                    string    0+  null 0+
     is_migrating_zk_broker  bool      1+
     log_dirs                []uuid    2+  ignorable
-    previous_broker_epoch   int64     3+  = -1  ignorable
+    previous_broker_epoch   int64     3+  = -1  ignorable  means epoch
 response
     throttle_time_ms  int32  0+
     error_code        int16  0+
-    broker_epoch      int64  0+  = -1
+    broker_epoch      int64  0+  = -1  means epoch
 """

@@ -7,7 +7,7 @@ flexible 3+
 listeners zkBroker controller
 request
     broker_id     int32  0+  is brokerId
-    broker_epoch  int64  2+  = -1  ignorable
+    broker_epoch  int64  2+  = -1  ignorable  means epoch
 response
     error_code            int16     0+
     remaining_partitions  []struct  0+

@@ -13,7 +13,7 @@ request
         name               string  0+  key
         host               string  0+
         port               uint16  0+
-        security_protocol  int16   0+
+        security_protocol  int16   0+  means security_protocol
     features            []struct  0+
         name                   string  0+  key
         min_supported_version  int16   0+

@@ -18,6 +18,6 @@ response
         name        string    0+  key  is topicName
         partitions  []struct  0+
             partition_index  int32  0+  key
-            low_watermark    int64  0+
+            low_watermark    int64  0+  means unknown
             error_code       int16  0+
 """

@@ -15,7 +15,7 @@ response
     error_message                  string    0+  null 0+  = null
     endpoint_type                  int8      1+  = 1  means endpoint
     cluster_id                     string    0+
-    controller_id                  int32     0+  = -1  is brokerId
+    controller_id                  int32     0+  = -1  is brokerId  means broker
     brokers                        []struct  0+
         broker_id  int32   0+  key  is brokerId
         host       string  0+

@@ -18,10 +18,10 @@ response
             error_code        int16     0+
             error_message     string    0+  null 0+  = null
             active_producers  []struct  0+
-                producer_id               int64  0+  is producerId
-                producer_epoch            int32  0+
-                last_sequence             int32  0+  = -1
-                last_timestamp            int64  0+  = -1
-                coordinator_epoch         int32  0+
+                producer_id               int64  0+  is producerId  means producer
+                producer_epoch            int32  0+  means producer
+                last_sequence             int32  0+  = -1  means producer
+                last_timestamp            int64  0+  = -1  means unknown
+                coordinator_epoch         int32  0+  means producer
                 current_txn_start_offset  int64  0+  = -1  means offset
 """

@@ -21,9 +21,9 @@ response
             partition_index  int32           0+
             error_code       int16           0+
             error_message    string          2+  null 2+  ignorable
-            leader_id        int32           0+  is brokerId
-            leader_epoch     int32           0+
-            high_watermark   int64           0+
+            leader_id        int32           0+  is brokerId  means broker
+            leader_epoch     int32           0+  means epoch
+            high_watermark   int64           0+  means unknown
             current_voters   []ReplicaState  0+
             observers        []ReplicaState  0+
     nodes          []struct  2+
@@ -36,6 +36,6 @@ struct ReplicaState 0+
     replica_id                int32  0+  is brokerId
     replica_directory_id      uuid   2+
     log_end_offset            int64  0+
-    last_fetch_timestamp      int64  1+  = -1  ignorable
-    last_caught_up_timestamp  int64  1+  = -1  ignorable
+    last_fetch_timestamp      int64  1+  = -1  ignorable  means unknown
+    last_caught_up_timestamp  int64  1+  = -1  ignorable  means unknown
 """

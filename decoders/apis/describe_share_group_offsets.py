@@ -20,9 +20,9 @@ response
             topic_id    uuid      0+
             partitions  []struct  0+
                 partition_index  int32   0+
-                start_offset     int64   0+
-                leader_epoch     int32   0+
-                lag              int64   1+  = -1  ignorable
+                start_offset     int64   0+  means offset
+                leader_epoch     int32   0+  means epoch
+                lag              int64   1+  = -1  ignorable  means unknown
                 error_code       int16   0+
                 error_message    string  0+  null 0+  = null
         error_code     int16     0+

@@ -15,8 +15,8 @@ response
         transaction_state          string    0+
         transaction_timeout_ms     int32     0+
         transaction_start_time_ms  int64     0+
-        producer_id                int64     0+  is producerId
-        producer_epoch             int16     0+
+        producer_id                int64     0+  is producerId  means producer
+        producer_epoch             int16     0+  means producer
         topics                     []struct  0+
             topic       string   0+  key  is topicName
             partitions  []int32  0+

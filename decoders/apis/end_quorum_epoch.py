@@ -11,8 +11,8 @@ request
         topic_name  string    0+  is topicName
         partitions  []struct  0+
             partition_index       int32     0+
-            leader_id             int32     0+  is brokerId
-            leader_epoch          int32     0+
+            leader_id             int32     0+  is brokerId  means broker
+            leader_epoch          int32     0+  means epoch
             preferred_successors  []int32   0   ignorable
             preferred_candidates  []struct  1+  ignorable
                 candidate_id            int32  1+  is brokerId
@@ -28,8 +28,8 @@ response
         partitions  []struct  0+
             partition_index  int32  0+
             error_code       int16  0+
-            leader_id        int32  0+  is brokerId
-            leader_epoch     int32  0+
+            leader_id        int32  0+  is brokerId  means broker
+            leader_epoch     int32  0+  means epoch
     node_endpoints  []struct  1+  tag 0
         node_id  int32   1+  key  is brokerId
         host     string  1+
@@ -41,7 +41,7 @@ early request 0 in 2.7
         partitions  []struct  0+
             partition_index       int32    0+
             replica_id            int32    0+
-            leader_id             int32    0+
-            leader_epoch          int32    0+
+            leader_id             int32    0+  means broker
+            leader_epoch          int32    0+  means epoch
             preferred_successors  []int32  0+
 """

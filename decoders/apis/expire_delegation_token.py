@@ -7,7 +7,7 @@ flexible 2+
 listeners broker controller
 request
     hmac                   bytes  0+  secret
-    expiry_time_period_ms  int64  0+
+    expiry_time_period_ms  int64  0+  means expiry
 response
     error_code           int16  0+
     expiry_timestamp_ms  int64  0+

@@ -7,15 +7,15 @@ flexible 0+
 listeners controller
 request
     cluster_id  string    0+  null 0+  tag 0  = null
-    replica_id  int32     0+  = -1  is brokerId
+    replica_id  int32     0+  = -1  is brokerId  means replica
     max_bytes   int32     0+  = 2147483647
     topics      []struct  0+
         name        string    0+  is topicName
         partitions  []struct  0+
             partition             int32   0+
-            current_leader_epoch  int32   0+
+            current_leader_epoch  int32   0+  means epoch
             snapshot_id           struct  0+
-                end_offset  int64  0+
+                end_offset  int64  0+  means unknown
                 epoch       int32  0+
             position              int64   0+
             replica_directory_id  uuid    1+  tag 0  ignorable
@@ -28,11 +28,11 @@ response
             index              int32    0+
             error_code         int16    0+
             snapshot_id        struct   0+
-                end_offset  int64  0+
+                end_offset  int64  0+  means unknown
                 epoch       int32  0+
             current_leader     struct   0+  tag 0
-                leader_id     int32  0+  is brokerId
-                leader_epoch  int32  0+
+                leader_id     int32  0+  is brokerId  means broker
+                leader_epoch  int32  0+  means epoch
             size               int64    0+
             position           int64    0+
             unaligned_records  records  0+

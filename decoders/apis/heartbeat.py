@@ -7,7 +7,7 @@ flexible 4+
 listeners broker
 request
     group_id           string  0+  is groupId
-    generation_id      int32   0+  was generationid
+    generation_id      int32   0+  means generation  was generationid
     member_id          string  0+
     group_instance_id  string  3+  null 3+  = null
 response

@@ -17,6 +17,6 @@ response
     error_code                  int16  0+
     producer_id                 int64  0+  = -1  is producerId  means producer
     producer_epoch              int16  0+  means producer
-    ongoing_txn_producer_id     int64  6+  = -1  is producerId
-    ongoing_txn_producer_epoch  int16  6+  = -1
+    ongoing_txn_producer_id     int64  6+  = -1  is producerId  means producer
+    ongoing_txn_producer_epoch  int16  6+  = -1  means producer
 """

@@ -12,7 +12,7 @@ request
         partitions  []struct  0+
             partition     int32  0+
             state_epoch   int32  0+
-            start_offset  int64  0+
+            start_offset  int64  0+  means offset
 response
     results  []struct  0+
         topic_id    uuid      0+

@@ -19,7 +19,7 @@ request
 response
     throttle_time_ms  int32     2+  ignorable
     error_code        int16     0+
-    generation_id     int32     0+  = -1
+    generation_id     int32     0+  = -1  means generation
     protocol_type     string    7+  null 7+  = null  ignorable
     protocol_name     string    0+  null 7+
     leader            string    0+

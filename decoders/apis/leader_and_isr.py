@@ -9,14 +9,14 @@ request
     controller_id               int32     0+   is brokerId
     is_kraft_controller         bool      7+
     controller_epoch            int32     0+
-    broker_epoch                int64     2+   = -1  ignorable
+    broker_epoch                int64     2+   = -1  ignorable  means epoch
     type                        int8      5+   means leader_and_isr
     ungrouped_partition_states  []struct  0-1  was partition_states_v0
         topic_name        string   0-1  ignorable  is topicName
         partition_index   int32    0-1
         controller_epoch  int32    0-1
-        leader            int32    0-1  is brokerId  was leader_key
-        leader_epoch      int32    0-1
+        leader            int32    0-1  is brokerId  means leader  was leader_key
+        leader_epoch      int32    0-1  means epoch
         isr               []int32  0-1  is brokerId  was isr_replicas
         partition_epoch   int32    0-1  was zk_version
         replicas          []int32  0-1  is brokerId
@@ -27,8 +27,8 @@ request
         partition_states  []struct  2+
             partition_index        int32    2+
             controller_epoch       int32    2+
-            leader                 int32    2+  is brokerId  was leader_key
-            leader_epoch           int32    2+
+            leader                 int32    2+  is brokerId  means leader  was leader_key
+            leader_epoch           int32    2+  means epoch
             isr                    []int32  2+  is brokerId  was isr_replicas
             partition_epoch        int32    2+  was zk_version
             replicas               []int32  2+  is brokerId

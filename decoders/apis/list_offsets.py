@@ -15,7 +15,7 @@ request
         name        string    0+  is topicName
         partitions  []struct  0+
             partition_index       int32  0+
-            current_leader_epoch  int32  4+  = -1  ignorable
+            current_leader_epoch  int32  4+  = -1  ignorable  means epoch
             timestamp             int64  0+  means timestamp
             max_num_offsets       int32  0   = 1
     timeout_ms       int32     10+  ignorable
@@ -27,7 +27,7 @@ response
             partition_index    int32    0+
             error_code         int16    0+
             old_style_offsets  []int64  0
-            timestamp          int64    1+  = -1  means timestamp
+            timestamp          int64    1+  = -1  means unknown
             offset             int64    1+  = -1  means offset
-            leader_epoch       int32    4+  = -1
+            leader_epoch       int32    4+  = -1  means epoch
 """

@@ -18,6 +18,6 @@ response
     unknown_state_filters  []string  0+
     transaction_states     []struct  0+
         transactional_id   string  0+  is transactionalId
-        producer_id        int64   0+  is producerId
+        producer_id        int64   0+  is producerId  means producer
         transaction_state  string  0+
 """

@@ -32,7 +32,7 @@ response
             error_code        int16    0+
             partition_index   int32    0+
             leader_id         int32    0+  is brokerId  means broker
-            leader_epoch      int32    7+  = -1  ignorable
+            leader_epoch      int32    7+  = -1  ignorable  means epoch
             replica_nodes     []int32  0+  is brokerId
             isr_nodes         []int32  0+  is brokerId
             offline_replicas  []int32  5+  ignorable  is brokerId

@@ -16,9 +16,9 @@ request
         topic_id    uuid      10+  ignorable
         partitions  []struct  0+
             partition_index         int32   0+
-            committed_offset        int64   0+
-            commit_timestamp        int64   1   = -1
-            committed_leader_epoch  int32   6+  = -1  ignorable
+            committed_offset        int64   0+  means offset
+            commit_timestamp        int64   1   = -1  means broker_default
+            committed_leader_epoch  int32   6+  = -1  ignorable  means epoch
             committed_metadata      string  0+  null 0+
 response
     throttle_time_ms  int32     3+  ignorable

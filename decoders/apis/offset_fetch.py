@@ -15,7 +15,7 @@ request
     groups          []struct  8+
         group_id      string    8+  is groupId
         member_id     string    9+  null 9+  = null  ignorable
-        member_epoch  int32     9+  = -1  ignorable
+        member_epoch  int32     9+  = -1  ignorable  means generation
         topics        []struct  8+  null 8+
             name               string   8-9  ignorable  is topicName
             topic_id           uuid     10+  ignorable
@@ -28,7 +28,7 @@ response
         partitions  []struct  0-7
             partition_index         int32   0-7
             committed_offset        int64   0-7  means offset
-            committed_leader_epoch  int32   5-7  = -1  ignorable
+            committed_leader_epoch  int32   5-7  = -1  ignorable  means epoch
             metadata                string  0-7  null 0-7
             error_code              int16   0-7
     error_code        int16     2-7  ignorable
@@ -40,7 +40,7 @@ response
             partitions  []struct  8+
                 partition_index         int32   8+
                 committed_offset        int64   8+  means offset
-                committed_leader_epoch  int32   8+  = -1  ignorable
+                committed_leader_epoch  int32   8+  = -1  ignorable  means epoch
                 metadata                string  8+  null 8+
                 error_code              int16   8+
         error_code  int16     8+

@@ -11,8 +11,8 @@ request
         topic       string    0+  key  is topicName  was name
         partitions  []struct  0+
             partition             int32  0+  was partition_index
-            current_leader_epoch  int32  2+  = -1  ignorable
-            leader_epoch          int32  0+
+            current_leader_epoch  int32  2+  = -1  ignorable  means epoch
+            leader_epoch          int32  0+  means epoch
 response
     throttle_time_ms  int32     2+  ignorable
     topics            []struct  0+
@@ -20,6 +20,6 @@ response
         partitions  []struct  0+
             error_code    int16  0+
             partition     int32  0+  was partition_index
-            leader_epoch  int32  1+  = -1  ignorable
-            end_offset    int64  0+  = -1
+            leader_epoch  int32  1+  = -1  ignorable  means epoch
+            end_offset    int64  0+  = -1  means unknown
 """

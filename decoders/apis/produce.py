@@ -24,16 +24,16 @@ response
         partition_responses  []struct  0+    was partitions
             index               int32     0+   was partition_index
             error_code          int16     0+
-            base_offset         int64     0+
-            log_append_time_ms  int64     2+   = -1  ignorable
-            log_start_offset    int64     5+   = -1  ignorable
+            base_offset         int64     0+   means unknown
+            log_append_time_ms  int64     2+   = -1  ignorable  means append_time
+            log_start_offset    int64     5+   = -1  ignorable  means unknown
             record_errors       []struct  8+   ignorable
                 batch_index                int32   8+
                 batch_index_error_message  string  8+  null 8+  = null
             error_message       string    8+   null 8+  = null  ignorable
             current_leader      struct    10+  tag 0
-                leader_id     int32  10+  = -1  is brokerId
-                leader_epoch  int32  10+  = -1
+                leader_id     int32  10+  = -1  is brokerId  means broker
+                leader_epoch  int32  10+  = -1  means epoch
     throttle_time_ms  int32     1+   ignorable
     node_endpoints    []struct  10+  tag 0
         node_id  int32   10+  key  is brokerId

@@ -11,7 +11,7 @@ request
         topic_id    uuid      0+
         partitions  []struct  0+
             partition     int32  0+
-            leader_epoch  int32  0+
+            leader_epoch  int32  0+  means epoch
 response
     results  []struct  0+
         topic_id    uuid      0+
@@ -20,10 +20,10 @@ response
             error_code     int16     0+
             error_message  string    0+  null 0+  = null
             state_epoch    int32     0+
-            start_offset   int64     0+
+            start_offset   int64     0+  means offset
             state_batches  []struct  0+
                 first_offset    int64  0+
                 last_offset     int64  0+
-                delivery_state  int8   0+
+                delivery_state  int8   0+  means delivery
                 delivery_count  int16  0+
 """

@@ -11,7 +11,7 @@ request
         topic_id    uuid      0+
         partitions  []struct  0+
             partition     int32  0+
-            leader_epoch  int32  0+
+            leader_epoch  int32  0+  means epoch
 response
     results  []struct  0+
         topic_id    uuid      0+
@@ -20,9 +20,9 @@ response
             error_code               int16   0+
             error_message            string  0+  null 0+  = null
             state_epoch              int32   0+
-            leader_epoch             int32   0+
-            start_offset             int64   0+
-            delivery_complete_count  int32   1+  = -1  ignorable
+            leader_epoch             int32   0+  means epoch
+            start_offset             int64   0+  means offset
+            delivery_complete_count  int32   1+  = -1  ignorable  means unknown
 early response 0 in 3.9 4.0
     results  []struct  0+
         topic_id    uuid      0+
@@ -31,5 +31,5 @@ early response 0 in 3.9 4.0
             error_code     int16   0+
             error_message  string  0+  null 0+  = null
             state_epoch    int32   0+
-            start_offset   int64   0+
+            start_offset   int64   0+  means offset
 """

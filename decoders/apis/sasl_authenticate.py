@@ -11,5 +11,5 @@ response
     error_code           int16   0+
     error_message        string  0+  null 0+
     auth_bytes           bytes   0+  secret
-    session_lifetime_ms  int64   1+  ignorable
+    session_lifetime_ms  int64   1+  ignorable  means lifetime
 """

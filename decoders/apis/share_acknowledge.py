@@ -30,8 +30,8 @@ response
             error_code       int16   0+
             error_message    string  0+  null 0+  = null
             current_leader   struct  0+
-                leader_id     int32  0+
-                leader_epoch  int32  0+
+                leader_id     int32  0+  means broker
+                leader_epoch  int32  0+  means epoch
     node_endpoints               []struct  0+
         node_id  int32   0+  key  is brokerId
         host     string  0+

@@ -42,8 +42,8 @@ response
             acknowledge_error_code     int16     0+
             acknowledge_error_message  string    0+  null 0+  = null
             current_leader             struct    0+
-                leader_id     int32  0+
-                leader_epoch  int32  0+
+                leader_id     int32  0+  means broker
+                leader_epoch  int32  0+  means epoch
             records                    records   0+  null 0  = null
             acquired_records           []struct  0+
                 first_offset    int64  0+

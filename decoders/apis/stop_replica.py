@@ -9,7 +9,7 @@ request
     controller_id         int32     0+   is brokerId
     is_kraft_controller   bool      4+
     controller_epoch      int32     0+
-    broker_epoch          int64     1+   = -1  ignorable
+    broker_epoch          int64     1+   = -1  ignorable  means epoch
     delete_partitions     bool      0-2
     ungrouped_partitions  []struct  0    was partitions_v0
         topic_name       string  0  is topicName
@@ -21,7 +21,7 @@ request
         topic_name        string    3+  is topicName
         partition_states  []struct  3+
             partition_index   int32  3+
-            leader_epoch      int32  3+  = -1
+            leader_epoch      int32  3+  = -1  means stopped_epoch
             delete_partition  bool   3+
 response
     error_code        int16     0+

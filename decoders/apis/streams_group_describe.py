@@ -54,12 +54,12 @@ response
             global_stores  []struct  1+
                 source     TopologyDescriptionNode  1+
                 processor  TopologyDescriptionNode  1+
-        topology_description_status  int8      1+
+        topology_description_status  int8      1+  means topology_status
         assignor_name                string    1+  null 1+  = null  ignorable
 struct TopicInfo 0+
     name                string    0+  is topicName
-    partitions          int32     0+
-    replication_factor  int16     0+
+    partitions          int32     0+  means zero_default
+    replication_factor  int16     0+  means zero_default
     topic_configs       []struct  0+
         key    string  0+
         value  string  0+  secret unless key
@@ -76,7 +76,7 @@ struct TaskIds 0+
     partitions      []int32  0+
 struct TopologyDescriptionNode 1+
     name           string    1+
-    node_type      int8      1+
+    node_type      int8      1+  means topology_node
     source_topics  []string  1+  is topicName
     sink_topic     string    1+  null 1+  = null  is topicName
     stores         []string  1+

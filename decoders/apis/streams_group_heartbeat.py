@@ -14,7 +14,7 @@ request
     endpoint_information_epoch  int32         0+
     instance_id                 string        0+  null 0+  = null
     rack_id                     string        0+  null 0+  = null
-    rebalance_timeout_ms        int32         0+  = -1
+    rebalance_timeout_ms        int32         0+  = -1  means unchanged
     topology                    struct        0+  null 0+  = null
         epoch          int32     0+
         subtopologies  []struct  0+
@@ -48,9 +48,9 @@ response
     heartbeat_interval_ms           int32      0+
     acceptable_recovery_lag_legacy  int32      0   was acceptable_recovery_lag
     task_offset_interval_ms         int32      0+
-    acceptable_recovery_lag         int64      1+  = -1  ignorable
+    acceptable_recovery_lag         int64      1+  = -1  ignorable  means unknown
     status                          []struct   0+  null 0+
-        status_code    int8    0+
+        status_code    int8    0+  means streams_status
         status_detail  string  0+
     active_tasks                    []TaskIds  0+  null 0+  = null
     standby_tasks                   []TaskIds  0+  null 0+  = null
@@ -63,8 +63,8 @@ response
         standby_partitions  []TopicPartition  0+
 struct TopicInfo 0+
     name                string    0+  is topicName
-    partitions          int32     0+
-    replication_factor  int16     0+
+    partitions          int32     0+  means zero_default
+    replication_factor  int16     0+  means zero_default
     topic_configs       []struct  0+
         key    string  0+
         value  string  0+  secret unless key

@@ -22,7 +22,7 @@ response
     error_message     string  0+  null 0+  = null
 struct TopologyDescriptionNode 0+
     name           string    0+
-    node_type      int8      0+
+    node_type      int8      0+  means topology_node
     source_topics  []string  0+  is topicName
     sink_topic     string    0+  null 0+  = null  is topicName
     stores         []string  0+

@@ -7,7 +7,7 @@ flexible 4+
 listeners broker
 request
     group_id           string    0+  is groupId
-    generation_id      int32     0+
+    generation_id      int32     0+  means generation
     member_id          string    0+
     group_instance_id  string    3+  null 3+  = null
     protocol_type      string    5+  null 5+  = null  ignorable

@@ -9,7 +9,7 @@ request
     timeout_ms       int32     0+  = 60000
     feature_updates  []struct  0+
         feature            string  0+  key
-        max_version_level  int16   0+
+        max_version_level  int16   0+  means feature_level
         allow_downgrade    bool    0
         upgrade_type       int8    1+  = 1  means upgrade
     validate_only    bool      1+

@@ -8,15 +8,15 @@ listeners zkBroker
 request
     controller_id               int32     0+   is brokerId
     is_kraft_controller         bool      8+
-    type                        int8      8+   tag 0  since 3.6
+    type                        int8      8+   tag 0  means leader_and_isr  since 3.6
     controller_epoch            int32     0+
-    broker_epoch                int64     5+   = -1  ignorable
+    broker_epoch                int64     5+   = -1  ignorable  means epoch
     ungrouped_partition_states  []struct  0-4  was partition_states_v0
         topic_name        string   0-4  ignorable  is topicName
         partition_index   int32    0-4
         controller_epoch  int32    0-4
-        leader            int32    0-4  is brokerId
-        leader_epoch      int32    0-4
+        leader            int32    0-4  is brokerId  means leader
+        leader_epoch      int32    0-4  means epoch
         isr               []int32  0-4  is brokerId
         zk_version        int32    0-4
         replicas          []int32  0-4  is brokerId
@@ -27,8 +27,8 @@ request
         partition_states  []struct  5+
             partition_index   int32    5+
             controller_epoch  int32    5+
-            leader            int32    5+  is brokerId
-            leader_epoch      int32    5+
+            leader            int32    5+  is brokerId  means leader
+            leader_epoch      int32    5+  means epoch
             isr               []int32  5+  is brokerId
             zk_version        int32    5+
             replicas          []int32  5+  is brokerId
@@ -41,7 +41,7 @@ request
             port               int32   1+
             host               string  1+
             listener           string  3+  ignorable
-            security_protocol  int16   1+
+            security_protocol  int16   1+  means security_protocol
         rack       string    2+  null 2+  ignorable
 response
     error_code  int16  0+

@@ -7,16 +7,16 @@ flexible 0+
 listeners controller
 request
     cluster_id  string    0+  null 0+  = null
-    voter_id    int32     1+  = -1  ignorable  is brokerId
+    voter_id    int32     1+  = -1  ignorable  is brokerId  means broker
     topics      []struct  0+
         topic_name  string    0+  is topicName
         partitions  []struct  0+
             partition_index       int32  0+
-            replica_epoch         int32  0+  was candidate_epoch
-            replica_id            int32  0+  is brokerId  was candidate_id
+            replica_epoch         int32  0+  means epoch  was candidate_epoch
+            replica_id            int32  0+  is brokerId  means replica  was candidate_id
             replica_directory_id  uuid   1+  ignorable  was candidate_directory_id
             voter_directory_id    uuid   1+  ignorable
-            last_offset_epoch     int32  0+
+            last_offset_epoch     int32  0+  means epoch
             last_offset           int64  0+
             pre_vote              bool   2+
 response
@@ -26,8 +26,8 @@ response
         partitions  []struct  0+
             partition_index  int32  0+
             error_code       int16  0+
-            leader_id        int32  0+  is brokerId
-            leader_epoch     int32  0+
+            leader_id        int32  0+  is brokerId  means broker
+            leader_epoch     int32  0+  means epoch
             vote_granted     bool   0+
     node_endpoints  []struct  1+  tag 0
         node_id  int32   1+  key  is brokerId

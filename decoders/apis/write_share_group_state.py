@@ -12,13 +12,13 @@ request
         partitions  []struct  0+
             partition                int32     0+
             state_epoch              int32     0+
-            leader_epoch             int32     0+
-            start_offset             int64     0+
-            delivery_complete_count  int32     1+  = -1  ignorable
+            leader_epoch             int32     0+  means epoch
+            start_offset             int64     0+  means unchanged
+            delivery_complete_count  int32     1+  = -1  ignorable  means unknown
             state_batches            []struct  0+
                 first_offset    int64  0+
                 last_offset     int64  0+
-                delivery_state  int8   0+
+                delivery_state  int8   0+  means delivery
                 delivery_count  int16  0+
 response
     results  []struct  0+

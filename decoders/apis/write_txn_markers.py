@@ -7,8 +7,8 @@ flexible 1+
 listeners broker
 request
     markers  []struct  0+
-        producer_id          int64     0+  is producerId
-        producer_epoch       int16     0+
+        producer_id          int64     0+  is producerId  means producer
+        producer_epoch       int16     0+  means producer
         transaction_result   bool      0+
         topics               []struct  0+
             name               string   0+  is topicName
@@ -17,7 +17,7 @@ request
         transaction_version  int8      2+  ignorable
 response
     markers  []struct  0+
-        producer_id  int64     0+  is producerId
+        producer_id  int64     0+  is producerId  means producer
         topics       []struct  0+
             name        string    0+  is topicName
             partitions  []struct  0+

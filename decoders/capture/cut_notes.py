@@ -1,8 +1,8 @@
 """Notes in a capture that was cut out of others, and the TCP segments that packets with such notes stand for.
 
-The problem. Of a connection only some frames are kept. What lies between them is missing, a packet may hold the end of
-one frame that is kept and the beginning of one that is not, and ports are used again: whoever reads such a capture like
-any other sees losses everywhere, and rows that nobody chose.
+The problem. Of a connection only some frames are kept. What lies between them is missing, a packet may hold the end
+of one frame that is kept and the beginning of one that is not, and ports are used again: whoever reads such a capture
+like any other sees losses everywhere, and rows that nobody chose.
 
 The idea. Each packet carries a comment (`opt_comment`, so that other tools show it and keep it) that says which parts
 of its payload are kept, and where they stand in a stream that has only what is kept:
@@ -15,19 +15,19 @@ stream as it is read               0 ………………… 139             140 �
 a packet with the bytes 150 to 260:  kw-cut: connection 3 client; keeps 0+50@90 90+20@140; ack 77
 ```
 
-Part `0+50@90`: 50 bytes of the payload from its byte 0 on are those from 90 on of the stream as it is read. `ack` is how
-many bytes of the other direction, counted likewise, the sender had acknowledged. So each packet can be read alone, in any
-order. A connection begins with two segments that open it (a SYN from each side), since its own may not be there: a
-stream as it is read begins at the beginning of a frame. What was lost in the capture that was cut, inside a kept frame, is
-a hole here too and is told as that.
+Part `0+50@90`: 50 bytes of the payload from its byte 0 on are those from 90 on of the stream as it is read. `ack` is
+how many bytes of the other direction, counted likewise, the sender had acknowledged. So each packet can be read
+alone, in any order. A connection begins with two segments that open it (a SYN from each side), since its own may not
+be there: a stream as it is read begins at the beginning of a frame. What was lost in the capture that was cut, inside
+a kept frame, is a hole here too and is told as that.
 
-A note without parts is on a packet of a connection of which all packets were taken, at least up to a time. It may name
-the broker, so that the connection is known for Kafka without a look. It may say `rows`: then not all exchanges of the
-connection were chosen, but those whose request begins at one of the places that such notes list. In the section's
-comments are names of topics, which what was left out had told.
+A note without parts is on a packet of a connection of which all packets were taken, at least up to a time. It may
+name the broker, so that the connection is known for Kafka without a look. It may say `rows`: then not all exchanges
+of the connection were chosen, but those whose request begins at one of the places that such notes list. In the
+section's comments are names of topics, which what was left out had told.
 
-What always holds: a note that cannot be meant for its packet is no note, and the packet is read as any other. Notes count
-only in a section whose own comment is MARK.
+What always holds: a note that cannot be meant for its packet is no note, and the packet is read as any other. Notes
+count only in a section whose own comment is MARK.
 """
 
 from __future__ import annotations

@@ -66,7 +66,9 @@ class _Copying(Dissector):
         found: Segment = copy
         return found
 
-    def _defragmented(self, name: bytes, at: int, more: bool, protocol: int, data: bytes | None, addresses: bytes) -> Any:
+    def _defragmented(
+        self, name: bytes, at: int, more: bool, protocol: int, data: bytes | None, addresses: bytes
+    ) -> Any:
         found = super()._defragmented(name, at, more, protocol, data, addresses)
         if isinstance(found, str):
             if name not in self._fragments and len(self._fragments) >= FRAGMENTED_MAX:
@@ -115,9 +117,7 @@ class _Pcapng(Pcapng):
         segment = (copy.key, copy.time_ns, copy.packet, span.seq, 0, 0, bytes(span.size), 0)
         meant = [each for each in CutSegments().segments(segment, note) if not each[5] & _SYN]
         if note.parts and meant != [segment]:
-            spans = tuple(
-                Span(each[3], part.at, part.size) for each, part in zip(meant, note.parts, strict=True)
-            )
+            spans = tuple(Span(each[3], part.at, part.size) for each, part in zip(meant, note.parts, strict=True))
             copy = copy._replace(spans=spans)
         copies[before] = copy._replace(note=note)
 

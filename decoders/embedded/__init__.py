@@ -22,6 +22,7 @@ from decoders.wire.primitives import read_uvarint, write_uvarint
 
 __all__ = [
     "FRAME",
+    "INSIDE",
     "STRUCTURES",
     "TOPICS",
     "TYPE",
@@ -33,7 +34,6 @@ __all__ = [
     "encode_embedded",
     "find_structure",
     "held_json",
-    "held_name",
     "read_structure",
     "record_structures",
     "structure",
@@ -47,11 +47,14 @@ _WORDS: Final = frozenset({TYPE, VERSION, FRAME})
 _FRAME: Final = 1
 # Keys whose type tells an older structure, which releases before 4.1 call by the same name.
 _OLDER: Final = {("OffsetCommitKey", 0): "LegacyOffsetCommitKey"}
-# What the members of Connect's groups have where consumers have these.
+# What the members of Connect's groups have where consumers have these; and other assignors where Streams' has its own.
 _INSTEAD: Final = {
     "ConsumerProtocolSubscription": ("ConnectProtocolMetadata",),
     "ConsumerProtocolAssignment": ("ConnectProtocolAssignment",),
+    "SubscriptionInfoData": ("StickyAssignorUserData", "CooperativeStickyAssignorUserData"),
 }
+# Any four bytes are a generation; other assignors may use them for something else, but hardly for a number below this.
+_GENERATION_MAX: Final = 1 << 24
 # Numbers that 2.8 used for other records.
 _OF_FRAME_0: Final = {14: "QuotaRecord"}
 
@@ -64,10 +67,11 @@ class StructureRow(NamedTuple):
     number: int | None = None
 
 
-# What stands before the fields. `prefix`: the version as an int16. `own`: nothing, the version is the first field.
+# What stands before the fields. `prefix`: the version as an int16. `own`: nothing, the version is the first field,
+# an int16; `own4`: an int32. `bare`: nothing, and no version anywhere: the newest that the bytes hold whole.
 # `key`: the type of a coordinator's record as an int16 (the version is in its value). `framed`: the version of the
 # frame, the type and its version as unsigned varints, as in the logs of KRaft and of tiered storage.
-Framing = Literal["prefix", "own", "key", "framed"]
+Framing = Literal["prefix", "own", "own4", "bare", "key", "framed"]
 
 STRUCTURES: Final[dict[str, StructureRow]] = {
     "ControlRecordTypeSchema": StructureRow("control_records", "prefix"),
@@ -81,6 +85,10 @@ STRUCTURES: Final[dict[str, StructureRow]] = {
     "ConnectProtocolMetadata": StructureRow("connect_protocol", "prefix"),
     "ConnectProtocolAssignment": StructureRow("connect_protocol", "prefix"),
     "ConsumerProtocolAssignment": StructureRow("consumer_protocol", "prefix"),
+    "StickyAssignorUserData": StructureRow("assignors", "bare"),
+    "CooperativeStickyAssignorUserData": StructureRow("assignors", "bare"),
+    "SubscriptionInfoData": StructureRow("assignors", "own4"),
+    "AssignmentInfo": StructureRow("assignors", "own4"),
     "LegacyOffsetCommitKey": StructureRow("consumer_groups", "key", 0),
     "LegacyOffsetCommitValue": StructureRow("consumer_groups", "prefix"),
     "OffsetCommitKey": StructureRow("consumer_groups", "key", 1),
@@ -172,6 +180,16 @@ STRUCTURES: Final[dict[str, StructureRow]] = {
     "QuorumStateData": StructureRow("files", "prefix"),
     "DefaultPrincipalData": StructureRow("files", "prefix"),
 }
+# Structure → its fields that hold others (without indices) → those, or what stands for them in `_INSTEAD`.
+INSIDE: Final[dict[str, dict[str, str]]] = {
+    "GroupMetadataValue": {
+        "members.subscription": "ConsumerProtocolSubscription",
+        "members.assignment": "ConsumerProtocolAssignment",
+    },
+    "ConsumerProtocolSubscription": {"user_data": "SubscriptionInfoData"},
+    "ConsumerProtocolAssignment": {"user_data": "AssignmentInfo"},
+    "ConnectProtocolMetadata": {"allocation": "ConnectProtocolAssignment"},
+}
 _SECRETS: Final = {PUBLIC: is_public}
 _BY_NAME: Final = {name.lower(): name for name in STRUCTURES}
 
@@ -213,7 +231,7 @@ def encode_embedded(name: str, version: int, value: Mapping[str, Any]) -> bytes:
     if not isinstance(behind, bytes):
         raise EncodeError(f"bytes expected, not {shown(behind)}", path=TRAILING)
     plan = resolve(message, version)
-    if row.framing == "own":
+    if row.framing in ("own", "own4"):
         return encode(plan, {"version": version, **fields}) + behind
     frame = value.get(FRAME, _FRAME)
     if not isinstance(frame, int) or not 0 <= frame < 1 << 31:
@@ -225,6 +243,8 @@ def _head(row: StructureRow, version: int, frame: int) -> bytes:
     """What stands before the fields."""
     if row.framing == "framed":
         return write_uvarint(frame) + write_uvarint(row.number or 0) + write_uvarint(version)
+    if row.framing == "bare":
+        return b""
     return ((row.number or 0) if row.framing == "key" else version).to_bytes(2, "big")
 
 
@@ -261,35 +281,24 @@ def read_structure(name: str, data: bytes, *, reveal: bool = False) -> tuple[Pla
 
 def _shown(head: _Head, value: dict[str, Any], rest: bytes, *, reveal: bool) -> dict[str, Any]:
     made = {**head.json(), **to_json(head.plan, value, table=_SECRETS, reveal=reveal)}
-    if head.name == "GroupMetadataValue":
-        _show_members(made, value)
+    for path, name in INSIDE.get(head.name, {}).items():
+        *above, field = path.split(".")
+        pairs = [(made, value)] if not above else zip(made[above[0]], value[above[0]], strict=True)
+        for row, inner in pairs:
+            if field in inner:  # not in every version
+                row[field] = held_json(name, inner[field]) or row[field]
     if rest:
         made[TRAILING] = base64_json(rest)
     return made
 
 
-_OF_MEMBERS: Final = {
-    "subscription": "ConsumerProtocolSubscription",
-    "assignment": "ConsumerProtocolAssignment",
-}
-
-
-def _show_members(made: dict[str, Any], value: Mapping[str, Any]) -> None:
-    """What members of a classic group say in their record, where it is what their protocol says (`held_json`)."""
-    for row, member in zip(made["members"], value["members"], strict=True):
-        for field, name in _OF_MEMBERS.items():
-            row[field] = held_json(name, member[field]) or row[field]
-
-
-def held_name(name: str, data: bytes | None) -> str | None:
-    """Which structure bytes are that a field with this one, or with another one in its place, holds; None for none."""
-    return next((each for each in (name, *_INSTEAD.get(name, ())) if embedded_json(each, data) is not None), None)
-
-
 def held_json(name: str, data: bytes | None) -> dict[str, Any] | None:
-    """The same structure in JSON form."""
-    found = held_name(name, data)
-    return None if found is None else embedded_json(found, data)
+    """What bytes hold in a field that has this structure, or another one in its place, in JSON form; None for none."""
+    for each in (name, *_INSTEAD.get(name, ())):
+        found = embedded_json(each, data)
+        if found is not None and -1 <= found.get("generation", 0) < _GENERATION_MAX:
+            return found
+    return None
 
 
 def embedded_from_json(value: Mapping[str, Any], path: str) -> bytes:
@@ -350,7 +359,9 @@ def _begin(name: str, data: bytes) -> _Head:
     row = STRUCTURES[name]
     if row.framing == "framed":
         return _begin_framed(name, row, data)
-    number, version = _first_number(data), 0
+    if row.framing == "bare":
+        return _begin_bare(name, data)
+    number, version = _first_number(data, 4 if row.framing == "own4" else 2), 0
     if row.framing == "key":
         name = _OLDER.get((name, number), name)
         if number != STRUCTURES[name].number:
@@ -360,7 +371,19 @@ def _begin(name: str, data: bytes) -> _Head:
     message = structure(name)
     if version not in message.versions:
         raise UnsupportedVersion(f"{name} has versions {message.versions}, not {version}", offset=0)
-    return _Head(name, resolve(message, version), 0 if row.framing == "own" else 2, _FRAME)
+    return _Head(name, resolve(message, version), 2 if row.framing in ("prefix", "key") else 0, _FRAME)
+
+
+def _begin_bare(name: str, data: bytes) -> _Head:
+    message = structure(name)
+    plans = [resolve(message, version) for version in range(message.versions.high, message.versions.low - 1, -1)]
+    for plan in plans:
+        try:
+            decode(plan, data)
+        except DecodeError:
+            continue
+        return _Head(name, plan, 0, _FRAME)
+    return _Head(name, plans[-1], 0, _FRAME)
 
 
 def _begin_framed(name: str, row: StructureRow, data: bytes) -> _Head:
@@ -375,10 +398,10 @@ def _begin_framed(name: str, row: StructureRow, data: bytes) -> _Head:
     return _Head(name, resolve(message, version), at, frame)
 
 
-def _first_number(data: bytes) -> int:
-    if len(data) < 2:
-        raise Truncated(f"need 2 bytes, have {len(data)}", offset=0)
-    return int.from_bytes(data[:2], "big", signed=True)
+def _first_number(data: bytes, size: int = 2) -> int:
+    if len(data) < size:
+        raise Truncated(f"need {size} bytes, have {len(data)}", offset=0)
+    return int.from_bytes(data[:size], "big", signed=True)
 
 
 # Which structures the records of internal topics hold, told by the first bytes of keys and values.

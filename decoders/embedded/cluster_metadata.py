@@ -8,12 +8,12 @@ fields
     broker_id               int32     0+  is brokerId
     is_migrating_zk_broker  bool      2+
     incarnation_id          uuid      0+
-    broker_epoch            int64     0+
+    broker_epoch            int64     0+  means epoch
     end_points              []struct  0+
         name               string  0+  key
         host               string  0+
         port               uint16  0+
-        security_protocol  int16   0+
+        security_protocol  int16   0+  means security_protocol
     features                []struct  0+
         name                   string  0+  key
         min_supported_version  int16   0+
@@ -29,7 +29,7 @@ versions 0
 flexible 0+
 fields
     broker_id     int32  0+  is brokerId
-    broker_epoch  int64  0+
+    broker_epoch  int64  0+  means epoch
 
 message TopicRecord
 versions 0
@@ -42,16 +42,16 @@ message PartitionRecord
 versions 0-2
 flexible 0+
 fields
-    partition_id              int32    0+  = -1
+    partition_id              int32    0+  = -1  means none
     topic_id                  uuid     0+
     replicas                  []int32  0+  is brokerId
     isr                       []int32  0+
     removing_replicas         []int32  0+  is brokerId
     adding_replicas           []int32  0+  is brokerId
-    leader                    int32    0+  = -1  is brokerId
-    leader_recovery_state     int8     0+  tag 0
-    leader_epoch              int32    0+  = -1
-    partition_epoch           int32    0+  = -1
+    leader                    int32    0+  = -1  is brokerId  means broker
+    leader_recovery_state     int8     0+  tag 0  means recovery
+    leader_epoch              int32    0+  = -1  means epoch
+    partition_epoch           int32    0+  = -1  means epoch
     directories               []uuid   1+
     eligible_leader_replicas  []int32  2+  null 2+  tag 1  = null  is brokerId
     last_known_elr            []int32  2+  null 2+  tag 2  = null  is brokerId
@@ -60,7 +60,7 @@ message ConfigRecord
 versions 0
 flexible 0+
 fields
-    resource_type  int8    0+
+    resource_type  int8    0+  means config_resource
     resource_name  string  0+
     name           string  0+
     value          string  0+  null 0+  secret unless name
@@ -69,14 +69,14 @@ message PartitionChangeRecord
 versions 0-2
 flexible 0+
 fields
-    partition_id              int32    0+  = -1
+    partition_id              int32    0+  = -1  means none
     topic_id                  uuid     0+
     isr                       []int32  0+  null 0+  tag 0  = null  is brokerId
-    leader                    int32    0+  tag 1  = -2  is brokerId
+    leader                    int32    0+  tag 1  = -2  is brokerId  means changed_leader
     replicas                  []int32  0+  null 0+  tag 2  = null  is brokerId
     removing_replicas         []int32  0+  null 0+  tag 3  = null  is brokerId
     adding_replicas           []int32  0+  null 0+  tag 4  = null  is brokerId
-    leader_recovery_state     int8     0+  tag 5  = -1
+    leader_recovery_state     int8     0+  tag 5  = -1  means changed_recovery
     directories               []uuid   1+  null 1+  tag 8  = null
     eligible_leader_replicas  []int32  2+  null 2+  tag 6  = null  is brokerId
     last_known_elr            []int32  2+  null 2+  tag 7  = null  is brokerId
@@ -85,13 +85,13 @@ message AccessControlRecord
 versions 0
 flexible 0+
 fields
-    resource_type    int8    0+
+    resource_type    int8    0+  means acl_resource
     resource_name    string  0+  null 0+
-    pattern_type     int8    0+
+    pattern_type     int8    0+  means pattern
     principal        string  0+
     host             string  0+
-    operation        int8    0+
-    permission_type  int8    0+
+    operation        int8    0+  means operation
+    permission_type  int8    0+  means permission
 
 message FenceBrokerRecord
 versions 0
@@ -130,7 +130,7 @@ versions 0
 flexible 0+
 fields
     name        string  0+
-    mechanism   int8    0+
+    mechanism   int8    0+  means mechanism
     salt        bytes   0+  secret
     stored_key  bytes   0+  secret
     server_key  bytes   0+  secret
@@ -170,8 +170,8 @@ versions 0
 flexible 0+
 fields
     broker_id         int32  0+  is brokerId
-    broker_epoch      int64  0+  = -1
-    next_producer_id  int64  0+  was producer_ids_end
+    broker_epoch      int64  0+  = -1  means epoch
+    next_producer_id  int64  0+  means producer  was producer_ids_end
 
 message RemoveFeatureLevelRecord
 versions 0
@@ -184,9 +184,9 @@ versions 0-3
 flexible 0+
 fields
     broker_id               int32   0+  is brokerId
-    broker_epoch            int64   0+
-    fenced                  int8    0+  tag 0
-    in_controlled_shutdown  int8    1+  tag 1
+    broker_epoch            int64   0+  means epoch
+    fenced                  int8    0+  tag 0  means fencing
+    in_controlled_shutdown  int8    1+  tag 1  means controlled_shutdown
     log_dirs                []uuid  2+  tag 2
     cordoned_log_dirs       []uuid  3+  null 3+  tag 3  = null
 
@@ -195,13 +195,13 @@ versions 0
 flexible 0+
 fields
     id               uuid    0+
-    resource_type    int8    0+
+    resource_type    int8    0+  means acl_resource
     resource_name    string  0+
-    pattern_type     int8    0+
+    pattern_type     int8    0+  means pattern
     principal        string  0+
     host             string  0+
-    operation        int8    0+
-    permission_type  int8    0+
+    operation        int8    0+  means operation
+    permission_type  int8    0+  means permission
 
 message RemoveAccessControlEntryRecord
 versions 0
@@ -218,14 +218,14 @@ message ZkMigrationStateRecord
 versions 0
 flexible 0+
 fields
-    zk_migration_state  int8  0+
+    zk_migration_state  int8  0+  means zk_migration
 
 message RemoveUserScramCredentialRecord
 versions 0
 flexible 0+
 fields
     name       string  0+
-    mechanism  int8    0+
+    mechanism  int8    0+  means mechanism
 
 message BeginTransactionRecord
 versions 0
@@ -261,7 +261,7 @@ fields
         name               string  0+  key
         host               string  0+
         port               uint16  0+
-        security_protocol  int16   0+
+        security_protocol  int16   0+  means security_protocol
     features            []struct  0+
         name                   string  0+  key
         min_supported_version  int16   0+

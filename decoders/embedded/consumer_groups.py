@@ -30,10 +30,10 @@ versions 0-4
 flexible 4+
 fields
     offset            int64   0+
-    leader_epoch      int32   3+  = -1  ignorable
+    leader_epoch      int32   3+  = -1  ignorable  means epoch
     metadata          string  0+
     commit_timestamp  int64   0+
-    expire_timestamp  int64   1   = -1  ignorable
+    expire_timestamp  int64   1   = -1  ignorable  means none
     topic_id          uuid    4+  tag 0  ignorable
 
 message GroupMetadataKey
@@ -50,13 +50,13 @@ fields
     generation               int32     0+
     protocol                 string    0+  null 0+
     leader                   string    0+  null 0+
-    current_state_timestamp  int64     2+  = -1  ignorable
+    current_state_timestamp  int64     2+  = -1  ignorable  means unknown
     members                  []struct  0+
         member_id          string  0+
         group_instance_id  string  3+  null 3+  = null  ignorable
         client_id          string  0+
         client_host        string  0+
-        rebalance_timeout  int32   1+  = -1  ignorable
+        rebalance_timeout  int32   1+  = -1  ignorable  means unknown
         session_timeout    int32   0+
         subscription       bytes   0+
         assignment         bytes   0+
@@ -109,7 +109,7 @@ fields
     client_host              string    0+
     subscribed_topic_names   []string  0+
     subscribed_topic_regex   string    0+  null 0+
-    rebalance_timeout_ms     int32     0+  = -1
+    rebalance_timeout_ms     int32     0+  = -1  means unknown
     server_assignor          string    0+  null 0+
     classic_member_metadata  struct    0+  null 0+  tag 0
         session_timeout_ms   int32     0+
@@ -158,7 +158,7 @@ flexible 0+
 fields
     member_epoch                   int32              0+
     previous_member_epoch          int32              0+
-    state                          int8               0+
+    state                          int8               0+  means member_state
     assigned_partitions            []TopicPartitions  0+
     partitions_pending_revocation  []TopicPartitions  0+
 struct TopicPartitions 0+

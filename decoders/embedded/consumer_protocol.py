@@ -10,7 +10,7 @@ fields
     owned_partitions  []struct  1+  ignorable
         topic       string   1+  key  is topicName
         partitions  []int32  1+
-    generation_id     int32     2+  = -1  ignorable
+    generation_id     int32     2+  = -1  ignorable  means generation
     rack_id           string    3+  null 3+  = null  ignorable
 
 message ConsumerProtocolAssignment

@@ -5,7 +5,7 @@ message AbortedTxn
 versions 0
 flexible none
 fields
-    producer_id         int64  0+
+    producer_id         int64  0+  means producer
     first_offset        int64  0+
     last_offset         int64  0+
     last_stable_offset  int64  0+
@@ -16,7 +16,7 @@ flexible none
 fields
     crc               uint32    1+
     producer_entries  []struct  1+
-        producer_id               int64  1+
+        producer_id               int64  1+  means producer
         epoch                     int16  1+
         last_sequence             int32  1+
         last_offset               int64  1+
@@ -30,9 +30,9 @@ versions 0-1
 flexible 0+
 fields
     cluster_id          string    0
-    leader_id           int32     0+  = -1
-    leader_epoch        int32     0+  = -1
-    voted_id            int32     0+  = -1
+    leader_id           int32     0+  = -1  means broker
+    leader_epoch        int32     0+  = -1  means epoch
+    voted_id            int32     0+  = -1  means broker
     voted_directory_id  uuid      1+
     applied_offset      int64     0
     current_voters      []struct  0   null 0

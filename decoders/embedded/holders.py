@@ -24,6 +24,7 @@ HOLDERS: Final[dict[tuple[int, Side], dict[str, str]]] = {
         "groups[].members[].member_metadata": _SUBSCRIPTION,
         "groups[].members[].member_assignment": _ASSIGNMENT,
     },
+    (58, "request"): {"request_principal": "DefaultPrincipalData"},
 }
 
 

@@ -17,11 +17,11 @@ fields
     max_timestamp_ms          int64     0+
     event_timestamp_ms        int64     0+
     segment_leader_epochs     []struct  0+
-        leader_epoch  int32  0+
+        leader_epoch  int32  0+  means epoch
         offset        int64  0+
     segment_size_in_bytes     int32     0+
     custom_metadata           bytes     0+  null 0+  = null
-    remote_log_segment_state  int8      0+
+    remote_log_segment_state  int8      0+  means remote_segment
     txn_index_empty           bool      0+  tag 0
 
 message RemoteLogSegmentMetadataUpdateRecord
@@ -37,7 +37,7 @@ fields
     broker_id                 int32   0+
     event_timestamp_ms        int64   0+
     custom_metadata           bytes   0+  null 0+  = null
-    remote_log_segment_state  int8    0+
+    remote_log_segment_state  int8    0+  means remote_segment
 
 message RemotePartitionDeleteMetadataRecord
 versions 0
@@ -49,7 +49,7 @@ fields
         partition  int32   0+
     broker_id                      int32   0+
     event_timestamp_ms             int64   0+
-    remote_partition_delete_state  int8    0+
+    remote_partition_delete_state  int8    0+  means remote_delete
 
 message RemoteLogSegmentMetadataSnapshotRecord
 versions 0
@@ -62,10 +62,10 @@ fields
     max_timestamp_ms          int64     0+
     event_timestamp_ms        int64     0+
     segment_leader_epochs     []struct  0+
-        leader_epoch  int32  0+
+        leader_epoch  int32  0+  means epoch
         offset        int64  0+
     segment_size_in_bytes     int32     0+
     custom_metadata           bytes     0+  null 0+  = null
-    remote_log_segment_state  int8      0+
+    remote_log_segment_state  int8      0+  means remote_segment
     txn_index_empty           bool      0+  tag 0
 """

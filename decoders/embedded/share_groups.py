@@ -89,7 +89,7 @@ flexible 0+
 fields
     member_epoch           int32     0+
     previous_member_epoch  int32     0+
-    state                  int8      0+
+    state                  int8      0+  means member_state
     assigned_partitions    []struct  0+
         topic_id    uuid     0+
         partitions  []int32  0+

@@ -13,12 +13,12 @@ flexible 0+
 fields
     epoch                              int32     0+
     metadata_hash                      int64     0+
-    validated_topology_epoch           int32     0+  tag 0  = -1
+    validated_topology_epoch           int32     0+  tag 0  = -1  means none
     last_assignment_configs            []struct  0+  null 0+  tag 1
         key    string  0+
         value  string  0+
-    stored_description_topology_epoch  int32     0+  tag 2  = -1
-    failed_description_topology_epoch  int32     0+  tag 3  = -1
+    stored_description_topology_epoch  int32     0+  tag 2  = -1  means none
+    failed_description_topology_epoch  int32     0+  tag 3  = -1  means none
 
 message StreamsGroupMemberMetadataKey
 versions 0
@@ -35,7 +35,7 @@ fields
     rack_id               string    0+  null 0+
     client_id             string    0+
     client_host           string    0+
-    rebalance_timeout_ms  int32     0+  = -1
+    rebalance_timeout_ms  int32     0+  = -1  means unknown
     topology_epoch        int32     0+
     process_id            string    0+
     user_endpoint         struct    0+  null 0+  = null
@@ -89,7 +89,7 @@ flexible 0+
 fields
     member_epoch                      int32      0+
     previous_member_epoch             int32      0+
-    state                             int8       0+
+    state                             int8       0+  means streams_member_state
     active_tasks                      []TaskIds  0+
     standby_tasks                     []TaskIds  0+
     warmup_tasks                      []TaskIds  0+

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from decoders.apis import NAMES, api
 from decoders.apis.expected_errors import expected_codes
-from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, PRODUCE, SASL_HANDSHAKE
+from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, ENVELOPE, PRODUCE, SASL_HANDSHAKE
 from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion, without_frames
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.topics import TOPIC_ID_SOURCES, Topics, at_path, nameless_ids
@@ -22,6 +22,7 @@ from decoders.frames.headers import flexible, request_head, response_body
 from decoders.schema.codec import CRUDE, TRAILING, Projector, decode, partial, projector
 from decoders.schema.large_body import is_large, known
 from decoders.schema.model import Plan, Side, resolve
+from decoders.schema.projection import hide_secrets
 from decoders.wire.primitives import uuid_text
 
 # The first ApiVersions request that says which software the client is.
@@ -148,7 +149,7 @@ class ApiVersion:
         self.response_at = 9 if self.flexible and key != API_VERSIONS else 8
         self._quick: tuple[Projector, Projector] | None = None
         self.json: list[Any] = [None, None]  # what messages/bodies.py has made: without and with secrets
-        self.watched = key == SASL_HANDSHAKE or teaches(key, version)
+        self.watched = key in (SASL_HANDSHAKE, ENVELOPE) or teaches(key, version)
         self.expected = expected_codes(key)
         self._needs = needs
         self._nameless: dict[Side, tuple[str, ...]] = {}
@@ -201,8 +202,10 @@ class ApiVersion:
         return tolerated
 
     def _projector(self, layout: Layout, side: Side) -> Projector:
-        wanted = self._needs.of(self.key, side) if self.key is not None else frozenset()
-        return projector(layout.plan, _known(layout, wanted), side == "response")
+        return projector(layout.plan, _known(layout, self._wanted(side)), side == "response")
+
+    def _wanted(self, side: Side) -> frozenset[str]:
+        return self._needs.of(self.key, side) if self.key is not None else frozenset()
 
     def look(self, exchange: Sides) -> None:
         """Project both sides of an exchange; in the common case both have the stable layout."""
@@ -259,6 +262,8 @@ class ApiVersion:
             found = None if missing is not None else self.project(side, data)
             if found is None:
                 views[number], failures[side] = self.fields(side, data, missing)
+                for plan in self.layouts(side)[:1]:
+                    hide_secrets(plan.plan, views[number], self._wanted(side))
                 continue
             views[number], codes, release = found
             error_codes = codes or error_codes

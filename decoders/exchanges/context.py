@@ -40,6 +40,7 @@ class Context:
             "brokers",
             "budget",
             "connections",
+            "guesses",
             "out",
             "pairings",
             "ports",
@@ -53,6 +54,7 @@ class Context:
 
     def __init__(self, ports: Iterable[int] | None, needs: Needs, *, connections: bool = False) -> None:
         self.connections = connections  # give them at their end
+        self.guesses = False  # what a response answers whose request is not in the capture (answer_guess.py)
         self.ports = None if ports is None else frozenset(ports)
         self.specs = ApiVersions(needs)
         self.topics = Topics()

@@ -13,7 +13,7 @@ from decoders.errors import DecodeError
 from decoders.exchanges.exchange import Exchange, Settled, Summary
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairer import Pairer
-from decoders.limits import TOPICS_MAX
+from decoders.exchanges.topics import TOPICS_MAX
 from decoders.tcp.chunks import Chunk, Segment
 from decoders.tcp.connections import endpoints
 from decoders.tcp.reassembly import Reassembly
@@ -47,6 +47,14 @@ class Engine:
     def summary(self) -> Summary:
         """The counts so far."""
         return self.pairer.summary
+
+    def guess_requests(self) -> None:
+        """Say of responses without requests what they answer, where one API version alone fits (answer_guess.py).
+
+        Connections of which only responses are there then give exchanges. To be called before the first `feed`, and
+        after `resume`: it is a setting, and no part of the state.
+        """
+        self.pairer.context.guesses = True
 
     def feed(self, segments: list[Segment], now_ns: int = 0) -> list[Settled]:
         """What settles with these segments."""
@@ -157,9 +165,7 @@ def read_settled(
         raise problems[0]
 
 
-def _segments(
-    source: Source, problems: list[DecodeError], engine: Engine, keys: KeyLog
-) -> Iterator[list[Segment]]:
+def _segments(source: Source, problems: list[DecodeError], engine: Engine, keys: KeyLog) -> Iterator[list[Segment]]:
     reader = CaptureReader()
     reader.on_secrets = keys.add
     reader.cut_receiver = engine

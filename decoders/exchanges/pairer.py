@@ -34,7 +34,7 @@ from decoders.exchanges.pairing import Pairing
 from decoders.frames.detect import UndecidedConnection
 from decoders.frames.framing import BODY, REQUEST, RESPONSE, gap, lose_step, take_bytes
 from decoders.frames.headers import RESPONSE as RESPONSE_FORM
-from decoders.limits import IN_FLIGHT_MAX
+from decoders.limits import IN_FLIGHT_MAX, UNDECIDED_MAX
 from decoders.protocols.signatures import TLS, certain
 from decoders.schema.model import Side
 from decoders.tcp.chunks import Chunk, Close, Connection, Gap, Half, How, Retransmission
@@ -87,9 +87,10 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
                 budget.held -= len(exchange.request_raw)  # type: ignore[arg-type]  # a request in flight has its bytes
                 at = after
                 if exchange.spec.watched:
-                    direction.owner.watch(exchange)
-                exchange.known = len(names)
-                push(exchange)
+                    direction.owner.settle(exchange)
+                else:
+                    exchange.known = len(names)
+                    push(exchange)
                 if direction.mode != RESPONSE:
                     break
         elif mode == REQUEST:
@@ -158,6 +159,8 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
 NOTHING_DECODES: Final = "nothing in it decodes as a request or its response"
 # Packets of one direction without one of the other that no clock and no end of a capture explains.
 ALONE_MIN: Final = 3
+# So many bytes of one direction are looked at, to see whether they are answers, before too many are held to go on.
+GUESSED_AFTER: Final = UNDECIDED_MAX // 2
 ANSWERS_ONLY: Final = "answers of a broker, without their requests"
 
 # Later than all times: what is known at the end.
@@ -248,6 +251,9 @@ class Pairer:
         before = undecided.held
         found = undecided.feed((half, time_ns, packet, data))
         self.context.budget.held += undecided.held - before
+        if self.context.guesses and not found and before <= GUESSED_AFTER < undecided.held:
+            undecided.client = self._answered(undecided)
+            found = undecided.client is not None
         if found and undecided.client is not None:
             self._adopt(undecided, undecided.client, time_ns)
         elif self.context.budget.held > self.context.budget.most:
@@ -311,6 +317,11 @@ class Pairer:
             return connection.first
         return connection.second if _port(connection.second.target) in ports else None
 
+    def _answered(self, undecided: UndecidedConnection) -> Half | None:
+        """The half that asked, of a connection of which there are a broker's answers alone."""
+        undecided.look_for_answers()
+        return None if undecided.speaker is None else undecided.speaker.peer
+
     def _known(self, connection: Connection, time_ns: int) -> Half | None:
         """The half that asks, where that is known, at a time, without a look at the bytes."""
         if self.context.ports is not None:
@@ -350,7 +361,8 @@ class Pairer:
         pairing.client = client
         for half, direction in ((client, pairing.requests), (client.peer, pairing.responses)):
             half.state = direction
-            if not connection.opened or undecided.dropped:
+            in_step = undecided.in_step and not undecided.dropped and half is not client
+            if (not connection.opened or undecided.dropped) and not in_step:
                 size, since = undecided.dropped.get(half is connection.first, (0, undecided.since(half)))
                 lose_step(direction, "midstream", "the capture begins inside the stream", since, 0, size)
         chunks, undecided.chunks = undecided.chunks, []
@@ -414,6 +426,8 @@ class Pairer:
         context = self.context
         connection = undecided.connection
         client = None if undecided.foreign else self._known(connection, time_ns)
+        if client is None and self.context.guesses:
+            client = self._answered(undecided)
         if client is not None:
             self._adopt(undecided, client, time_ns)
             self._end(context.pairings[connection.number], how, connection)

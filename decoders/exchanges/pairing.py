@@ -32,7 +32,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.apis import NAMES, api
-from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, PRODUCE, SASL_HANDSHAKE
+from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, ENVELOPE, PRODUCE, SASL_HANDSHAKE
 from decoders.errors import DecodeError
 from decoders.exchanges.api_versions import SOFTWARE_SINCE, ApiVersion, ApiVersions
 from decoders.exchanges.exchange import (
@@ -188,6 +188,7 @@ class PairingContext(Protocol):
     """What the connections of one engine share, as far as pairing uses it (context.py)."""
 
     budget: MemoryBudget
+    guesses: bool
     out: list[Settled]
     specs: ApiVersions
     summary: Summary
@@ -459,7 +460,20 @@ class Pairing:
         return int(CORRELATION.unpack_from(direction.parts[0], 8)[0])
 
     def _orphan(self, frame: Frame, correlation_id: int) -> None:
-        self.settle(orphan(self.ends, self.context.specs.unknown, frame, correlation_id))
+        exchange = orphan(self.ends, self.context.specs.unknown, frame, correlation_id)
+        if self.context.guesses and not frame.missing:
+            self._guess(exchange)
+        self.settle(exchange)
+
+    def _guess(self, exchange: Exchange) -> None:
+        """Take a response for that of the only API version that it can be of, and say so."""
+        from decoders.exchanges.answer_guess import guess_request
+
+        found = guess_request(exchange.response_raw or b"")
+        if found is not None:
+            exchange.api_key, exchange.api_version = found
+            exchange.spec = self.context.specs.get(*found)
+            exchange.extra = {**(exchange.extra or {}), "guessed": True}
 
     def _headless(self, direction: FrameDirection, frame: Frame) -> None:
         """A frame of known size, of which not even the header is there."""
@@ -519,9 +533,20 @@ class Pairing:
     def settle(self, exchange: Exchange) -> None:
         """An exchange whose two sides are there, as far as they ever will be."""
         if exchange.spec.watched:
-            self.watch(exchange)
+            self._watch(exchange)
         exchange.known = len(self.context.topics.names)
         self.context.out.append(exchange)
+        if exchange.api_key == ENVELOPE:
+            self._open(exchange)
+
+    def _open(self, envelope: Exchange) -> None:
+        """Settle what travelled in an Envelope, behind it."""
+        from decoders.exchanges.envelope import open_envelope  # few captures have any
+
+        inner = open_envelope(envelope, self.context.specs)
+        if inner is not None:
+            self.context.summary.unanswered += inner.outcome == "unanswered"
+            self.settle(inner)
 
     def produce(self, exchange: Exchange) -> None:
         """A Produce request: it waits, unless it wants no answer."""
@@ -543,7 +568,7 @@ class Pairing:
             self.context.summary.unanswered += 1
         self.settle(exchange)
 
-    def watch(self, exchange: Exchange) -> None:
+    def _watch(self, exchange: Exchange) -> None:
         """Learn what an exchange teaches: topic names, and how a SaslHandshake went."""
         if exchange.api_key != SASL_HANDSHAKE:
             exchange.spec.teach(exchange, self.context.topics)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import KEYS, NAMES, api
+from decoders.apis.number_words import set_of
 from decoders.apis.paths import PathStep, parse_path
 from decoders.filters import fields as questions
 from decoders.filters.errors import FilterError
@@ -26,6 +27,7 @@ from decoders.filters.fields import (
     names,
     value_of,
 )
+from decoders.filters.named_numbers import NamedNumber, folded, words_in
 from decoders.schema.model import Field, Side
 from decoders.schema.projection import getter
 
@@ -38,8 +40,18 @@ def paths_in(key: int, side: Side, path: str) -> tuple[str, ...]:
     """The path as the declaration of this API spells it: one or, where fields took turns under a name, several."""
     if key not in NAMES:
         return ()
-    message = api(key).message(side)
-    return tuple(dict.fromkeys(_spelt(message.fields, parse_path(path))))
+    return tuple(dict.fromkeys(spelt for spelt, _ in _found(key, side, path)))
+
+
+@cache
+def sets_in(key: int, side: Side, path: str) -> Mapping[str, str]:
+    """Which of these spellings are fields of numbers that have words, and which set of words it is (`means`)."""
+    found = ((spelt, set_of(field)) for spelt, field in _found(key, side, path)) if key in NAMES else ()
+    return {spelt: words for spelt, words in found if words}
+
+
+def _found(key: int, side: Side, path: str) -> Iterator[tuple[str, Field]]:
+    return _spelt(api(key).message(side).fields, parse_path(path))
 
 
 def apis_with(side: Side, path: str) -> frozenset[int]:
@@ -56,8 +68,8 @@ def all_paths(side: Side, keys: Iterable[int] = KEYS) -> list[str]:
     return list(found)
 
 
-def _spelt(fields: Iterable[Field], steps: Sequence[PathStep]) -> Iterator[str]:
-    """The paths that these steps stand for, in the declaration's words, arrays with their brackets."""
+def _spelt(fields: Iterable[Field], steps: Sequence[PathStep]) -> Iterator[tuple[str, Field]]:
+    """The paths that these steps stand for, in the declaration's words, arrays with their brackets; their fields."""
     (name, indices), *rest = steps
     bracket = "".join("[]" if index is None else f"[{index}]" for index in indices)
     for field in _called(fields, name):
@@ -65,10 +77,10 @@ def _spelt(fields: Iterable[Field], steps: Sequence[PathStep]) -> Iterator[str]:
         if bracket and not field.array:
             continue
         if not rest:
-            yield head
+            yield head, field
         elif field.fields:
-            for tail in _spelt(field.fields, rest):
-                yield f"{head}.{tail}"
+            for tail, last in _spelt(field.fields, rest):
+                yield f"{head}.{tail}", last
 
 
 def _called(fields: Iterable[Field], name: str) -> list[Field]:
@@ -477,16 +489,63 @@ def _body_field(word: Word, name: str, first: str, path: str) -> _Named:
         view = exchange.view(side)
         if not isinstance(view, dict) or exchange.api_key is None:
             return None
-        found = [getter(spelt)(view) for spelt in paths_in(exchange.api_key, side, path)]
-        values = [value for each in found for value in (each if isinstance(each, list) else (each,))]
-        return [value for value in values if value is not None]
+        sets = sets_in(exchange.api_key, side, path)
+        values: list[Any] = []
+        for spelt in paths_in(exchange.api_key, side, path):
+            found = getter(spelt)(view)
+            words = sets.get(spelt)
+            for value in found if isinstance(found, list) else (found,):
+                if value is not None:
+                    values.append(value if words is None else NamedNumber(value, words))
+        return values
 
     return _Named(name, FieldRow(phase, "any", get, f"a field of the {side}"), (side,), path)
+
+
+def _words(field: _Named) -> frozenset[str] | None:
+    """The words that values of a body's field may have; None where some of them are text or have no words."""
+    first = field.name.partition(".")[0]
+    if first not in BODIES:
+        return None
+    side, _ = BODIES[first]
+    found: set[str] = set()
+    path = field.name.partition(".")[2]
+    for key in apis_with(side, path):
+        sets = sets_in(key, side, path)
+        if len(sets) < len(paths_in(key, side, path)):
+            return None
+        found.update(word for words in sets.values() for word in words_in(words))
+    return frozenset(found)
+
+
+def _named(field: _Named, word: Word) -> Node | None:
+    """The question whether a number has this word beside it; None where the word is none for numbers."""
+    text = folded(word.text)
+    first, _, path = field.name.partition(".")
+    if word.quoted or first not in BODIES or not text[:1].isalpha():
+        return None
+    side, _ = BODIES[first]
+    sets = {words for key in apis_with(side, path) for words in sets_in(key, side, path).values()}
+    if any(text in words_in(words) for words in sets):
+        return field.asked(lambda value: isinstance(value, NamedNumber) and text in value.words)
+    known = _words(field)
+    if known and text not in _KEYWORDS:
+        few = f" (there are {', '.join(sorted(known))})" if len(known) <= _FEW else ""
+        told = f"no {field.name} is called {word.text!r}{few}"
+        raise FilterError(told, word.at + 1, word=word.text, candidates=sorted(known))
+    return None
+
+
+# Values that any field may have.
+_FEW: Final = 6  # so many words are listed where one is wrong
+_KEYWORDS: Final = frozenset({"null", "none", "true", "false", "yes", "no"})
 
 
 def _equal(field: _Named, word: Word) -> Node:
     if field.row.kind == "held" and not word.quoted and word.text.lower() in ("null", "none"):
         return field.asked(_is_null)
+    if field.row.kind == "any" and (named := _named(field, word)) is not None:
+        return named
     if field.row.kind == "any" and not word.quoted and word.text.lower() in ("null", "none"):
         return Not(field.asked(None))
     test = questions.equal(field.row.kind, word)

@@ -182,6 +182,9 @@ FIELDS: Final[dict[str, FieldRow]] = {
     "side": FieldRow(S, "text", _sides, "sides that the capture has: request, response"),
     "closed": FieldRow(S, "text", lambda x: x.closed, "how the connection ended that left it unanswered"),
     "file": FieldRow(S, "text", lambda x: x.extra and x.extra.get("file"), "file that it was read from"),
+    "guessed": FieldRow(
+        S, "any", lambda x: bool(x.extra and x.extra.get("guessed")), "whether what a response answers is guessed"
+    ),
     "retransmitted": FieldRow(S, "any", lambda x: x.retransmitted, "whether bytes of it were sent again"),
 }
 # Other words for fields, and for body fields that are asked for often.

@@ -86,9 +86,9 @@ class Stretches:
         return self._data[number], place - self._places[number]
 
 
-def are_answers(stretches: Stretches) -> bool:
-    """Whether a chain of answers begins at one of the segments."""
-    return any(_is_chain(stretches, place) for place in stretches.starts[:STARTS_MAX])
+def find_answers(stretches: Stretches) -> int | None:
+    """The place of the first segment with which a chain of answers begins."""
+    return next((place for place in stretches.starts[:STARTS_MAX] if _is_chain(stretches, place)), None)
 
 
 def _is_chain(stretches: Stretches, place: int) -> bool:

@@ -30,7 +30,7 @@ from __future__ import annotations
 from typing import Final
 
 from decoders.apis.keys import CONTROLLED_SHUTDOWN
-from decoders.frames.answers import Stretches, are_answers
+from decoders.frames.answers import Stretches, find_answers
 from decoders.frames.frame_search import FITS, NO, YES, request_verdict, response_verdict
 from decoders.frames.headers import REQUEST
 from decoders.limits import FRAME_MAX, UNDECIDED_MAX
@@ -68,7 +68,19 @@ class UndecidedConnection:
     """A connection about which it is not yet known whether it is Kafka, and its chunks so far."""
 
     __slots__ = (
-        *("answers", "chunks", "client", "connection", "dropped", "foreign", "held", "sides", "sizes", "time_ns"),
+        *(
+            "answers",
+            "chunks",
+            "client",
+            "connection",
+            "dropped",
+            "foreign",
+            "held",
+            "in_step",
+            "sides",
+            "sizes",
+            "time_ns",
+        ),
         "tokens",
     )
 
@@ -82,6 +94,7 @@ class UndecidedConnection:
         self.foreign = ""  # what it is, once it is known to be no Kafka
         self.client: Half | None = None
         self.tokens = False  # it began with what may be a bare SASL token
+        self.in_step = False  # its answers begin with the first byte held
         self.answers = False  # only one side has spoken, and what it said are answers of a broker
         opened = connection.opened
         self.sides = {
@@ -240,7 +253,9 @@ class UndecidedConnection:
                 place += len(data)
             elif isinstance(data, Gap):
                 place += data.size or 1  # a jump: what follows does not go on with what came before
-        self.answers = are_answers(Stretches(pieces))
+        found = find_answers(Stretches(pieces))
+        self.answers = found is not None
+        self.in_step = found == 0
 
     @property
     def speaker(self) -> Half | None:

@@ -19,7 +19,7 @@ from decoders.apis.headers import (
     response_header_version,
 )
 from decoders.apis.public_configs import is_public
-from decoders.embedded import STRUCTURES, held_name, structure
+from decoders.embedded import INSIDE, STRUCTURES, TYPE, VERSION, held_json, structure
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError, without_frames
 from decoders.exchanges.api_versions import ApiVersion, Failure, Layout, failed
@@ -160,12 +160,10 @@ def _holders(key: int | None, side: Side) -> dict[str, str]:
 
 def _structure(name: str, data: bytes, part: BytePart, reveal: bool) -> list[BytePart]:
     """The parts of a structure inside bytes; none where they are not exactly one."""
-    held = data[part.at : part.end]
-    found = held_name(name, held)
+    found = held_json(name, data[part.at : part.end])
     if found is None:
         return []
-    name = found
-    version = int.from_bytes(held[:2], "big")
+    name, version = found[TYPE], found[VERSION]
     plan = resolve(structure(name), version)
     parts: list[BytePart] = []
     at = part.at
@@ -174,7 +172,10 @@ def _structure(name: str, data: bytes, part: BytePart, reveal: bool) -> list[Byt
         at += 2
     walker = Walker(data, [])
     walker.read(plan, at, part.end)
-    parts += _parts(plan, walker.spans or (), reveal)
+    inside = INSIDE.get(name, {})
+    for each in _parts(plan, walker.spans or (), reveal):
+        other = inside.get(each.path) if each.what == "value" and each.end > each.at else None
+        parts += (_structure(other, data, each, reveal) if other else None) or [each]
     return [each._replace(path=f"{part.path}.{each.path}") for each in parts]
 
 

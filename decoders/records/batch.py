@@ -491,11 +491,13 @@ def read(data: bytes, at: int, stop: int, budget: Budget, form: Form | None) -> 
     if form is None:
         return fields if problem is None else failed(fields, *problem)
     records: list[Any] | DeferredRecords = []
-    if problem is None:
-        records, problem = _records(fields, data, at + SIZE, stop, attributes, budget, form)
+    bad = fields["crc"] == "bad"
+    if count >= 0:  # records are shown as far as they can be read, also where something in them is wrong
+        records, failure = _records(fields, data, at + SIZE, stop, attributes, budget, form)
+        problem = problem or failure
     if problem is not None:
         failed(fields, *problem)
-    elif records.__class__ is list and len(records) < count:
+    if (bad or problem is None) and records.__class__ is list and len(records) < count:
         fields["records_cut"] = count - len(records)
     fields["records"] = records
     return fields
@@ -519,7 +521,7 @@ def spend(number: int, data: memoryview, budget: Budget, magic: int, most: int =
 def _records(
     fields: dict[str, Any], data: bytes, start: int, stop: int, attributes: int, budget: Budget, form: Form
 ) -> tuple[list[Any] | DeferredRecords, Problem | None]:
-    """The records of a batch whose checksum is right: all, those before a failure, or those that the budget allows."""
+    """The records of a batch: all, those before a failure, or those that the budget allows."""
     count = fields["record_count"]
     number = attributes & CODEC_MASK
     packed = data, start, stop
@@ -540,7 +542,9 @@ def _records(
             raise TooLarge
         budget.records -= take
         payload = _Payload(fields, packed, attributes, budget)
-        return DeferredRecords(payload.rows, take, count, budget, form), None
+        # Of a batch with a wrong checksum it is said already that something is wrong.
+        rows_of = payload.rows if fields["crc"] == "ok" else lambda _: payload.rows([])
+        return DeferredRecords(rows_of, take, count, budget, form), None
     base, first = fields["base_offset"], fields["base_timestamp"]
     budget.records -= take
     headers = budget.headers

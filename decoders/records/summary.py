@@ -6,12 +6,12 @@ What reads records themselves is not loaded for this.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.records.codecs import CODEC_MASK, codec_name
-from decoders.records.layout import LOG_OVERHEAD, SIZE
+from decoders.records.layout import CRC_START, HEADER, LOG_OVERHEAD, SIZE
 
 if TYPE_CHECKING:
     from decoders.records.model import Budget
@@ -42,18 +42,36 @@ class RecordsSummary(NamedTuple):
     truncated: bool
 
 
-def sole(buf: bytes, at: int, size: int) -> tuple[int, str] | None:
-    """Records and codec of a records field that is one whole batch of magic 2, as most are; None for any other."""
+def is_sound(buf: bytes, at: int, stop: int) -> bool:
+    """Whether the checksum of the batch of magic 2 in buf[at:stop] is right."""
+    import google_crc32c  # lines of text do without
+
+    value: int = google_crc32c.value(buf[at + CRC_START : stop])
+    return value == int.from_bytes(buf[at + CRC_START - 4 : at + CRC_START], "big")
+
+
+def sole(buf: bytes, at: int, size: int, *, checked: bool = False) -> tuple[int, str] | None:
+    """Records and codec of a records field that is one whole batch of magic 2, as most are; None for any other.
+
+    With `checked` one with a wrong checksum is any other.
+    """
     if size < SIZE:
         return None
     _, length, magic, attributes, _, count = _unpack(buf, at)
     if LOG_OVERHEAD + length != size or magic != 2 or count < 0:
         return None
+    if checked and not is_sound(buf, at, at + size):
+        return None
     return count, _CODECS[attributes & CODEC_MASK]
 
 
-def summarize(buf: bytes, at: int = 0, size: int | None = None, budget: Budget | None = None) -> RecordsSummary:
-    """The summary of the `size` bytes (default: the rest) of `buf` from `at` on."""
+def summarize(
+    buf: bytes, at: int = 0, size: int | None = None, budget: Budget | None = None, *, checked: bool = False
+) -> RecordsSummary:
+    """The summary of the `size` bytes (default: the rest) of `buf` from `at` on.
+
+    With `checked` the records of batches with a wrong checksum do not count; the batches do.
+    """
     end = len(buf) if size is None else at + size
     start = at
     batches = records = 0
@@ -64,9 +82,9 @@ def summarize(buf: bytes, at: int = 0, size: int | None = None, budget: Budget |
         stop = at + LOG_OVERHEAD + length
         if magic != 2 or length < SIZE - LOG_OVERHEAD or stop > end or count < 0:
             break
-        at = stop
         batches += 1
-        records += count
+        records += count if not checked or is_sound(buf, at, stop) else 0
+        at = stop
         last = base + delta
         codec = attributes & CODEC_MASK
         if codec not in codecs:
@@ -76,17 +94,17 @@ def summarize(buf: bytes, at: int = 0, size: int | None = None, budget: Budget |
     if at >= end:
         return tuple.__new__(RecordsSummary, (batches, records, end - start, names, magics, last, False))
     found = RecordsSummary(batches, records, end - start, names, magics, last, False)
-    return _with_rest(found, buf[at:end], budget)
+    return _with_rest(found, buf[at:end], budget, checked=checked)
 
 
-def summarize_json(batches: Iterable[Mapping[str, Any]]) -> RecordsSummary:
+def summarize_json(batches: Iterable[Mapping[str, Any]], *, checked: bool = False) -> RecordsSummary:
     """The summary of a `records` value of the exchange record, as that of the bytes that it was made of."""
     batches = list(batches)
     size = sum(batch["size"] or 0 for batch in batches)
-    return _with(RecordsSummary(0, 0, size, (), (), None, False), batches)
+    return _with(RecordsSummary(0, 0, size, (), (), None, False), batches, checked=checked)
 
 
-def summarize_view(records: Any, raw: bytes | None) -> RecordsSummary | None:
+def summarize_view(records: Any, raw: bytes | None, *, checked: bool = False) -> RecordsSummary | None:
     """The summary of what a view has of a records field: the span of its bytes in `raw`, or the value of a record.
 
     None where there is nothing.
@@ -94,19 +112,19 @@ def summarize_view(records: Any, raw: bytes | None) -> RecordsSummary | None:
     if not records:
         return None
     if records.__class__ is tuple:
-        return summarize(raw, *records) if raw is not None and records[1] else None
-    return summarize_json(records) if isinstance(records, list) else None
+        return summarize(raw, *records, checked=checked) if raw is not None and records[1] else None
+    return summarize_json(records, checked=checked) if isinstance(records, list) else None
 
 
-def _with_rest(found: RecordsSummary, data: bytes, budget: Budget | None) -> RecordsSummary:
+def _with_rest(found: RecordsSummary, data: bytes, budget: Budget | None, *, checked: bool) -> RecordsSummary:
     """The same with the batches that are not whole ones of magic 2."""
     from decoders.records.model import Budget
     from decoders.records.read import batches_json
 
-    return _with(found, batches_json(data, budget=budget or Budget()) or [])
+    return _with(found, batches_json(data, budget=budget or Budget()) or [], checked=checked)
 
 
-def _with(found: RecordsSummary, more: Iterable[Mapping[str, Any]]) -> RecordsSummary:
+def _with(found: RecordsSummary, more: Iterable[Mapping[str, Any]], *, checked: bool) -> RecordsSummary:
     """The same with batches in JSON form."""
     batches, records, size, codecs, magics, last, truncated = found
     for fields in more:
@@ -117,8 +135,53 @@ def _with(found: RecordsSummary, more: Iterable[Mapping[str, Any]]) -> RecordsSu
         if magic is None:
             continue
         batches += 1
-        records += max(count or 0, 0)
+        records += 0 if checked and fields["crc"] == "bad" else max(count or 0, 0)
         last = fields["last_offset"]
         codecs = codecs if codec in codecs else (*codecs, codec)
         magics = magics if magic in magics else (*magics, magic)
     return RecordsSummary(batches, records, size, codecs, magics, last, truncated)
+
+
+class BatchHead(NamedTuple):
+    """What the header of a batch says; `sound`: its checksum is right, or nobody can tell."""
+
+    magic: int
+    codec: str
+    records: int
+    size: int
+    base_offset: int
+    last_offset: int
+    max_timestamp: int | None
+    sound: bool
+
+
+def batch_heads(records: Any, raw: bytes | None) -> Iterator[BatchHead]:
+    """The headers of what a view has of a records field (`summarize_view`), one a whole batch, in order."""
+    if records.__class__ is tuple and raw is not None:
+        at, size = records
+        end = at + size
+        while end - at >= SIZE:
+            base, length, _, magic, _, attributes, delta, _, newest, _, _, _, count = HEADER.unpack_from(raw, at)
+            stop = at + LOG_OVERHEAD + length
+            if magic != 2 or length < SIZE - LOG_OVERHEAD or stop > end or count < 0:
+                break
+            codec = _CODECS[attributes & CODEC_MASK]
+            yield BatchHead(2, codec, count, stop - at, base, base + delta, newest, is_sound(raw, at, stop))
+            at = stop
+        if at < end:
+            from decoders.records.model import Budget
+            from decoders.records.read import batches_json
+
+            yield from _heads_json(batches_json(raw[at:end], budget=Budget()) or [])
+    elif isinstance(records, list):
+        yield from _heads_json(records)
+
+
+def _heads_json(batches: Iterable[Mapping[str, Any]]) -> Iterator[BatchHead]:
+    for batch in batches:
+        magic, base, last = batch["magic"], batch["base_offset"], batch["last_offset"]
+        if not batch["truncated"] and magic is not None and base is not None:
+            yield BatchHead(
+                *(magic, str(batch["codec"]), max(batch["record_count"] or 0, 0), batch["size"] or 0, base),
+                *(base if last is None else last, batch["max_timestamp"], batch["crc"] != "bad"),
+            )

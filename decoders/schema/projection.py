@@ -170,10 +170,29 @@ def _field(field: PlanField, value: Any, want: Want, place: str, places: Places)
 def _element(field: PlanField, value: Any, want: Want, place: str, places: Places) -> Any:
     if field.plan is not None:
         return _struct(field.plan, value, want, place + ".", places)
-    if field.secret and want == ALL:
-        size = len(value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value)
-        return redacted(FIXED.get(field.kind, size))
-    return value
+    return _hidden(field, value) if field.secret and want == ALL else value
+
+
+def _hidden(field: PlanField, value: Any) -> dict[str, int]:
+    size = len(value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value)
+    return redacted(FIXED.get(field.kind, size))
+
+
+def hide_secrets(plan: Plan, value: dict[str, Any], wanted: frozenset[str], place: str = "") -> None:
+    """Hide the secrets in what could be read of a message, as a projection of a whole one does; those of which
+    `wanted` has `path:raw` stay.
+    """
+    for field in (*plan.fields, *plan.tagged):
+        inner = value.get(field.name)
+        path = f"{place}{field.name}{'[]' if field.array else ''}"
+        if inner is None:
+            continue
+        if field.plan is not None:
+            for each in inner if field.array else (inner,):
+                if each is not None:
+                    hide_secrets(field.plan, each, wanted, path + ".")
+        elif field.secret and f"{path}:raw" not in wanted:
+            value[field.name] = [_hidden(field, each) for each in inner] if field.array else _hidden(field, inner)
 
 
 def error_codes(plan: Plan, value: dict[str, Any], place: str = "") -> Iterator[tuple[str, int]]:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from decoders.analysis.portraits import Clients, Portraits, TopicPortraits
+from decoders.analysis.portraits import Brokers, Clients, Portraits, TopicPortraits
+from decoders.exchanges.exchange import Exchange
+from decoders.wire.units import format_latency, format_size
 from kwcli.answers.view import AnswerRenderer, flat_text
 from kwcli.env import Exit, Failure
 from kwcli.output.table import Column, draw_table
-from kwcli.output.units import format_latency, format_size, palette
+from kwcli.output.units import palette
 from kwcli.spelling import did_you_mean
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
+    from decoders.exchanges.exchange import Settled
     from kwcli.env import Settings
 
 __all__ = ["PORTRAITS", "PortraitRenderer"]
@@ -105,11 +108,36 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
             PortraitColumn("only asked for by", lambda row: _some("asks")(row) if _only_asked(row) else _NOTHING, 6),
         ),
     ),
+    "brokers": PortraitKind(
+        Brokers,
+        "broker",
+        "broker",
+        (
+            PortraitColumn("node", lambda row: _NOTHING if row["node_id"] is None else str(row["node_id"]), right=True),
+            PortraitColumn("broker", lambda row: clean(row["broker"]), paint="client"),
+            PortraitColumn("advertised", lambda row: clean(row["advertised"] or _NOTHING), 2),
+            PortraitColumn("rack", lambda row: clean(row["rack"] or _NOTHING), 5),
+            PortraitColumn("looks like", lambda row: row["release"] or _NOTHING, 1),
+            *_NUMBERS,
+            PortraitColumn(
+                "clients", lambda row: f"{len(row['clients']):,}" if row["clients"] else _NOTHING, 4, right=True
+            ),
+            PortraitColumn("", lambda row: "controller" if row["controller"] else "", 6),
+        ),
+    ),
 }
 
 
 def _only_asked(row: Row) -> bool:
     return not (row["writes"] or row["reads"] or row["administers"])
+
+
+# By what one may be called beside its name.
+_OTHER_NAMES: Final[dict[str, Callable[[Row], list[str]]]] = {
+    "client": lambda row: row["addresses"] if row["client_id"] is None else [],
+    "topic": lambda _: [],
+    "broker": lambda row: [str(row["node_id"]), row["advertised"] or ""] if row["node_id"] is not None else [],
+}
 
 
 class PortraitRenderer(AnswerRenderer):
@@ -121,12 +149,18 @@ class PortraitRenderer(AnswerRenderer):
         self._name = name
         super().__init__(self.fold, kind.kind, self._chosen, self._text, settings)
 
+    def notice(self, rows: list[Settled]) -> None:
+        """Learn of what the filters leave out too."""
+        for row in rows:
+            if isinstance(row, Exchange):
+                self.fold.learn(row)
+
     def _chosen(self) -> list[Row]:
         rows = self.fold.rows()
         if self._name is None:
             return rows
         key = self._portrayed.name
-        found = [row for row in rows if row[key] == self._name or (row[key] is None and self._name in row["addresses"])]
+        found = [row for row in rows if self._name in (row[key], *_OTHER_NAMES[self._portrayed.kind](row))]
         if not found:
             near = did_you_mean(self._name, [row[key] for row in rows if row[key]])
             raise Failure(f"no {self._portrayed.kind} {clean(self._name)} in what was read{near}", Exit.FAILURE)
@@ -157,7 +191,12 @@ _LINES: Final[tuple[tuple[str, Cell], ...]] = (
     ("addresses", lambda row: flat_text(row.get("addresses"))),
     ("brokers", lambda row: flat_text(row.get("brokers"))),
     ("connections", lambda row: f"{row['connections']:,}" if row.get("connections") else ""),
-    ("first, last", lambda row: f"{row['first']}, {row['last']}"),
+    ("node", lambda row: "" if row.get("node_id") is None else f"{row['node_id']}, advertised as {row['advertised']}"),
+    ("rack", lambda row: row.get("rack") or ""),
+    ("controller", lambda row: "yes" if row.get("controller") else ""),
+    ("looks like", lambda row: row.get("release") or ""),
+    ("clients", lambda row: flat_text(row.get("clients"))),
+    ("first, last", lambda row: f"{row['first']}, {row['last']}" if row["first"] else "not in the capture"),
     ("exchanges", lambda row: f"{row['count']:,}"),
     ("errors", lambda row: _errors(row)),
     ("unanswered", lambda row: f"{row['unanswered']:,}" if row["unanswered"] else ""),
@@ -166,11 +205,11 @@ _LINES: Final[tuple[tuple[str, Cell], ...]] = (
         lambda row: "" if row["p50"] is None else ", ".join(f"{key} {format_latency(row[key])}" for key in _TIMES),
     ),
     ("bytes", lambda row: f"{format_size(row['request_bytes'])} sent, {format_size(row['response_bytes'])} got"),
-    ("writes", lambda row: flat_text(row["writes"])),
-    ("reads", lambda row: flat_text(row["reads"])),
-    ("administers", lambda row: flat_text(row["administers"])),
+    ("writes", lambda row: flat_text(row.get("writes"))),
+    ("reads", lambda row: flat_text(row.get("reads"))),
+    ("administers", lambda row: flat_text(row.get("administers"))),
     ("asks", lambda row: flat_text(row.get("asks"))),
-    ("groups", lambda row: flat_text(row["groups"])),
+    ("groups", lambda row: flat_text(row.get("groups"))),
     ("transactional ids", lambda row: flat_text(row.get("transactional_ids"))),
     ("apis", lambda row: ", ".join(f"{name} {flat_text(versions)}" for name, versions in row["apis"].items())),
 )
@@ -183,7 +222,7 @@ def _errors(row: Row) -> str:
 
 def _page(row: Row) -> list[str]:
     """All that is known of one."""
-    head = clean(row.get("topic") or row.get("client_id") or flat_text(row.get("addresses")))
+    head = clean(row.get("topic") or row.get("broker") or row.get("client_id") or flat_text(row.get("addresses")))
     lines = [head]
     for title, cell in _LINES:
         text = clean(cell(row))

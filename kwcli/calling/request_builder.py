@@ -9,6 +9,7 @@ from uuid import UUID
 from decoders.apis import api
 from decoders.apis.error_codes import ERRORS, error_name
 from decoders.apis.keys import FETCH, LIST_OFFSETS, PRODUCE
+from decoders.apis.likeness import FETCH_SINCE_4, PRODUCE_SERVED
 from decoders.apis.releases import UNSTABLE, history, spoken
 from decoders.apis.version_words import HIGHEST, LOWEST
 from decoders.errors import DecodeError, without_frames
@@ -24,11 +25,6 @@ from kwcli.spelling import find_release, parse_version_of
 if TYPE_CHECKING:
     from kwcli.calling.words.shorthand import Short
     from kwcli.net.cluster.cluster import ClusterClient
-
-# Brokers from 4.0 on list Produce 0-2 for the sake of old librdkafka, and close the connection on it (KIP-896). They
-# are known by the Fetch versions that they have given up.
-PRODUCE_SERVED: Final = 3
-FETCH_SINCE_4: Final = 4
 
 
 class VersionChoice(NamedTuple):

@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.apis import api, api_name
-from decoders.apis.keys import FETCH, GET_TELEMETRY_SUBSCRIPTIONS, LEADER_AND_ISR, PRODUCE, PUSH_TELEMETRY
-from decoders.apis.releases import RELEASES, UNSTABLE, spoken
-from decoders.schema.model import NONE, Versions
-from kwcli.calling.request_builder import FETCH_SINCE_4, PRODUCE_SERVED
+from decoders.apis.keys import LEADER_AND_ISR
+from decoders.apis.likeness import OPTIONAL, Offer, likeness, served_of, stable
+from decoders.schema.model import Versions
 from kwcli.output.units import Palette, cell_width, cut_left, palette, short_name
 from kwcli.terminal import clean
 
@@ -22,37 +21,10 @@ if TYPE_CHECKING:
     from kwcli.env import Settings
     from kwcli.output import Write
 
-# Offered only where a metrics plug-in asks for them.
-OPTIONAL: Final = frozenset({GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY})
 ABSENT: Final = "–"
 GAP: Final = "  "
 NAME_LEAST: Final = 20
 LEAST: Final = 9  # cells of a title: `Kafka 3.9`, `1 …2:9092`
-
-# One in so many APIs may differ from those of a release.
-SHARE: Final = 4
-
-Offer = Mapping[int, Versions]
-
-
-class Likeness(NamedTuple):
-    """Releases that an offer looks like equally well, and in how many APIs it differs from them, of how many."""
-
-    releases: tuple[str, ...]
-    differences: int
-    apis: int
-
-    @property
-    def is_release(self) -> bool:
-        """Whether it is one of them, maybe with changes: what differs in more is something else (librdkafka's mock)."""
-        return self.differences * SHARE <= self.apis
-
-    def __str__(self) -> str:
-        if not self.is_release:
-            return "no release"
-        first, last = self.releases[0], self.releases[-1]
-        name = first if first == last else f"{first}–{last}"
-        return name if not self.differences else f"~{name}"
 
 
 class BrokerOffer(NamedTuple):
@@ -108,43 +80,6 @@ def offered(response: Mapping[str, Any]) -> dict[int, Versions]:
     return {row["api_key"]: Versions(row["min_version"], row["max_version"]) for row in response.get("api_keys") or ()}
 
 
-def stable(release: str) -> dict[int, Versions]:
-    """API key → the versions that brokers of a release offer unless told otherwise."""
-    hidden = UNSTABLE.get(release, {})
-    found = {}
-    for key, versions in spoken(release).items():
-        shown = Versions(versions.low, versions.high - 1) if hidden.get(key) == versions.high else versions
-        if shown:
-            found[key] = shown
-    return found
-
-
-def likeness(offer: Offer) -> Likeness:
-    """The releases that the offer differs least from."""
-    served = _served(offer)
-    counts = {release: _differences(served, stable(release)) for release in RELEASES}
-    least = min(counts.values())
-    nearest = tuple(release for release in RELEASES if counts[release] == least)
-    return Likeness(nearest, least, max(len(served.keys() | stable(release).keys()) for release in nearest))
-
-
-def _served(offer: Offer) -> dict[int, Versions]:
-    """Without the Produce versions that brokers from 4.0 on list and do not serve."""
-    served = dict(offer)
-    if served.get(FETCH, NONE).low >= FETCH_SINCE_4 and PRODUCE in served:
-        served[PRODUCE] &= Versions(PRODUCE_SERVED, served[PRODUCE].high)
-    return served
-
-
-def _differences(offer: Offer, release: Offer) -> int:
-    """How many APIs are offered in other versions than the release has, or missing though its brokers have them."""
-    wrong = sum(release.get(key) != versions for key, versions in offer.items() if key not in OPTIONAL)
-    # A broker offers those of its listeners; a ZooKeeper broker those that its controller sends, too.
-    zookeeper = LEADER_AND_ISR in offer
-    missing = [key for key in release if key not in offer and key not in OPTIONAL]
-    return wrong + sum(not zookeeper and "broker" in api(key).listeners for key in missing)
-
-
 def table(columns: Sequence[BrokerOffer], against: str | None, width: int | None, colors: Palette) -> Iterator[str]:
     """The lines: titles, likeness, features, then the APIs; `≠` before a line whose cells are not all the same."""
     shown = list(columns)
@@ -156,7 +91,7 @@ def table(columns: Sequence[BrokerOffer], against: str | None, width: int | None
         cell = [column.features.get(name, ABSENT) for column in columns] + [""] * (against is not None)
         rows.append((clean(name), cell, len(set(cell[: len(columns)])) > 1))
     for key in keys:
-        cell = [_text(_served(column.offer).get(key)) for column in shown]
+        cell = [_text(served_of(column.offer).get(key)) for column in shown]
         rows.append((f"{key:>2} {api_name(key)}", cell, len(set(cell)) > 1))
     yield from _drawn([column.title for column in shown], rows, width, colors)
 

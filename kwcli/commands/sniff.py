@@ -6,14 +6,17 @@ import click
 
 from kwcli.env import Environment
 from kwcli.options import (
+    Amount,
     CaptureOptions,
     ContentOptions,
     FilterOptions,
     OutputOptions,
+    Seconds,
     capture_options,
     content_options,
     cut_options,
     filter_options,
+    guess_option,
     limit_option,
     output_options,
 )
@@ -31,6 +34,10 @@ Examples:
 @click.command("sniff", epilog=EXAMPLES)
 @cut_options
 @capture_options
+@guess_option
+@click.option("--rotate-size", type=Amount(), metavar="SIZE", help="With -w: files of this size: 100MB.")
+@click.option("--rotate-interval", type=Seconds(), metavar="TIME", help="With -w: files of this time: 10m.")
+@click.option("--keep", type=click.IntRange(min=1), metavar="N", help="With -w: keep the latest N files.")
 @filter_options
 @limit_option("Stop reading after N rows that are shown.")
 @content_options
@@ -63,7 +70,7 @@ def command(
     from kwcli.sniff.run import Sniffing
 
     capture.check(cuts=True)
-    live = bool(capture.interface) or "-" in capture.files
+    live = capture.is_live
     settings = shown.settings(env, content, live=live)
     sniffing = Sniffing(
         env,

@@ -14,6 +14,7 @@ from kwcli.options import (
     capture_options,
     filter_options,
     gathered,
+    guess_option,
     limit_option,
     output_options,
     words_option,
@@ -32,6 +33,7 @@ Examples:
 
 @click.command("stats", epilog=EXAMPLES)
 @capture_options
+@guess_option
 @words_option("--by", known=BY, metavar="NAME,...", help=f"Group by {', '.join(BY)}; api without it.")
 @click.option("--metric", type=click.Choice(METRICS), default="latency", help="What is measured; latency without it.")
 @click.option(
@@ -93,8 +95,6 @@ def command(
         sort=None,
         strict=strict,
         view=view(check_options(words), settings),
-        key_logs=KeyLogFiles(
-            key_log_names(capture.keylogs, env.variables), follow=bool(capture.interface) or "-" in capture.files
-        ),
+        key_logs=KeyLogFiles(key_log_names(capture.keylogs, env.variables), follow=capture.is_live),
     )
     return sniffing.run(capture).exit_code()

@@ -298,6 +298,8 @@ _WORDS: Final[dict[str, tuple[str, ...]]] = {
 
 
 def _values(field: str, typed: Typed) -> Iterator[Candidate]:
+    from decoders.filters.fields import BODIES
+
     if field == "api":
         from decoders.apis import NAMES, api
 
@@ -308,8 +310,26 @@ def _values(field: str, typed: Typed) -> Iterator[Candidate]:
         yield from ((error.name, f"{code}: {error.meaning}") for code, error in ERRORS.items())
     elif field in _LIVE:
         yield from ((name, "") for name in typed.names(_LIVE[field]))
+    elif field.partition(".")[0] in BODIES:
+        yield from _words_of_numbers(field)
     else:
         yield from ((word, "") for word in _WORDS.get(field, ()))
+
+
+def _words_of_numbers(field: str) -> Iterator[Candidate]:
+    """The words that the numbers of a body's field have in any API."""
+    from decoders.apis.error_codes import ERRORS
+    from decoders.apis.number_words import ERROR
+    from decoders.filters.expression import apis_with, sets_in
+    from decoders.filters.fields import BODIES
+    from decoders.filters.named_numbers import words_in
+
+    first, _, path = field.partition(".")
+    side = BODIES[first][0]
+    sets = {words for key in apis_with(side, path) for words in sets_in(key, side, path).values()}
+    if ERROR in sets:
+        yield from ((error.name, f"{code}: {error.meaning}") for code, error in ERRORS.items())
+    yield from ((word, "") for word in sorted({word for words in sets - {ERROR} for word in words_in(words)}))
 
 
 # What a script names → who knows.

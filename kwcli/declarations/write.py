@@ -232,7 +232,7 @@ def _unite(views: Sequence[tuple[str, Api]], mine: Api | None) -> Api:
         sides[side] = _marked(result, getattr(mine, side)) if mine else result
         for (version, label), message in early_layouts(result, sources).items():
             if label != _DECLARED:
-                early[side, version, label] = message
+                early[side, version, label] = _marked(message, mine.message(side)) if mine else message
     request = sides["request"]
     was = [api.name for _, api in views if api.name != newest.name]
     was += mine.was if mine else ()

@@ -33,7 +33,8 @@ def trouble_of(exchange: Exchange) -> str:
         unseen = exchange.reason == "one_direction"
         words.append("its answer is not in the capture" if unseen else ENDINGS.get(exchange.closed, "unanswered"))
     elif status == "orphan_response":
-        words.append("its request is not in the capture")
+        guessed = exchange.extra is not None and "guessed" in exchange.extra
+        words.append("guessed" if guessed else "its request is not in the capture")
     failures = exchange.failures
     cut = [side for side, failure in failures.items() if failure.reason == "snaplen"]
     if cut and status != "orphan_response":

@@ -126,7 +126,7 @@ _TREE: Final = (
 )
 
 
-_MEANINGS: Final = (Column("", paint="name", cut=24, left=True), Column("", wrap=True))
+_MEANINGS: Final = (Column("", paint="name", cut=24, left=True), Column("", wrap=True, cut=30))
 
 
 def _meanings(rows: Sequence[Row], above: str) -> Iterator[list[str]]:

@@ -1,10 +1,11 @@
-"""What a run has decoded and which rows it shows in, a capture of the packets of those rows out: `kw sniff FILES -w OUT`.
+"""What a run has decoded and which rows it shows in, a capture of the packets of those rows out: `kw sniff FILES -w
+OUT`.
 
 The problem. Which packets a row is made of is known only when the row is settled, long after they were read; whether
 it is shown, maybe only at the end (--sort). Captures are larger than memory, and so may be what is chosen of them.
 
-The idea. Files are read twice. The first time they are decoded as ever, while the place of each segment in its stream is
-kept for as long as a row may come of it; the second time their packets are copied:
+The idea. Files are read twice. The first time they are decoded as ever, while the place of each segment in its stream
+is kept for as long as a row may come of it; the second time their packets are copied:
 
 ```
 1st  segments ─► log of each direction ─► engine ─► row shown ─► its frames' ranges, packets in them, acknowledgements
@@ -15,16 +16,16 @@ kept for as long as a row may come of it; the second time their packets are copi
 ```
 
 Of most connections OUT has the packets with bytes of a frame that is in a row, each with a note that says which bytes
-those are (decoders/capture/cut_notes.py): what lies between is neither a row nor a loss when OUT is read. Three kinds of
-connections are taken whole, and have no notes but the name of their broker on the first packet: those of rows when all
-connections are wanted so (--whole-connections, or no filter at all); those with rows out of TLS and those with tokens of a
-raw SASL login, which nobody can read without what came before, up to their last row. Of the latter the notes say which
-exchanges are rows.
+those are (decoders/capture/cut_notes.py): what lies between is neither a row nor a loss when OUT is read. Three kinds
+of connections are taken whole, and have no notes but the name of their broker on the first packet: those of rows when
+all connections are wanted so (--whole-connections, or no filter at all); those with rows out of TLS and those with
+tokens of a raw SASL login, which nobody can read without what came before, up to their last row. Of the latter the
+notes say which exchanges are rows.
 
-What always holds: the rows of a run are what they are without `-w`; OUT takes its name when it is whole, so that
-what was there before stays if it cannot be written. Memory is bounded: the log has what the engine may still need, what
-is chosen goes to temporary files beyond a limit (sorted_records.py). What can be read only once is kept in a
-temporary file while it is read.
+What always holds: the rows of a run are what they are without `-w`; OUT takes its name when it is whole, so that what
+was there before stays if it cannot be written. Memory is bounded: the log has what the engine may still need, what is
+chosen goes to temporary files beyond a limit (sorted_records.py). What can be read only once is kept in a temporary
+file while it is read.
 
 What is given up: of a packet that several IP fragments make, all are taken where the last one completes it. Packets
 that are written do not say what was lost between those that are left out.
@@ -43,7 +44,7 @@ from uuid import UUID
 
 from decoders.apis import api_name
 from decoders.capture.cut_notes import MARK, CutNote, Part, write_note, write_topics
-from decoders.capture.merge import FILE_SHIFT, file_of
+from decoders.capture.merge import file_of
 from decoders.capture.packet_copies import CopyReader, PacketCopy
 from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.exchanges.engine import Engine
@@ -260,7 +261,7 @@ class CutOut:
             if isinstance(data, Close):
                 self._closed.append(connection.number)
             elif behind and half in behind:
-                behind[cast("HalfStream", half)] += data.size if isinstance(data, Gap) else len(cast("bytes", data))
+                behind[half] += data.size if isinstance(data, Gap) else len(cast("bytes", data))
             if isinstance(data, Gap) and not data.size:
                 behind[cast("HalfStream", half)] = 0
         for stream, size in behind.items():
@@ -327,7 +328,7 @@ class CutOut:
         self._log_most = max(_LOGGED, 2 * self._logged)
 
     def _state(self, met: _Met) -> None:
-        """Find out which place in its stream is the first that the pairing counts: it may not have seen the beginning."""
+        """Find out which place of its stream the pairing counts as the first: it may not have seen the beginning."""
         if met.stated or self._engine is None:
             return
         pairing = self._engine.pairer.context.pairings.get(met.number)
@@ -602,9 +603,7 @@ class _OutFile:
         if source is None:
             source = self._sources[packet.source] = len(self._sources)
             self.write(PcapngWriter.describe(*packet.source))
-        self.write(
-            PcapngWriter.commented(packet.time_ns, packet.frame, comments, wire=packet.wire, interface=source)
-        )
+        self.write(PcapngWriter.commented(packet.time_ns, packet.frame, comments, wire=packet.wire, interface=source))
         self.packets += 1
 
     def finish(self) -> None:

@@ -9,12 +9,11 @@ from __future__ import annotations
 import select
 import socket
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.capture.pcapng_writer import PcapngWriter
 from kwcli.env import Exit, Failure
-from kwcli.user_files import open_private
 
 if TYPE_CHECKING:
     from kwcli.env import Environment
@@ -102,38 +101,6 @@ class Live:
         """End the capture."""
         for sock in self._sockets:
             sock.close()
-
-
-class PacketFile:
-    """The file that packets are kept in. When it cannot be written any more that is said, and decoding goes on."""
-
-    def __init__(self, name: str, env: Environment) -> None:
-        """Raises Failure where it cannot be made."""
-        self._name = name
-        self._env = env
-        self.failed = False
-        try:
-            self._file = open(name, "wb", opener=open_private)  # noqa: SIM115  # until `close`
-        except OSError as error:
-            raise Failure(f"{name}: {(error.strerror or str(error)).lower()}") from None
-
-    def write(self, data: bytes) -> None:
-        """Take a piece of the capture."""
-        if data and not self.failed:
-            self._try(lambda: self._file.write(data))
-
-    def close(self) -> None:
-        """The end of the file; what waits is written."""
-        if not self.failed:
-            self._try(self._file.close)
-
-    def _try(self, act: Callable[[], object]) -> None:
-        try:
-            act()
-        except OSError as error:
-            self.failed = True
-            what = (error.strerror or str(error)).lower()
-            self._env.say(f"kw: {self._name}: {what}; nothing more is written to it")
 
 
 def _open(interface: str, bpf: str | None) -> tuple[list[Any], list[int]]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from io import BufferedWriter, FileIO
 from itertools import repeat
 from math import inf
+from operator import length_hint
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.capture.files import CaptureReader
@@ -15,12 +17,14 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Skipped, count_clients
 from decoders.filters import parse
 from decoders.limits import CONNECTIONS_MAX
+from decoders.wire.units import format_size
+from kwcli.capture_paths import is_read_once
 from kwcli.env import Exit, Failure
 from kwcli.filter_options import WENT_WRONG, without_expected
-from kwcli.inputs import STANDARD_INPUT, Captures, placed, utf8_text
+from kwcli.inputs import STANDARD_INPUT, Captures, InputProblem, placed, utf8_text
 from kwcli.key_logs import KeyLogFiles
 from kwcli.output import Needs, Renderer, Wanted, Write, needs, open_renderer
-from kwcli.output.units import NS, count_of, format_size
+from kwcli.output.units import NS, count_of
 from kwcli.output.zone import UTC_ZONE, Zone, find_zone
 from kwcli.progress import Progress
 from kwcli.sniff.capture_faults import counts_of_summary, fault_lines, is_cut
@@ -186,6 +190,9 @@ def time_span(first_ns: int, last_ns: int, zone: Zone = UTC_ZONE) -> str:
 
 
 WRITE_SIZE: Final = 1 << 20
+# No stream has a smaller buffer: Python makes it as large as a block, which is 1 KiB on a terminal, 4 KiB on a pipe.
+# Without a buffer (PYTHONUNBUFFERED) a pipe takes up to PIPE_BUF bytes as a whole.
+PIECE_SIZE: Final = 1 << 10
 
 
 def _slowest_first(row: Settled) -> tuple[bool, float, int]:
@@ -222,7 +229,12 @@ ORDERS: Final[Mapping[str, Callable[[Settled], Any]]] = {
 
 
 class Output:
-    """Standard output in pieces of about 1 MiB, or at once where rows are wanted promptly."""
+    """Standard output in pieces of about 1 MiB, or at once where rows are wanted promptly.
+
+    A Ctrl-C while somebody reads too slowly loses nothing: `flush` goes on with what was not written. A piece that fits
+    the buffer of the stream is taken whole or, when it is interrupted, not at all; and between `writelines` and its
+    iterator no Ctrl-C is heard, so that the iterator says which pieces were taken.
+    """
 
     def __init__(self, env: Environment, progress: Progress, *, prompt: bool) -> None:
         self._stdout = env.stdout
@@ -230,6 +242,7 @@ class Output:
         self._prompt = prompt
         self._parts: list[bytes] = []
         self._size = 0
+        self._left: bytes | memoryview = b""  # of an interrupted write
 
     def write(self, data: bytes) -> None:
         """Take bytes; they may wait for more."""
@@ -245,13 +258,26 @@ class Output:
 
     def flush(self) -> None:
         """Write what waits."""
-        parts, self._parts, self._size = self._parts, [], 0
-        if parts:
-            self._progress.hide()
-            left = memoryview(b"".join(parts))
-            while left:  # an unbuffered stream (PYTHONUNBUFFERED) may take a part
+        parts, self._parts, self._size = [self._left, *self._parts], [], 0
+        left = memoryview(b"".join(parts))
+        self._left = b""
+        if not left:
+            return
+        self._progress.hide()
+        if isinstance(self._stdout, BufferedWriter | FileIO):
+            pieces = [left[at : at + PIECE_SIZE] for at in range(0, len(left), PIECE_SIZE)]
+            taken: Iterator[bytes | memoryview] = iter(
+                [*pieces, b""]
+            )  # when the last one is taken, all others are written
+            try:
+                self._stdout.writelines(taken)
+            finally:
+                written = max(len(pieces) - length_hint(taken), 0)
+                self._left = left[written * PIECE_SIZE :]
+        else:
+            while left:
                 left = left[self._stdout.write(left) :]
-            self._stdout.flush()
+        self._stdout.flush()
 
 
 class SniffOutcome:
@@ -261,6 +287,7 @@ class SniffOutcome:
         self.problems: list[str] = []
         self.interrupted = False
         self.unwritten = False  # packets that were to be kept are not
+        self.broken = False  # something was wrong with an input, and was told at once
         self.strict = strict
         self.lossy = False
 
@@ -270,16 +297,20 @@ class SniffOutcome:
             return Exit.FAILURE
         if self.interrupted:
             return Exit.INTERRUPTED
-        if self.problems:
+        if self.problems or self.broken:
             return Exit.FAILURE
         return Exit.LOSSY if self.strict and self.lossy else Exit.DONE
 
 
 class SniffView(NamedTuple):
-    """What becomes of the exchanges, where that is not what `-o` says: what it reads of bodies, and its renderer."""
+    """What becomes of the exchanges, where that is not what `-o` says: what it reads of bodies, and its renderer.
+
+    `hear` is told what is wrong with the captures themselves, before the renderer is closed; nobody else is then.
+    """
 
     needs: Needs
     open: Callable[[Write], Renderer]
+    hear: Callable[[list[str]], None] | None = None
 
 
 def names_files(settings: Settings, selection: Filter) -> bool:
@@ -354,14 +385,19 @@ class Sniffing:
         self._begun = env.monotonic()
         self._progress = Progress(env, None, wanted=not settings.quiet)
         self._output = Output(env, self._progress, prompt=settings.prompt)
+        self._hear = view.hear
         self._renderer = view.open(self._output.write)
 
     def run(self, capture: CaptureOptions) -> SniffOutcome:
         """Decode what the options name: an interface, or files."""
+        if capture.guess_requests:
+            self._engine.guess_requests()
         if capture.interface:
-            return self.live(capture.interface, capture.bpf, capture.write)
+            return self.live(capture)
         if capture.write:
             return self.cut(capture, capture.write)
+        if capture.follow and not is_read_once(capture.files[0]):
+            return self.follow(capture.files[0])
         return self.files(capture.files)
 
     # -- files, pipes --------------------------------------------------------------------------------------------------
@@ -477,14 +513,50 @@ class Sniffing:
             before = f"{exchanges(self._shown, total)} before it {verb} shown" if total else "no exchange is before it"
         return f"{name}: {placed(problem.text, problem.offset)}; {before}"
 
+    # -- a file that grows ---------------------------------------------------------------------------------------------
+
+    def follow(self, word: str) -> SniffOutcome:
+        """Decode a file that grows, and those that its writer goes on with, until it is interrupted."""
+        from kwcli.sniff.following import Follower
+
+        follower = Follower(word, self._env, numbered=self._names_files, on_secrets=self._key_logs.keys.add)
+        if self._names_files:
+            self._file_names = follower.names
+        finish = True
+        try:
+            if not self._settings.quiet:
+                self._env.say(f"kw: {follower.greeting}")
+            for segments, now_ns in follower.stream():
+                self._key_logs.poll(self._env.now_ns())
+                if not self._emit(self._engine.feed(segments, now_ns)):
+                    finish = False
+                    break
+        except KeyboardInterrupt:
+            self._outcome.interrupted = True
+        except InputProblem as problem:
+            self._outcome.problems.append(problem.text)
+        finally:
+            follower.close()
+        self._settle(finish=finish)
+        if follower.unfinished is not None and not self._settings.quiet:
+            self._env.say(f"kw: {follower.unfinished}")
+        self._outcome.broken = follower.broken
+        counts = follower.counts()
+        self._whole = counts["packets"] > 0
+        self._end(counts)
+        return self._outcome
+
     # -- live ----------------------------------------------------------------------------------------------------------
 
-    def live(self, interface: str, bpf: str | None, write: str | None) -> SniffOutcome:
+    def live(self, options: CaptureOptions) -> SniffOutcome:
         """Decode what an interface carries until it is interrupted."""
-        from kwcli.sniff.live import Live, PacketFile
+        from kwcli.sniff.live import Live
+        from kwcli.sniff.packet_file import open_packet_file
 
-        kept = PacketFile(write, self._env) if write else None
-        capture = Live(interface, bpf, self._env)
+        assert options.interface
+        interface = options.interface
+        kept = open_packet_file(options.write, options.rotation, self._env) if options.write else None
+        capture = Live(interface, options.bpf, self._env)
         reader = CaptureReader()
         finish = True
         try:
@@ -594,14 +666,6 @@ class Sniffing:
         self, counted: Mapping[str, int], *, dropped: int | None = None, told: bool = True, lines: int = 0
     ) -> None:
         """Close the output, then say how it went; `counted` is what the readers have counted, `lines` of records."""
-        self._renderer.close()
-        self._output.flush()
-        self._progress.hide()
-        if not self._settings.quiet:
-            for problem in self._key_logs.problems:
-                self._env.say(f"kw: {problem}")
-        for problem in self._outcome.problems:
-            self._env.say(f"kw: {problem}")
         summary = self._engine.summary
         counts = Counter(self._engine.reassembly.counts)
         counts.update(counted)
@@ -610,8 +674,20 @@ class Sniffing:
             self._outcome.lossy = True
         if dropped:
             counts["dropped"] += dropped
-        if told and not self._records and (not self._settings.quiet or (self._outcome.strict and self._outcome.lossy)):
-            for line in self._faults(counts):
+        faults = self._faults(counts) if told and not self._records else []
+        if self._hear is not None:
+            self._hear(faults)
+            faults = []
+        self._renderer.close()
+        self._output.flush()
+        self._progress.hide()
+        if not self._settings.quiet:
+            for problem in self._key_logs.problems:
+                self._env.say(f"kw: {problem}")
+        for problem in self._outcome.problems:
+            self._env.say(f"kw: {problem}")
+        if not self._settings.quiet or (self._outcome.strict and self._outcome.lossy):
+            for line in faults:
                 self._env.say(f"kw: {line}")
         seconds = self._env.monotonic() - self._begun
         if self._settings.quiet or not told:

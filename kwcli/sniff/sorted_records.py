@@ -1,4 +1,4 @@
-"""Records of bytes in, in any order; the same records in the order of their bytes out, with little of them in memory."""
+"""Records of bytes in, in any order; the same in the order of their bytes out, with little of them in memory."""
 
 from __future__ import annotations
 
@@ -54,6 +54,7 @@ class SortedRecords:
     def from_prefix(self, prefix: bytes) -> Iterator[bytes]:
         """The records with this prefix."""
         self._sort()
+        records: Iterator[bytes]
         if not self._runs:
             records = islice(self._records, bisect_left(self._records, prefix), None)
         elif prefix in self._places:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.apis import NAMES, api
 from decoders.apis.error_codes import error_name
 from decoders.exchanges.exchange import rfc3339
-from kwcli.output.units import count_of, format_latency, format_size
+from decoders.filters.named_numbers import NamedNumber
+from decoders.wire.units import format_latency, format_size
+from kwcli.output.units import count_of
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -26,6 +28,15 @@ LISTED_MAX: Final = 8
 
 def _api(key: int) -> str:
     return api(key).name if key in NAMES else str(key)
+
+
+def _body_value(value: Any) -> str | None:
+    """A value of a body: a number with its words, the size of a secret; None of a part that has parts of its own."""
+    if isinstance(value, dict):
+        return f"{{redacted {value['redacted']}}}" if "redacted" in value else None
+    if isinstance(value, NamedNumber):
+        return " ".join([str(int(value)), ",".join(sorted(value.words))]).rstrip()
+    return None if isinstance(value, list) else str(value)
 
 
 # Kind of a field → how one of its values is said. Of the others the least and the greatest are said.
@@ -71,6 +82,8 @@ class Unmatched:
                     self._matched[number] = True
                 elif _is_told(atoms) and (atoms[0].kind == "api" or can_be(row.api_key)):
                     found = atoms[0].values(row)
+                    if atoms[0].kind == "any":
+                        found = [text for value in found if (text := _body_value(value)) is not None]
                     if len(values) < VALUES_MAX or all(value in values for value in found):
                         values.update(found)
 

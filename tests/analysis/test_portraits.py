@@ -11,7 +11,7 @@ import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from decoders.analysis import portraits
-from decoders.analysis.portraits import Clients, Portraits, TopicPortraits
+from decoders.analysis.portraits import Brokers, Clients, Portraits, TopicPortraits
 from decoders.capture.files import CaptureReader
 from decoders.errors import LimitExceeded, Malformed
 from decoders.exchanges.engine import Engine
@@ -23,14 +23,14 @@ from tests.cli.worlds import kw
 
 SCHEMA_FILE = FOLDER.parent / "decoders" / "messages" / "portraits.schema.json"
 SCHEMA = jsonschema.Draft202012Validator(json.loads(SCHEMA_FILE.read_bytes()))
-FOLDS = {"clients": Clients, "topics": TopicPortraits}
+FOLDS = {"clients": Clients, "topics": TopicPortraits, "brokers": Brokers}
 TOUR = str(FOLDER / "tour.pcapng")
 
 
 @cache
 def exchanges(name: str) -> list[Exchange]:
     """The exchanges of a capture."""
-    reader, engine = CaptureReader(), Engine(needs=Wanted(Clients().needs))
+    reader, engine = CaptureReader(), Engine(needs=Wanted(Clients().needs, Brokers().needs))
     found = engine.feed([*reader.feed(capture_bytes(name)), *reader.finish()]) + engine.finish()
     return [each for each in found if isinstance(each, Exchange)]
 
@@ -99,6 +99,20 @@ def test_a_topic_that_does_not_exist_is_only_asked_for() -> None:
     assert rows["payments"]["writes"] == ["ledger"]
     assert rows["payments"]["reads"] == ["audit-1", "fraud-1"]
     assert rows["order"]["error_codes"] == {"UNKNOWN_TOPIC_OR_PARTITION": 5}
+
+
+def test_brokers_by_node() -> None:
+    rows = [json.loads(line) for line in kw("brokers", TOUR, "-o", "ndjson").out.splitlines()]
+    assert [(row["node_id"], row["broker"], row["advertised"]) for row in rows] == [
+        (number, f"127.0.0.1:{port}", f"127.0.0.1:{port}") for number, port in ((1, 9092), (2, 9093), (3, 9094))
+    ]
+    assert {row["release"] for row in rows} == {"4.3"}
+    assert sum(row["count"] for row in rows) == len(exchanges("tour.pcapng"))
+    # What brokers advertise is learnt from exchanges that the filter leaves out.
+    fetches = [json.loads(line) for line in kw("brokers", TOUR, "--api", "fetch", "-o", "ndjson").out.splitlines()]
+    assert [row["node_id"] for row in fetches] == [1, 2, 3]
+    (one,) = [json.loads(line) for line in kw("brokers", TOUR, "--name", "2", "-o", "ndjson").out.splitlines()]
+    assert one == rows[1]
 
 
 def test_names_beyond_the_limit_are_said_to_be_cut(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ __all__ = [
     "cache",
     "client_jars",
     "coordinator_jars",
+    "member_jars",
     "missing_tools",
     "resolve",
     "telemetry_classes",
@@ -37,6 +38,12 @@ def coordinator_jars(version: str) -> list[Path]:
     )
     wanted = [f"org.apache.kafka:kafka-{name}:{version}" for name in names]
     return resolve(f"coordinators-{version}", (*wanted, *CLIENT_EXTRAS))
+
+
+def member_jars(version: str) -> list[Path]:
+    """The jars of those that take part in groups: Streams, Connect, and the client with its assignors."""
+    wanted = [f"org.apache.kafka:{name}:{version}" for name in ("kafka-streams", "connect-runtime", "kafka-clients")]
+    return resolve(f"members-{version}", (*wanted, *CLIENT_EXTRAS))
 
 
 def telemetry_classes(version: str) -> Path:

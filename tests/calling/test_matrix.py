@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from decoders.apis.likeness import likeness, stable
 from decoders.apis.releases import RELEASES
 from decoders.schema.model import Versions
-from kwcli.calling.version_table import BrokerOffer, Matrix, likeness, stable, table
+from kwcli.calling.version_table import BrokerOffer, Matrix, table
 from kwcli.env import Settings
 from kwcli.output.units import cell_width, palette
 

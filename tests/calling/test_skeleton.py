@@ -106,7 +106,7 @@ topics:                                   # array of struct
   - name: kw-example                      # string
     partitions: []                        # array of struct
       # - partition_index: -1             # int32
-        # current_leader_epoch: -1        # int32 · default -1 · since 4
+        # current_leader_epoch: -1        # int32 · -1 none · default -1 · since 4
         # timestamp: -1                   # int64 · -1 latest, -2 earliest, -3 max_timestamp, -4 earliest_local, …
 """
     )

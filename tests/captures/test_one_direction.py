@@ -11,7 +11,7 @@ import pytest
 from decoders.apis.keys import API_VERSIONS, FETCH, HEARTBEAT, METADATA, SASL_HANDSHAKE
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Exchange, Row, Settled, Skipped, Summary
-from decoders.frames.answers import Stretches, are_answers
+from decoders.frames.answers import Stretches, find_answers
 from decoders.messages.record import to_json_dict
 from decoders.tcp.chunks import Segment
 from tests.captures.shipped import CLEAN, NEGATIVE, segments
@@ -136,10 +136,10 @@ VERSIONS = response(
     ],
 )
 def test_chains(data: bytes, recognised: bool) -> None:
-    assert are_answers(Stretches([(0, data)])) is recognised
+    assert (find_answers(Stretches([(0, data)])) is not None) is recognised
     in_pieces = Stretches([(at, data[at : at + 7]) for at in range(0, len(data), 7)])
-    assert are_answers(in_pieces) is recognised
-    assert are_answers(Stretches([(0, b"\xee" * 9), (9, data)])) is recognised
+    assert (find_answers(in_pieces) is not None) is recognised
+    assert (find_answers(Stretches([(0, b"\xee" * 9), (9, data)])) is not None) is recognised
 
 
 def test_a_hole_in_a_body_breaks_no_chain() -> None:
@@ -148,8 +148,8 @@ def test_a_hole_in_a_body_breaks_no_chain() -> None:
     for each in large:
         pieces.append((place, each[:60]))
         place += len(each)
-    assert are_answers(Stretches(pieces))
-    assert not are_answers(Stretches(pieces[:5]))
+    assert find_answers(Stretches(pieces)) is not None
+    assert find_answers(Stretches(pieces[:5])) is None
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -157,7 +157,7 @@ def test_counters_behind_lengths_are_no_answers(seed: int) -> None:
     """What many protocols look like: a length, a number that counts, then anything."""
     rng = Random(seed)
     frames = [framed(pack(">i", number) + rng.randbytes(rng.randrange(20, 60))) for number in range(8)]
-    assert not are_answers(Stretches([(0, b"".join(frames))]))
+    assert find_answers(Stretches([(0, b"".join(frames))])) is None
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -170,7 +170,7 @@ def test_answers_of_zookeeper_are_none(seed: int) -> None:
         stat = pack(">qqqqiiiqiiq", *(rng.randrange(1 << 31) for _ in range(11)))
         body = rng.choice([b"", stat, pack(">i", 5) + b"value" + stat, pack(">ii", 1, 3) + b"abc"])
         frames.append(framed(head + body))
-    assert not are_answers(Stretches([(0, b"".join(frames))]))
+    assert find_answers(Stretches([(0, b"".join(frames))])) is None
 
 
 def test_what_is_made_of_captures_reads_as_they_do() -> None:

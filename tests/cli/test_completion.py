@@ -25,7 +25,7 @@ from kwcli.main import kw as program
 from tests.cli.shells import COMPLETIONS, Answer, ask
 from tests.cli.worlds import kw, world
 
-LARGEST = 140_000
+LARGEST = 170_000
 
 
 @pytest.mark.parametrize("shell", SHELLS)

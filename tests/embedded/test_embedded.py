@@ -68,6 +68,37 @@ ROWS: list[tuple[str, int, str, dict[str, Any]]] = [
         {"url": "u", "config_offset": 2, "allocation": None},
     ),
     ("EndTxnMarker", 0, "0000 00000007", {"coordinator_epoch": 7}),
+    ("CooperativeStickyAssignorUserData", 0, "00000007", {"generation": 7}),
+    (
+        "SubscriptionInfoData",
+        3,
+        "00000003 0000000b 00000000000000000000000000000005  00000001 00000000 00000002  00000000  00000003 683a31",
+        {
+            "version": 3,
+            "latest_supported_version": 11,
+            "process_id": UUID(int=5),
+            "prev_tasks": [{"topic_group_id": 0, "partition": 2}],
+            "standby_tasks": [],
+            "user_end_point": b"h:1",
+        },
+    ),
+    (
+        "AssignmentInfo",
+        10,
+        "0000000a 0000000b  00000001 00000000 00000001 00000000  00000000  00000001 00000000 0001 74"
+        "00000001 0001 68 00000050 00000001 00000000 00000001  00000000  00000000  7fffffffffffffff",
+        {
+            "version": 10,
+            "commonly_supported_version": 11,
+            "active_tasks": [{"subtopology": 0, "partition": 1, "named_topology": []}],
+            "standby_tasks": [],
+            "topics": [{"index": 0, "name": "t"}],
+            "partitions_by_host": [{"host": "h", "port": 80, "partitions": [{"topic_index": 0, "partition": 1}]}],
+            "standby_partitions_by_host": [],
+            "err_code": 0,
+            "next_rebalance_ms": (1 << 63) - 1,
+        },
+    ),
     (
         "LeaderChangeMessage",
         0,
@@ -150,6 +181,54 @@ def test_every_framing_has_a_row() -> None:
     rows = [STRUCTURES[name] for name, _, _, _ in ROWS]
     assert {row.framing for row in rows} == {row.framing for row in STRUCTURES.values()}
     assert {row.module for row in rows} >= {"control_records", "consumer_protocol", "connect_protocol"}
+
+
+def test_versions_that_the_bytes_do_not_say() -> None:
+    old = bytes.fromhex("00000001 0001 74 00000001 00000002")
+    fields = {"previous_assignment": [{"topic": "t", "partitions": [2]}]}
+    for version, data, more in ((0, old, {}), (1, old + bytes.fromhex("00000007"), {"generation": 7})):
+        found = decode_embedded("StickyAssignorUserData", data)
+        assert found == {"$type": "StickyAssignorUserData", "$version": version, **fields, **more}
+        assert encode_embedded("StickyAssignorUserData", version, found) == data
+    for size in range(len(old)):
+        with pytest.raises(DecodeError):
+            decode_embedded("StickyAssignorUserData", old[:size])
+
+
+STICKY = "00000001 0001 74 00000001 00000002 00000007"
+
+
+@pytest.mark.parametrize(
+    ("user_data", "name"),
+    [
+        (STICKY, "StickyAssignorUserData"),
+        ("00000007", "CooperativeStickyAssignorUserData"),
+        ("ffffffff", "CooperativeStickyAssignorUserData"),
+        ("00000001 00000000000000000000000000000005 00000000 00000000", "SubscriptionInfoData"),
+        ("61626364", None),
+        (STICKY + "00", None),
+    ],
+)
+def test_user_data_of_assignors(user_data: str, name: str | None) -> None:
+    held = bytes.fromhex(user_data)
+    data = encode_embedded("ConsumerProtocolSubscription", 1, {"topics": ["a"], "user_data": held})
+    shown = embedded_json("ConsumerProtocolSubscription", data)
+    assert shown is not None
+    inner = shown["user_data"]
+    assert (inner.get("$type") if isinstance(inner, dict) else None) == name
+    assert embedded_from_json(shown, "") == data
+    group = encode_embedded("GroupMetadataValue", 3, {"members": [{"subscription": data, "assignment": b"x"}]})
+    member = (embedded_json("GroupMetadataValue", group) or {})["members"][0]
+    assert (member["subscription"], member["assignment"]) == (shown, "x")
+
+
+def test_workers_of_connect_say_what_they_have() -> None:
+    held = encode_embedded("ConnectProtocolAssignment", 1, {"leader": "w", "assignment": [], "revoked": None})
+    data = encode_embedded("ConnectProtocolMetadata", 1, {"url": "u", "allocation": held})
+    shown = embedded_json("ConnectProtocolMetadata", data)
+    assert shown is not None
+    assert shown["allocation"]["leader"] == "w"
+    assert embedded_from_json(shown, "") == data
 
 
 def test_types_of_keys_and_frames() -> None:

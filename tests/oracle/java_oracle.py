@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 from base64 import b64decode
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -18,7 +18,7 @@ from uuid import UUID
 from decoders.apis import api
 from decoders.apis.releases import spoken
 from decoders.schema.model import Plan, PlanField, Side, resolve
-from tests.broker.jars import client_jars, coordinator_jars
+from tests.broker.jars import client_jars
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 SIDES: Final[tuple[Side, Side]] = ("request", "response")
@@ -28,11 +28,10 @@ Case = tuple[int, int, Side]
 class Java:
     """One JVM with the classes of one release; `ask` it as often as needed, `close` it in the end."""
 
-    def __init__(self, release: str, *, coordinators: bool = False) -> None:
-        """With `coordinators` the structures of internal topics are there too."""
+    def __init__(self, release: str, jars: Callable[[str], list[Path]] = client_jars) -> None:
+        """`jars` gives those of a release; other ones than the client's have structures that it does not know."""
         self.release = release
-        jars = [str(path) for path in (coordinator_jars if coordinators else client_jars)(release)]
-        command = [sys.executable, "-m", "tests.oracle.java_process", *jars]
+        command = [sys.executable, "-m", "tests.oracle.java_process", *map(str, jars(release))]
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  # closed by close()
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True, cwd=ROOT

@@ -92,7 +92,7 @@ class Kafka:
         """What Kafka reads in the bytes, and the bytes that it writes for it; from its JSON too with `rebuild`."""
         kind, converter = self.classes(key, side)
         short = jpype.JShort(version)
-        buffer = self.buffer.wrap(jpype.JArray(jpype.JByte)(bytes.fromhex(data)))
+        buffer = self._buffer(data)
         message = kind(self.accessor(buffer), short)
         try:
             node = converter.write(message, short, False)
@@ -106,6 +106,28 @@ class Kafka:
         if rebuild:
             answer["rebuilt"] = self.write(converter.read(self.mapper.readTree(node.toString()), short), version)
         return answer
+
+    def schemas(self, where: str, names: str, data: str) -> dict[str, Any]:
+        """What schemas in the code of a class read in the bytes: how many they leave, and the bytes they write."""
+        buffer = self._buffer(data)
+        again = ""
+        for name in names.split():
+            slot = jpype.JClass(where).class_.getDeclaredField(name)
+            slot.setAccessible(True)
+            schema = slot.get(None)
+            struct = schema.read(buffer)
+            written = self.buffer.allocate(schema.sizeOf(struct))
+            schema.write(written, struct)
+            again += bytes(written.array()).hex()
+        return {"left": int(buffer.remaining()), "again": again}
+
+    def assignment_info(self, data: str) -> str:
+        """The bytes that Streams writes for the assignment that it reads in these."""
+        kind = jpype.JClass("org.apache.kafka.streams.processor.internals.assignment.AssignmentInfo")
+        return bytes(kind.decode(self._buffer(data)).encode().array()).hex()
+
+    def _buffer(self, data: str) -> Any:
+        return self.buffer.wrap(jpype.JArray(jpype.JByte)(bytes.fromhex(data)))
 
     def write(self, message: Any, version: int) -> str:
         store = self.cache()

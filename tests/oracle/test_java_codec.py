@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
 from typing import Any, Final
 
 import pytest
@@ -12,12 +14,13 @@ from decoders.apis import api
 from decoders.apis.error_codes import ERRORS
 from decoders.apis.headers import request_header_version, response_header_version
 from decoders.apis.releases import spoken
-from decoders.embedded import STRUCTURES, structure
+from decoders.embedded import STRUCTURES, encode_embedded, structure
 from decoders.schema.codec import decode, encode
 from decoders.schema.model import Field, Plan, resolve
-from tests.broker.jars import Missing, missing_tools
+from tests.broker.jars import Missing, client_jars, coordinator_jars, member_jars, missing_tools
 from tests.oracle.java_oracle import SIDES, Case, Java, cases, differences, expected_layout, minor, plan_of
 from tests.oracle.java_values import STYLES, random_value
+from tests.schema.values import random_value as any_value
 
 pytestmark = pytest.mark.oracle
 
@@ -39,12 +42,12 @@ LATER: Final = {"ControlRecordTypeSchema": "4.3", "EndTxnMarker": "4.1", "Aborte
 OF_CLIENTS: Final = ("control_records", "consumer_protocol")
 
 
-def start(release: str, *, coordinators: bool = False) -> Java:
+def start(release: str, jars: Callable[[str], list[Path]] = client_jars) -> Java:
     problem = missing_tools()
     if problem:
         pytest.skip(problem)
     try:
-        return Java(release, coordinators=coordinators)
+        return Java(release, jars)
     except Missing as missing:
         pytest.skip(str(missing))
 
@@ -224,19 +227,95 @@ GONE: Final = frozenset(
         *("ShareGroupPartitionMetadataKey", "ShareGroupPartitionMetadataValue"),
     }
 )
-# Those that are no definitions, but code of Connect.
-IN_CODE: Final = ("connect_protocol",)
+# Those of members of groups: most are no definitions, but code.
+OF_MEMBERS: Final = ("connect_protocol", "assignors")
 
 
 @pytest.mark.long
 def test_structures_of_internal_topics() -> None:
     """All structures, against the classes of coordinators, controllers and storage."""
-    java = start(NEWEST, coordinators=True)
-    names = [name for name, row in STRUCTURES.items() if name not in GONE and row.module not in IN_CODE]
+    java = start(NEWEST, coordinator_jars)
+    names = [name for name, row in STRUCTURES.items() if name not in GONE and row.module not in OF_MEMBERS]
     try:
         compare_structures(java, names)
     finally:
         java.close()
+
+
+# The newest release of which Streams and Connect can be had.
+MEMBERS: Final = "4.3.1"
+_CONNECT: Final = "org.apache.kafka.connect.runtime.distributed."
+_STREAMS: Final = "org.apache.kafka.streams.internals.generated."
+_CONSUMER: Final = "org.apache.kafka.clients.consumer."
+# (structure, version, size of what stands before it in the bytes, class, the schemas there)
+SCHEMAS: Final = [
+    ("ConnectProtocolMetadata", 0, 2, f"{_CONNECT}ConnectProtocol", "CONFIG_STATE_V0"),
+    (
+        "ConnectProtocolMetadata",
+        1,
+        2,
+        f"{_CONNECT}IncrementalCooperativeConnectProtocol",
+        "CONFIG_STATE_V1 ALLOCATION_V1",
+    ),
+    ("ConnectProtocolAssignment", 0, 2, f"{_CONNECT}ConnectProtocol", "ASSIGNMENT_V0"),
+    ("ConnectProtocolAssignment", 1, 2, f"{_CONNECT}IncrementalCooperativeConnectProtocol", "ASSIGNMENT_V1"),
+    ("StickyAssignorUserData", 0, 0, f"{_CONSUMER}StickyAssignor", "STICKY_ASSIGNOR_USER_DATA_V0"),
+    ("StickyAssignorUserData", 1, 0, f"{_CONSUMER}StickyAssignor", "STICKY_ASSIGNOR_USER_DATA_V1"),
+    (
+        *("CooperativeStickyAssignorUserData", 0, 0, f"{_CONSUMER}CooperativeStickyAssignor"),
+        "COOPERATIVE_STICKY_ASSIGNOR_USER_DATA_V0",
+    ),
+    *(
+        ("SubscriptionInfoData", version, 0, f"{_STREAMS}SubscriptionInfoData", f"SCHEMA_{version}")
+        for version in range(1, 12)
+    ),
+]
+# What Streams assigns, by field: lists have one element, as it writes them in no order.
+ASSIGNED: Final[dict[str, Any]] = {
+    "commonly_supported_version": 11,
+    "subtopology": 1,
+    "partition": 2,
+    "named_topology": [0x78, 0xE9],
+    "topic": "t",
+    "topic_index": 0,
+    "index": 0,
+    "name": "t",
+    "host": "h",
+    "port": 80,
+    "err_code": 3,
+    "next_rebalance_ms": 77,
+}
+
+
+@pytest.mark.long
+def test_structures_of_members() -> None:
+    """What Streams, Connect and the sticky assignors say, against their classes."""
+    java = start(MEMBERS, member_jars)
+    wrong: list[str] = []
+    rng = Random("members")
+    try:
+        for name, version, before, where, schemas in SCHEMAS:
+            plan = resolve(structure(name), version)
+            for _ in range(20):
+                data = encode_embedded(name, version, any_value(plan, rng, strange=False, values=40))[before:]
+                (answer,) = java.ask([["schemas", where, schemas, data.hex()]])
+                if answer != {"left": 0, "again": data.hex()}:
+                    wrong.append(f"{name} v{version}: {answer} for {data.hex()}")
+        for version in range(1, 12):
+            plan = resolve(structure("AssignmentInfo"), version)
+            data = encode_embedded("AssignmentInfo", version, assigned(plan))
+            (answer,) = java.ask([["assignment_info", data.hex()]])
+            if answer != data.hex():
+                wrong.append(f"AssignmentInfo v{version}: {answer} for {data.hex()}")
+    finally:
+        java.close()
+    assert not wrong, report(wrong)
+
+
+def assigned(plan: Plan) -> dict[str, Any]:
+    """A value with all fields of this version."""
+    known = {"version": plan.version, **ASSIGNED}
+    return {field.name: known[field.name] if field.plan is None else [assigned(field.plan)] for field in plan.fields}
 
 
 def compare_structures(java: Java, names: list[str]) -> None:

@@ -54,7 +54,7 @@ def test_the_same_sources_and_options_are_held(tmp_path: Path) -> None:
 
 # -- two at once -------------------------------------------------------------------------------------------------------
 
-# It has a child that outlives it, as that of a pool does.
+# It has a child that outlives it, as that of a pool does; the child says so itself, once it has let go of the lock.
 HOLDER: Final = """
 import os, sys, time
 from kwcli.pipeline.store.store import open_store
@@ -62,11 +62,11 @@ with open_store(sys.argv[1]) as store:
     store.staging()
     child = os.fork()
     if not child:
+        print(os.getpid(), flush=True)
         sys.stdout.close()
         os.close(1)
         time.sleep(20)
         os._exit(0)
-    print(child, flush=True)
     time.sleep(60)
 """
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from decoders import Batch, Record, decode_records
-from decoders.records import batches_json, read_batches
+from decoders import Batch, EncodeError, Record, decode_records
+from decoders.records import Budget, batches_json, encode_batch, read_batches, sole, summarize
 from decoders.records.codecs import NAMES, deflate
+from decoders.records.read import deferrable_batches
+from decoders.records.summary import summarize_json
+from decoders.records.write import records_from_json
 from tests.records.making import batch, record, varint
 from tests.records.others import AioBuilder, DefaultRecordBatchBuilder
 
@@ -256,10 +261,43 @@ def test_what_cannot_be_read_is_a_value(data: bytes, why: str, count: int) -> No
 
 def test_a_bad_checksum() -> None:
     found, after = decode_records(HEX[:70] + b"K" + HEX[71:] + HEX)
-    assert (reason(found), found.crc, found.records, found.record_count) == ("crc", "bad", [], 2)
+    assert (reason(found), found.crc, found.record_count) == ("crc", "bad", 2)
+    assert found.records == rows(after)[:1]  # shown all the same, as far as they can be read
+    assert found.records_cut == 1
     assert len(rows(after)) == 2
     (shown,) = batches_json(HEX[:-1] + b"\0") or []
     assert (shown["crc"], shown["error"]["reason"]) == ("bad", "crc")
+    (shown,) = batches_json(HEX[:-10] + b"\x13" + HEX[-9:], records=True) or []  # the second record's size
+    assert (shown["crc"], shown["error"]["reason"], len(shown["records"])) == ("bad", "crc", 1)
+    with pytest.raises(EncodeError, match="cannot be encoded"):
+        records_from_json([shown], "records")
+    del shown["error"], shown["records_cut"]  # told otherwise, by whoever takes them away
+    assert records_from_json([shown], "records")[:8] == HEX[:8]
+
+
+def test_records_of_a_bad_checksum_count_nowhere() -> None:
+    spoilt = HEX[:-1] + bytes([HEX[-1] ^ 1])
+    data = spoilt + HEX
+    assert summarize(data).records == 4
+    counted = summarize(data, checked=True)
+    assert (counted.batches, counted.records, counted.size) == (2, 2, len(data))
+    assert sole(spoilt, 0, len(spoilt)) == (2, "none")
+    assert sole(spoilt, 0, len(spoilt), checked=True) is None
+    of_json = summarize_json(batches_json(data) or [], checked=True)
+    assert (of_json.batches, of_json.records) == (2, 2)
+
+
+@given(st.integers(0, 60), st.integers(1, 255), st.sampled_from(["none", "gzip", "zstd"]))
+def test_a_spoilt_batch_gives_what_it_gives_piece_by_piece_too(place: int, bits: int, codec: str) -> None:
+    data = bytearray(encode_batch([Record(at, 5, b"k", b"v" * at) for at in range(9)], codec=codec))
+    data[61 + place % (len(data) - 61)] ^= bits
+    (whole,) = batches_json(bytes(data), records=True) or []
+    budget = Budget()
+    budget.held = 0  # so that records are read as they are written
+    (piece,) = deferrable_batches(bytes(data), budget, records=True) or []
+    assert whole["crc"] == piece["crc"] == "bad"
+    assert [*whole["records"]] == [*piece["records"]]
+    assert whole["error"] == piece["error"]
 
 
 # What is known of a batch that is cut after so many bytes.

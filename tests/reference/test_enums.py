@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from decoders.apis import KEYS, api, enums
 from decoders.apis.enums import BITS, ENUMS, words_of
+from decoders.embedded import STRUCTURES, structure
+from decoders.exchanges.api_versions import SIDES
+from decoders.schema.model import Field
+from decoders.wire.primitives import RANGES
 from kwcli.reference.catalog import paths
 from tests.reference.jars import release_jars
 
@@ -30,6 +36,9 @@ CLASSES = {
     "_UPGRADE": "clients.admin.FeatureUpdate$UpgradeType:code",
     "_COMPRESSION": "common.record.internal.CompressionType:id",
     "_ELECTION": "common.ElectionType:value",
+    "_SECURITY_PROTOCOL": "common.security.auth.SecurityProtocol:id",
+    "_STREAMS_STATUS": "common.requests.StreamsGroupHeartbeatResponse$Status:code",
+    "_TOPOLOGY_STATUS": "clients.admin.StreamsGroupTopologyDescriptionStatus:id",
     "_KEY": "common.requests.FindCoordinatorRequest$CoordinatorType:id",
 }
 
@@ -47,15 +56,54 @@ def test_the_words_are_those_of_kafkas_classes() -> None:
         assert mine == {number: text.lower() for number, text in theirs[word].items()}, word
 
 
+def _declared() -> Iterator[tuple[str, str, Field]]:
+    """Every field of every API and structure: whose it is, its path, itself."""
+    for key in KEYS:
+        for side in SIDES:
+            message = api(key).message(side)
+            for path, field, _ in paths(message.fields, message.versions):
+                yield f"{api(key).name} {side}", path, field
+    for name in STRUCTURES:
+        message = structure(name)
+        for path, field, _ in paths(message.fields, message.versions):
+            yield name, path, field
+
+
 def test_fields_that_mean_something_are_numbers_and_every_set_is_used() -> None:
     kinds: dict[str, set[str]] = {}
-    for key in KEYS:
-        for side in (api(key).request, api(key).response):
-            for _, field, _ in paths(side.fields, api(key).versions):
-                if field.means:
-                    kinds.setdefault(field.means, set()).add(field.kind)
+    for _, _, field in _declared():
+        if field.means:
+            kinds.setdefault(field.means, set()).add(field.kind)
     assert kinds.keys() == {*ENUMS, *BITS}
     assert set().union(*kinds.values()) <= {"int8", "int16", "int32", "int64"}
+
+
+# Names of fields that hold the number of something with a name, wherever they are.
+NAMED = re.compile(
+    "isolation_level|acks|(resource_)?pattern_type(_filter)?|permission_type|operation|resource_types?(_filter)?|"
+    "config_(source|type|operation)|key_type|member_type|election_type|upgrade_type|endpoint_type|match_type|mechanism|"
+    "(accepted_)?compression_types?|security_protocol|leader_recovery_state|delivery_state|acknowledge_types|node_type|"
+    ".*authorized_operations|.*leader_epoch|leader_id|leader|(ongoing_txn_)?producer_(id|epoch)|generation_id(_or_.*)?"
+)
+# Numbers that look as if they had names and have none.
+NAMELESS = {
+    ("LeaderChangeMessage", "leader_id"): "there is one",
+    ("SubscriptionInfoData", "unique_field"): "a number that changes, so that the group is balanced again",
+    ("JoinGroup request", "rebalance_timeout_ms"): "-1 stands for its absence in version 0, never on the wire",
+    ("WriteTxnMarkers request", "markers[].transaction_version"): "a version",
+}
+
+
+def test_whatever_has_a_name_says_so_in_its_declaration() -> None:
+    """A small number is a kind or a state, a negative default stands for something, and some names tell it."""
+    lacking = {
+        (whose, path)
+        for whose, path, field in _declared()
+        if field.kind in RANGES
+        and not field.means
+        and (field.kind == "int8" or NAMED.fullmatch(field.name) or str(field.default).startswith("-"))
+    }
+    assert sorted(lacking) == sorted(NAMELESS)
 
 
 @pytest.mark.parametrize(

@@ -212,11 +212,11 @@ def _count(row: Partition, raw: bytes | None, records: Any) -> None:
             row[_BATCHES] = row[_RECORDS] = row[_BYTES] = 0
         return
     at, size = records
-    alone = sole(raw, at, size)
+    alone = sole(raw, at, size, checked=True)
     if alone is not None and not row[_BYTES]:
         row[_BATCHES], row[_RECORDS], row[_BYTES], row[_CODEC], row[_MAGIC] = 1, alone[0], size, alone[1], "2"
         return
-    found = summarize(raw, at, size)
+    found = summarize(raw, at, size, checked=True)
     row[_BATCHES] = (row[_BATCHES] or 0) + found.batches
     row[_RECORDS] = (row[_RECORDS] or 0) + found.records
     row[_BYTES] = (row[_BYTES] or 0) + size

@@ -1,0 +1,82 @@
+"""The versions that a broker offers in, the releases that it looks like out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from decoders.apis import api
+from decoders.apis.keys import FETCH, GET_TELEMETRY_SUBSCRIPTIONS, LEADER_AND_ISR, PRODUCE, PUSH_TELEMETRY, VOTE
+from decoders.apis.releases import RELEASES, UNSTABLE, spoken
+from decoders.schema.model import NONE, Versions
+
+__all__ = ["FETCH_SINCE_4", "OPTIONAL", "PRODUCE_SERVED", "Likeness", "Offer", "likeness", "served_of", "stable"]
+
+# Offered only where a metrics plug-in asks for them.
+OPTIONAL: Final = frozenset({GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY})
+# From 4.0 on brokers list Produce 0 to 2 for the sake of old librdkafka, and do not serve them (KAFKA-18659).
+FETCH_SINCE_4: Final = 4
+PRODUCE_SERVED: Final = 3
+# One in so many APIs may differ from those of a release.
+SHARE: Final = 4
+
+Offer = Mapping[int, Versions]
+
+
+class Likeness(NamedTuple):
+    """Releases that an offer looks like equally well, and in how many APIs it differs from them, of how many."""
+
+    releases: tuple[str, ...]
+    differences: int
+    apis: int
+
+    @property
+    def is_release(self) -> bool:
+        """Whether it is one of them, maybe with changes: what differs in more is something else (librdkafka's mock)."""
+        return self.differences * SHARE <= self.apis
+
+    def __str__(self) -> str:
+        if not self.is_release:
+            return "no release"
+        first, last = self.releases[0], self.releases[-1]
+        name = first if first == last else f"{first}–{last}"
+        return name if not self.differences else f"~{name}"
+
+
+def stable(release: str) -> dict[int, Versions]:
+    """API key → the versions that brokers of a release offer unless told otherwise."""
+    hidden = UNSTABLE.get(release, {})
+    found = {}
+    for key, versions in spoken(release).items():
+        shown = Versions(versions.low, versions.high - 1) if hidden.get(key) == versions.high else versions
+        if shown:
+            found[key] = shown
+    return found
+
+
+def likeness(offer: Offer) -> Likeness:
+    """The releases that the offer differs least from."""
+    served = served_of(offer)
+    counts = {release: _differences(served, stable(release)) for release in RELEASES}
+    least = min(counts.values())
+    nearest = tuple(release for release in RELEASES if counts[release] == least)
+    return Likeness(nearest, least, max(len(served.keys() | stable(release).keys()) for release in nearest))
+
+
+def served_of(offer: Offer) -> dict[int, Versions]:
+    """Without the Produce versions that brokers from 4.0 on list and do not serve."""
+    served = dict(offer)
+    if served.get(FETCH, NONE).low >= FETCH_SINCE_4 and PRODUCE in served:
+        served[PRODUCE] &= Versions(PRODUCE_SERVED, served[PRODUCE].high)
+    return served
+
+
+def _differences(offer: Offer, release: Offer) -> int:
+    """How many APIs are offered in other versions than the release has, or missing though its brokers have them."""
+    wrong = sum(release.get(key) != versions for key, versions in offer.items() if key not in OPTIONAL)
+    # A node offers those of its listener; a ZooKeeper broker those that its controller sends, too.
+    if LEADER_AND_ISR in offer:
+        return wrong
+    listener = "controller" if VOTE in offer and PRODUCE not in offer else "broker"
+    missing = [key for key in release if key not in offer and key not in OPTIONAL]
+    return wrong + sum(listener in api(key).listeners for key in missing)

@@ -1,0 +1,117 @@
+"""An answer without its request in, the one API version that it can be an answer of out, or none.
+
+The problem. An answer says neither its API nor its version, so one whose request nobody captured cannot be decoded:
+many answers are a few zeros, and read well as those of twenty APIs.
+
+The idea. No scoring: every answer of every API version that kw knows is tried, early-access layouts too. Only where a
+single one reads the frame to its last byte is there no other explanation. As the true one always reads it, a unique one
+is the true one, as long as it is among those that kw knows; against newer ones, and bytes that are no answer at all
+(raw SASL tokens), what was read must make sense as well, and be enough to be no coincidence.
+
+```
+0 bytes over, error codes and throttle times that exist, printable names, no unknown tag, SIZE_MIN bytes
+   Fetch 12   ✓                → Fetch 12
+   all other  ✗
+   Fetch 13 ✓, Fetch 14 ✓      → none: two versions with the same layout
+```
+
+What is given up: versions of an API that are laid out alike, and short answers. A version that is newer than this kw
+and laid out like exactly one that it knows is taken for that one.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from decoders.apis import NAMES, api
+from decoders.apis.keys import API_VERSIONS
+from decoders.errors import DecodeError
+from decoders.exchanges.api_versions import UNSUPPORTED_VERSION, layouts
+from decoders.frames.frame_search import ERROR_CODE_MAX, THROTTLE_MAX
+from decoders.frames.headers import after_tags, flexible
+from decoders.schema.model import Plan
+from decoders.schema.walk import Walker
+
+__all__ = ["guess_request"]
+
+# Bytes of a body below which anything may read well.
+SIZE_MIN: Final = 12
+# Where a body begins without tagged fields in its header.
+_HEADER: Final = 8
+
+
+class _Candidate(NamedTuple):
+    """One layout of the answers of an API version."""
+
+    key: int
+    version: int
+    plan: Plan
+    tagged: bool  # the header has tagged fields
+    stable: bool
+
+
+@cache
+def _candidates() -> tuple[_Candidate, ...]:
+    """All of them. Every declaration is read for it."""
+    found: list[_Candidate] = []
+    for key in NAMES:
+        declared = api(key)
+        early = [version for side, version, _ in declared.early if side == "response"]
+        stable = range(declared.versions.low, declared.versions.high + 1)
+        for version in sorted({*stable, *early}):
+            tagged = key != API_VERSIONS and flexible(key, version)
+            for layout in layouts(key, version, "response"):
+                if layout.plan.version == version:  # not the fall-back of ApiVersions
+                    found.append(_Candidate(key, version, layout.plan, tagged, layout.release is None))
+    return tuple(found)
+
+
+def guess_request(frame: bytes) -> tuple[int, int] | None:
+    """Key and version of the only API version that a whole frame, its size field included, can be an answer of."""
+    end = len(frame)
+    if end < _HEADER + SIZE_MIN or int.from_bytes(frame[:4], "big") != end - 4 or frame[4] & 0x80:
+        return None
+    try:
+        behind_tags = after_tags(frame, _HEADER, end)
+    except (DecodeError, IndexError):
+        behind_tags = end
+    found: _Candidate | None = None
+    root: dict[str, Any] = {}
+    for candidate in _candidates():
+        at = behind_tags if candidate.tagged else _HEADER
+        walker = Walker(frame)
+        try:
+            if walker.read(candidate.plan, at, end) != end:
+                continue
+        except (DecodeError, IndexError):
+            continue
+        if found is not None:
+            return None
+        found, root = candidate, walker.root
+    if found is None or not found.stable or not _makes_sense(root):
+        return None
+    if found.key == API_VERSIONS and frame[_HEADER : _HEADER + 2] == UNSUPPORTED_VERSION:
+        return None  # the answer to a version that the broker does not have, laid out as version 0
+    return found.key, found.version
+
+
+def _makes_sense(root: dict[str, Any]) -> bool:
+    """Whether a body has no value that no broker sends."""
+    waiting: list[Any] = [root]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, list):
+            waiting += value
+        elif isinstance(value, str):
+            if not value.isprintable():
+                return False
+        elif isinstance(value, dict):
+            if value.get("_tagged_fields"):
+                return False
+            if not -1 <= value.get("error_code", 0) <= ERROR_CODE_MAX:
+                return False
+            if not 0 <= value.get("throttle_time_ms", 0) <= THROTTLE_MAX:
+                return False
+            waiting += value.values()
+    return True

@@ -1,0 +1,408 @@
+"""The name of a capture that is being written in, its segments out as they come, and those of the files behind it.
+
+A writer of captures (tcpdump, dumpcap, kw) appends to one file, closes it, and goes on with another one: a new name,
+the first name of its ring again, or the same name after the file was moved away or emptied. Nothing in a file says that
+it is over. So the file at hand is read as far as it goes, and left when a later one of its ring has a packet: by then
+the writer has closed it, and one more look takes the last bytes. Which one is later is said by the times of their first
+packets, whatever the names are and wherever the ring has come round; a file that is read is known again by its place on
+the disk and that time, so that one that was emptied and begun anew is another one.
+
+    dump0 ████████ closed      dump1 ████░░░ read, growing      dump2 ∙ not there yet
+
+An open file stays readable after it was moved or deleted. A packet of which only a part is written is waited for; when
+a later file has come it never will, and that is said. Nothing is read twice and nothing is waited for with work: looks
+are 50 ms apart while bytes come, and 200 ms when none do.
+
+Given up: two writers whose files match one pattern at the same time (what comes late is said, not read), and files that
+are compressed, whose readers cannot tell an end from a pause.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from decoders.capture.files import CaptureReader
+from decoders.capture.merge import before
+from decoders.capture.packet_index import Walk
+from kwcli.capture_paths import is_named_capture
+from kwcli.inflating import InputProblem, is_compressed
+from kwcli.inputs import CAPTURE_MAGICS, PIECE_SIZE, capture_pieces, placed, reason
+from kwcli.sniff.ring_names import RingNames, find_ring
+
+if TYPE_CHECKING:
+    from decoders.tcp.chunks import Segment
+    from kwcli.env import Environment
+
+__all__ = ["Follower"]
+
+BUSY_S: Final = 0.05
+IDLE_S: Final = 0.2
+# Without bytes for as long as this, looks are rarer.
+_IDLE_AFTER_S: Final = 2.0
+# A look at a ring is at least so far from the one before, and takes no more than this part of the time.
+_SCAN_S: Final = 0.2
+_SCAN_SHARE: Final = 20
+# A file whose first bytes change is another file: those of its header and of its first packet's header.
+_HEAD_SIZE: Final = 256
+# A writer may hold packets back for as long as this (tcpdump without -U).
+_BUFFERED_S: Final = 30.0
+# Where the first packet's time is looked for.
+_PEEKS: Final = (4096, 1 << 20)
+
+_FLAGS: Final = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+Key = tuple[int, int, int]
+
+
+class _Member(NamedTuple):
+    """A file of the ring as a look found it. `begun_ns`: the time of its first packet, None while it has none."""
+
+    path: str
+    device: int
+    inode: int
+    size: int
+    changed_ns: int
+    begun_ns: int | None
+    problem: str | None = None
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Where it is on the disk, whatever its name."""
+        return self.device, self.inode
+
+    @property
+    def key(self) -> Key:
+        """What it is known by when it is met again; a file that is not followed by its place alone."""
+        if self.problem is not None:
+            return self.device, self.inode, -2
+        return self.device, self.inode, -1 if self.begun_ns is None else self.begun_ns
+
+
+class _Growing:
+    """The file at hand, open. `at` is the byte that comes next."""
+
+    def __init__(self, path: str, reader: CaptureReader, begun_ns: int | None) -> None:
+        self.path = path
+        self.reader = reader
+        self.begun_ns = begun_ns
+        self.at = 0
+        self._head = b""
+        self._descriptor = os.open(path, _FLAGS)
+        about = os.fstat(self._descriptor)
+        self.place = (about.st_dev, about.st_ino)
+
+    def read(self) -> bytes:
+        """What is there of it now behind what was read."""
+        os.lseek(self._descriptor, self.at, os.SEEK_SET)
+        data = os.read(self._descriptor, PIECE_SIZE)
+        if self.at < _HEAD_SIZE:
+            self._head += data[: _HEAD_SIZE - self.at]
+        self.at += len(data)
+        if data and self.begun_ns is None:
+            os.lseek(self._descriptor, 0, os.SEEK_SET)
+            self.begun_ns = first_packet_ns(os.read(self._descriptor, _PEEKS[1]))
+        return data
+
+    def is_begun_anew(self) -> bool:
+        """Whether the file was emptied, and written again unless nobody has yet.
+
+        One that was emptied under a writer who stays where he was (logrotate's copytruncate) begins with zeros.
+        """
+        if not self.at:
+            return False
+        os.lseek(self._descriptor, 0, os.SEEK_SET)
+        head = os.read(self._descriptor, len(self._head))
+        if head == self._head:
+            return os.fstat(self._descriptor).st_size < self.at
+        return bool(head.strip(b"\0"))
+
+    def close(self) -> None:
+        """Give it back to the system."""
+        os.close(self._descriptor)
+
+
+class Follower:
+    """One run over a file that grows and its ring; `stream` never ends by itself.
+
+    `names` are the files so far, in their order, where `numbered` (capture/merge.py). What is wrong with a file is said
+    at once; `broken` says that there was something. `on_secrets` gets the TLS key logs in the files.
+    """
+
+    def __init__(
+        self,
+        word: str,
+        env: Environment,
+        *,
+        numbered: bool = False,
+        on_secrets: Callable[[bytes], None] | None = None,
+    ) -> None:
+        """Raises InputProblem where what is named cannot be followed."""
+        self.names: list[str] = []
+        self.broken = False
+        self._word = word
+        self._env = env
+        self._numbered = numbered
+        self._on_secrets = on_secrets
+        self._ring: RingNames = find_ring(word)
+        self._members: dict[str, _Member] = {}  # as the latest look found them
+        self._left: dict[Key, int] = {}  # what was read, or is not to be read → how far
+        self._late: set[Key] = set()
+        self._ended: Counter[str] = Counter()  # what the readers of files that were left have counted
+        self._file: _Growing | None = None
+        self._scan_at = 0.0
+        folder = self._ring.folder
+        if folder and not os.path.isdir(folder):
+            raise InputProblem(f"{word}: no such folder: {folder}")
+        self._following = self._first()
+
+    @property
+    def greeting(self) -> str:
+        """What is said before the first bytes are read."""
+        verb = "waiting for" if self._following is None else "following"
+        return f"{verb} {self._word}; Ctrl-C ends"
+
+    def counts(self) -> Counter[str]:
+        """What the readers have counted."""
+        counts = Counter(self._ended)
+        if self._file is not None:
+            counts.update(self._file.reader.counts)
+        return counts
+
+    @property
+    def unfinished(self) -> str | None:
+        """What of the file at hand waits for the rest of its packet; None at the end of a packet."""
+        file = self._file
+        if file is None or file.reader.problem is not None or file.at == file.reader.at:
+            return None
+        return f"{file.path}: its last packet is not whole yet: {file.at - file.reader.at:,} bytes of it are written"
+
+    def stream(self) -> Iterator[tuple[list[Segment], int]]:
+        """Segments as they come, and the time by the packets' clock; no segment at every look that finds none.
+
+        Raises InputProblem where the file at hand cannot be read on.
+        """
+        clock = _PacketClock()
+        following = self._following
+        if following is not None:
+            self._pass_over_older(following)
+        while True:
+            if following is not None:
+                self._begin(following)
+            yield from self._read(clock)
+            following = None
+            if self._file is not None and self._file.is_begun_anew():
+                self._leave()
+            elif (following := self._find_next()) is not None:
+                yield from self._read(clock)  # the writer has closed it by now
+                self._leave()
+            else:
+                yield [], clock.now_ns()
+                time.sleep(clock.pause_s())
+
+    def close(self) -> None:
+        """Give the open file back to the system."""
+        if self._file is not None:
+            self._file.close()
+
+    # -- the file at hand ----------------------------------------------------------------------------------------------
+
+    def _begin(self, member: _Member) -> None:
+        number = len(self.names)
+        if self._numbered:
+            self.names.append(member.path)
+        reader = CaptureReader(before=before(number) if self._numbered else 0)
+        reader.on_secrets = self._on_secrets
+        try:
+            self._file = _Growing(member.path, reader, member.begun_ns)
+        except OSError as error:  # moved away or deleted since it was seen
+            self._left[member.key] = member.size
+            self._say(f"{member.path}: {reason(error)}")
+
+    def _read(self, clock: _PacketClock) -> Iterator[tuple[list[Segment], int]]:
+        """What is there now of the file at hand."""
+        file = self._file
+        while file is not None and file.reader.problem is None and (data := self._piece(file)):
+            segments = file.reader.feed(data)
+            clock.note(segments)
+            yield segments, clock.now_ns()
+            if file.reader.problem is not None:
+                self._say_problem(file, "; what came before it is shown, and the next file is waited for")
+
+    def _piece(self, file: _Growing) -> bytes:
+        try:
+            return file.read()
+        except OSError as error:
+            raise InputProblem(f"{file.path}: {reason(error)} at byte {file.at:,}") from None
+
+    def _leave(self) -> None:
+        """Nothing more comes of the file at hand."""
+        file = self._file
+        if file is None:
+            return
+        self._file = None
+        said = file.reader.problem is not None
+        if file.at:
+            file.reader.finish()
+        if not said and file.reader.problem is not None:
+            self._say_problem(file, "; the writer has gone on without the rest")
+        self._ended.update(file.reader.counts)
+        if file.begun_ns is not None:
+            self._left[(*file.place, file.begun_ns)] = file.at
+        file.close()
+
+    def _say_problem(self, file: _Growing, then: str) -> None:
+        problem = file.reader.problem
+        assert problem is not None
+        self._say(f"{file.path}: {placed(problem.text, problem.offset)}{then}")
+
+    def _say(self, text: str) -> None:
+        self.broken = True
+        self._env.say(f"kw: {text}")
+
+    # -- the ring ------------------------------------------------------------------------------------------------------
+
+    def _first(self) -> _Member | None:
+        """The file to begin with: the one that is named, or else the oldest of the ring; None while there is none."""
+        named = self._ring.first
+        if named is None or not os.path.lexists(named):
+            return self._find_next()
+        try:
+            member = _look(named, None)
+        except OSError as error:
+            raise InputProblem(f"{named}: {reason(error)}") from None
+        if member.problem is not None:
+            raise InputProblem(member.problem)
+        return member
+
+    def _pass_over_older(self, first: _Member) -> None:
+        """Those of the ring that were begun before the first one are not read."""
+        for member in self._scan():
+            if member.begun_ns is not None and (first.begun_ns is None or member.begun_ns < first.begun_ns):
+                self._left[member.key] = member.size
+
+    def _find_next(self) -> _Member | None:
+        """Of those that were not read the one that was begun first; only now and then somebody looks."""
+        now = time.monotonic()
+        if now < self._scan_at:
+            return None
+        found = self._scan()
+        took = time.monotonic() - now
+        self._scan_at = now + max(_SCAN_S, took * _SCAN_SHARE)
+        here = self._file.place if self._file is not None else None
+        there = {member.key for member in found}
+        self._left = {key: at for key, at in self._left.items() if key in there}
+        self._late &= there
+        waiting = []
+        for member in found:
+            if member.place == here:
+                continue
+            if member.problem is not None:
+                self._pass_over(member)
+            elif member.key in self._left:
+                self._check_late(member)
+            elif member.begun_ns is not None:
+                waiting.append(member)
+        return min(waiting, key=lambda member: (member.begun_ns, member.path), default=None)
+
+    def _pass_over(self, member: _Member) -> None:
+        """Say once that a file is not read; in a folder there may be other things than captures."""
+        if member.key not in self._left:
+            self._left[member.key] = member.size
+            if not self._ring.every or is_named_capture(member.path):
+                self._say(str(member.problem))
+
+    def _check_late(self, member: _Member) -> None:
+        """Say once that a file has grown that was left."""
+        if member.size > self._left[member.key] and member.key not in self._late:
+            self._late.add(member.key)
+            self._say(f"{member.path}: has grown after a later file was begun: one ring of one writer is followed")
+
+    def _scan(self) -> list[_Member]:
+        """The files of the ring that are there now."""
+        members: dict[str, _Member] = {}
+        with suppress(OSError):  # the folder is gone, and may come again
+            for path in self._ring.paths():
+                with suppress(OSError):  # moved away or deleted meanwhile, or not ours to read
+                    members[path] = _look(path, self._members.get(path))
+        self._members = members
+        return list(members.values())
+
+
+class _PacketClock:
+    """The time by the clock of the packets: that of the latest one, and what has passed since it was read.
+
+    It stands still for a while, because a writer holds packets back until its buffer is full (tcpdump without -U).
+    """
+
+    def __init__(self) -> None:
+        self._latest_ns = 0
+        self._came = time.monotonic()
+
+    def note(self, segments: list[Segment]) -> None:
+        """Bytes came, with these segments in them."""
+        self._came = time.monotonic()
+        if segments:
+            self._latest_ns = segments[-1][1]
+
+    def now_ns(self) -> int:
+        """Nanoseconds since 1970, 0 before the first segment."""
+        passed = time.monotonic() - self._came - _BUFFERED_S
+        return self._latest_ns + max(int(passed * 1e9), 0) if self._latest_ns else 0
+
+    def pause_s(self) -> float:
+        """How long nobody needs to look."""
+        return BUSY_S if time.monotonic() - self._came < _IDLE_AFTER_S else IDLE_S
+
+
+def _look(path: str, known: _Member | None) -> _Member:
+    """A file as it is now; it is opened only where it is another one than `known`, or has changed. Raises OSError."""
+    about = os.stat(path)
+    if known is not None and known[1:5] == (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns):
+        return known
+    problem, begun_ns = None, None
+    if not stat.S_ISREG(about.st_mode):
+        problem = f"{path}: no file that grows: --follow reads files, and what is read once without it"
+    elif about.st_size:
+        try:
+            problem, begun_ns = _look_inside(path)
+        except PermissionError as error:
+            problem = f"{path}: {reason(error)}"
+    return _Member(path, about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, begun_ns, problem)
+
+
+def _look_inside(path: str) -> tuple[str | None, int | None]:
+    """Why a file is not followed, or when it was begun."""
+    with open(path, "rb") as file:
+        head = file.read(_PEEKS[0])
+        problem = _what_is_wrong(path, head)
+        if problem is not None:
+            return problem, None
+        begun_ns = first_packet_ns(head)
+        if begun_ns is None and len(head) == _PEEKS[0]:
+            begun_ns = first_packet_ns(head + file.read(_PEEKS[1]))
+        return None, begun_ns
+
+
+def first_packet_ns(head: bytes) -> int | None:
+    """The time of the earliest packet in the first bytes of a capture, None where no packet is whole."""
+    walk = Walk()
+    walk.feed(head)
+    return walk.mark().low_ns
+
+
+def _what_is_wrong(path: str, head: bytes) -> str | None:
+    """Why a file that begins so is not followed, None where it is a capture or too short to tell."""
+    if is_compressed(head[:4]):
+        return f"{path}: compressed: nobody can tell where it ends while it grows; --follow reads plain captures"
+    if any(magic.startswith(head[:4]) for magic in CAPTURE_MAGICS) or not head.strip(b"\0"):
+        return None
+    try:
+        next(capture_pieces(path, iter((head,))))
+    except InputProblem as problem:
+        return problem.text
+    return None

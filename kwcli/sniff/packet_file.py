@@ -1,0 +1,163 @@
+"""The pcapng stream of a live capture in, the file or the ring of files that keeps it out, for their owner only."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from kwcli.env import Failure
+from kwcli.sniff.ring_names import RingName
+from kwcli.user_files import open_private
+
+if TYPE_CHECKING:
+    from io import BufferedWriter
+
+    from kwcli.env import Environment
+    from kwcli.options import Rotation
+
+__all__ = ["PacketFile", "PacketRing", "open_packet_file"]
+
+# The type of a block that holds a packet (enhanced packet block).
+_PACKET: Final = 6
+
+
+class PacketFile:
+    """The file that packets are kept in. When it cannot be written any more that is said, and decoding goes on."""
+
+    _mode = "wb"
+
+    def __init__(self, name: str, env: Environment) -> None:
+        """Raises Failure where it cannot be made."""
+        self.failed = False
+        self._name = name
+        self._env = env
+        self._file = self._open(name)
+
+    def write(self, data: bytes) -> None:
+        """Take a piece of the capture, of whole blocks; b"" as time passes. What is taken can be read at once."""
+        if data and not self.failed:
+            self._try(lambda: self._append(data))
+
+    def close(self) -> None:
+        """The end of the file."""
+        if not self.failed:
+            self._try(self._file.close)
+
+    def _open(self, name: str) -> BufferedWriter:
+        try:
+            return open(name, self._mode, opener=open_private)  # type: ignore[return-value]  # until `close`
+        except OSError as error:
+            raise Failure(f"{name}: {(error.strerror or str(error)).lower()}") from None
+
+    def _append(self, data: bytes) -> None:
+        self._file.write(data)
+        self._file.flush()
+
+    def _try(self, act: Callable[[], object]) -> None:
+        try:
+            act()
+        except OSError as error:
+            self._fail((error.strerror or str(error)).lower())
+
+    def _fail(self, what: str) -> None:
+        self.failed = True
+        with suppress(OSError):  # what could not be written is still in its buffer
+            self._file.close()
+        self._env.say(f"kw: {self._name}: {what}; nothing more is written to it")
+
+
+class PacketRing(PacketFile):
+    """Files one after the other: STEM_00001_20260101120000.EXT, each with what a capture begins with, readable alone.
+
+    A file is closed when the next packet would make it larger than `rotation.size`, or when `interval_s` have passed
+    since it was begun and it has a packet; the next one is begun by the next packet. Then of those of the ring, earlier
+    runs' among them, the oldest are deleted beyond `keep`.
+    """
+
+    _mode = "xb"
+
+    def __init__(self, name: str, rotation: Rotation, env: Environment) -> None:
+        self._names = RingName(name)
+        self._rotation = rotation
+        self._header = b""
+        self._packets = 0  # in the file at hand
+        self._size = 0
+        self._begun = env.monotonic()
+        self._closed = False
+        super().__init__(self._names.next(env.now_ns()), env)
+        self._delete_older()
+
+    def write(self, data: bytes) -> None:
+        """Take whole blocks; b"" as time passes."""
+        if self.failed or (self._closed and data[:1] != bytes([_PACKET])):  # no file is begun without a packet
+            return
+        if not self._header:
+            self._header = data
+        interval = self._rotation.interval_s
+        if interval is not None and self._packets and self._env.monotonic() - self._begun >= interval:
+            self._end_file()
+        at = 0
+        while at < len(data) and not self.failed:
+            end, packets = self._fitting(data, at)
+            if self._closed or end == at:
+                self._begin_file()
+                continue
+            self._packets += packets
+            self._size += end - at
+            super().write(data[at:end])
+            at = end
+
+    def close(self) -> None:
+        """The end of the last file."""
+        if not self._closed:
+            super().close()
+
+    def _fitting(self, data: bytes, at: int) -> tuple[int, int]:
+        """Where the blocks end that the file at hand has room for, and how many of them are packets."""
+        limit, size, packets = self._rotation.size, self._size, self._packets
+        while at < len(data):
+            length = int.from_bytes(data[at + 4 : at + 8], "little")
+            if limit is not None and packets and size + length > limit:
+                break
+            packets += data[at] == _PACKET
+            size += length
+            at += length
+        return at, packets - self._packets
+
+    def _end_file(self) -> None:
+        if not self._closed:
+            super().close()
+            self._closed = True
+
+    def _begin_file(self) -> None:
+        self._end_file()
+        if self.failed:
+            return
+        self._name = self._names.next(self._env.now_ns())
+        try:
+            self._file = self._open(self._name)
+        except Failure as failure:
+            self._fail(failure.text.removeprefix(f"{self._name}: "))
+            return
+        self._closed = False
+        self._begun, self._packets, self._size = self._env.monotonic(), 0, len(self._header)
+        super().write(self._header)
+        self._delete_older()
+
+    def _delete_older(self) -> None:
+        if self._rotation.keep is None:
+            return
+        for path in self._names.older(self._rotation.keep):
+            try:
+                os.unlink(path)
+            except OSError as error:
+                self._env.say(f"kw: {path}: {(error.strerror or str(error)).lower()}; it is not deleted")
+
+
+def open_packet_file(name: str, rotation: Rotation, env: Environment) -> PacketFile:
+    """What packets are kept in. Raises Failure where it cannot be made."""
+    if rotation.size is None and rotation.interval_s is None:
+        return PacketFile(name, env)
+    return PacketRing(name, rotation, env)
