@@ -400,7 +400,7 @@ _kw_values() {
 _kw_verb() {
     case $verb in
         "") verbs="sniff call proxy stats clients topics brokers doctor audit pipeline apis errors decode encode profile playground completion help version" options="--version --debug -X -h --help" ;;
-        "sniff") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --guess-requests --rotate-size --rotate-interval --keep --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --records --reveal-secrets --names --sort --strict -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
+        "sniff") verbs="" options="--whole-connections --with-keys -r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --guess-requests --rotate-size --rotate-interval --keep --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --records --reveal-secrets --names --sort --strict -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --names --compression --acks --magic --lines --values -K --key-separator --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets --names -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
         "stats") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --guess-requests --by --metric --bucket --sort --top --slowest --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --strict -o --output -J -e --field -E --field-option --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
@@ -458,7 +458,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "sniff --slower-than") left=1 kind= ;;
         "sniff -n"|"sniff -c"|"sniff --limit") left=1 kind= ;;
         "sniff --sort") left=1 kind=words list="time latency size" ;;
-        "sniff -o"|"sniff --output") left=1 kind=words list="text table ndjson json csv yaml fields hex" ;;
+        "sniff -o"|"sniff --output") left=1 kind=words list="text table ndjson json csv yaml fields hex raw" ;;
         "sniff -e"|"sniff --field") left=1 kind= ;;
         "sniff -E"|"sniff --field-option") left=1 kind= ;;
         "sniff --columns") left=1 kind= ;;

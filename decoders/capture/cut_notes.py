@@ -24,7 +24,7 @@ a kept frame, is a hole here too and is told as that.
 A note without parts is on a packet of a connection of which all packets were taken, at least up to a time. It may
 name the broker, so that the connection is known for Kafka without a look. It may say `rows`: then not all exchanges
 of the connection were chosen, but those whose request begins at one of the places that such notes list. In the
-section's comments are names of topics, which what was left out had told.
+section's comments are names of topics, which what was left out had told, each with the time from which on it is known.
 
 What always holds: a note that cannot be meant for its packet is no note, and the packet is read as any other. Notes
 count only in a section whose own comment is MARK.
@@ -46,6 +46,7 @@ __all__ = [
     "CutReceiver",
     "CutSegments",
     "Part",
+    "TopicName",
     "client_key",
     "parse_note",
     "parse_topics",
@@ -64,7 +65,7 @@ _NOTE: Final = re.compile(
     r"(?:; rows(?P<rows>(?: [0-9]{1,18})*))?"
 )
 _TOPICS: Final = "kw-cut: topics"
-_TOPIC: Final = re.compile(r"([0-9a-f]{32})=([A-Za-z0-9._-]{1,249})")
+_TOPIC: Final = re.compile(r"([0-9a-f]{32})=([A-Za-z0-9._-]{1,249})@([0-9]{1,20})")
 # A comment has at most 65,535 bytes.
 _TOPICS_IN_COMMENT: Final = 200
 _PART: Final = re.compile(r"([0-9]{1,6})\+([0-9]{1,6})@([0-9]{1,18})")
@@ -98,6 +99,14 @@ class CutNote(NamedTuple):
     rows: tuple[int, ...] | None = None
 
 
+class TopicName(NamedTuple):
+    """The name of a topic id, and from when on (ns since 1970) it is known."""
+
+    since_ns: int
+    identity: UUID
+    name: str
+
+
 class CutReceiver(Protocol):
     """Who takes what notes say beside segments (exchanges/engine.py)."""
 
@@ -107,25 +116,25 @@ class CutReceiver(Protocol):
     def choose(self, key: bytes, places: Iterable[int]) -> None:
         """Of a connection, by addresses and ports as the client sends, exchanges whose request begins there."""
 
-    def name_topic(self, identity: UUID, name: str) -> None:
-        """A topic's name is known."""
+    def name_topic(self, topic: TopicName) -> None:
+        """A topic's name is known from a time on."""
 
 
-def write_topics(names: Iterable[tuple[UUID, str]]) -> Iterator[str]:
+def write_topics(names: Iterable[TopicName]) -> Iterator[str]:
     """Comments of a section that name topics; a name that no topic can have is left out."""
-    words = [f"{identity.hex}={name}" for identity, name in names]
+    words = [f"{each.identity.hex}={each.name}@{each.since_ns}" for each in names]
     words = [word for word in words if _TOPIC.fullmatch(word)]
     for at in range(0, len(words), _TOPICS_IN_COMMENT):
         yield " ".join((_TOPICS, *words[at : at + _TOPICS_IN_COMMENT]))
 
 
-def parse_topics(comment: bytes) -> Iterator[tuple[UUID, str]]:
+def parse_topics(comment: bytes) -> Iterator[TopicName]:
     """The names in a comment of a section, none in any other comment."""
     if comment.startswith(_TOPICS.encode()):
         for word in comment.decode("utf-8", "replace").split()[2:]:
             found = _TOPIC.fullmatch(word)
             if found is not None:
-                yield UUID(hex=found[1]), found[2]
+                yield TopicName(int(found[3]), UUID(hex=found[1]), found[2])
 
 
 def write_note(note: CutNote) -> str:

@@ -353,8 +353,8 @@ class Pcapng:
             elif code == _COMMENT and self.cuts is not None and self.cut_receiver is not None:
                 from decoders.capture.cut_notes import parse_topics
 
-                for identity, name in parse_topics(value):
-                    self.cut_receiver.name_topic(identity, name)
+                for topic in parse_topics(value):
+                    self.cut_receiver.name_topic(topic)
 
     def _begin_cuts(self) -> None:
         """From here on packets may have notes (cut_notes.py)."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, Protocol
-from uuid import UUID
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.capture.files import CaptureReader
 from decoders.capture.merge import merged
@@ -20,6 +20,9 @@ from decoders.tcp.reassembly import Reassembly
 from decoders.tls.decryption import Decryption
 from decoders.tls.key_log import KeyLog
 from decoders.wire.pack import fields, pack, unpack
+
+if TYPE_CHECKING:
+    from decoders.capture.cut_notes import TopicName
 
 
 class Engine:
@@ -41,6 +44,7 @@ class Engine:
         self.decryption = Decryption(keys)
         self.pairer = Pairer(ports, needs, connections=connections)
         self.pairer.context.awake = deque()
+        self._names: list[TopicName] = []  # of topics, to be known from a time on
         self._chosen: dict[tuple[str, str], set[int]] = {}  # of connections of which not all exchanges are meant
 
     @property
@@ -58,6 +62,11 @@ class Engine:
 
     def feed(self, segments: list[Segment], now_ns: int = 0) -> list[Settled]:
         """What settles with these segments."""
+        if self._names:
+            return self._feed_by_names(segments, now_ns)
+        return self._feed(segments, now_ns)
+
+    def _feed(self, segments: list[Segment], now_ns: int) -> list[Settled]:
         settled = self.pairer.feed(self._plain(self.reassembly.feed(segments, now_ns), now_ns), now_ns)
         self.pairer.context.rest()
         return self._meant(settled) if self._chosen else settled
@@ -66,11 +75,28 @@ class Engine:
         """Connections to this host:port are Kafka without a look: a capture says so that was cut out of another one."""
         self.pairer.context.brokers.setdefault(broker, 0)
 
-    def name_topic(self, identity: UUID, name: str) -> None:
-        """A topic's name is known: such a capture says so."""
-        topics = self.pairer.context.topics
-        if identity not in topics.names and len(topics.names) < TOPICS_MAX:
-            topics.add(identity, name)
+    def name_topic(self, topic: TopicName) -> None:
+        """A topic's name is known from a time on: such a capture says so."""
+        if len(self._names) < TOPICS_MAX:
+            insort(self._names, topic)
+
+    def _feed_by_names(self, segments: list[Segment], now_ns: int) -> list[Settled]:
+        """What settles with these segments, each name known when its time has come."""
+        topics, settled = self.pairer.context.topics, []
+        for segment in segments:
+            if self._names and segment[1] >= self._names[0].since_ns:
+                break
+        else:
+            return self._feed(segments, now_ns)
+        at = 0
+        for place, segment in enumerate(segments):
+            while self._names and segment[1] >= self._names[0].since_ns:
+                settled += self._feed(segments[at:place], now_ns)
+                at = place
+                topic = self._names.pop(0)
+                if topic.identity not in topics.names and len(topics.names) < TOPICS_MAX:
+                    topics.add(topic.identity, topic.name)
+        return settled + self._feed(segments[at:], now_ns)
 
     def choose(self, key: bytes, places: Iterable[int]) -> None:
         """Of the connection with this key, as its client sends, only those exchanges whose request begins there.

@@ -42,7 +42,10 @@ def open_envelope(outer: Exchange, specs: ApiVersions) -> Exchange | None:
     inner.client_id = None if head.client_id is None else head.client_id.decode("utf-8", "surrogateescape")
     inner.client_software = None
     inner.looked = False
-    inner.time_ns, inner.place = outer.time_ns, outer.place
+    inner.time_ns = outer.time_ns
+    # Where it is in the Envelope, so that no other request begins there.
+    inner.place = outer.place + max((outer.request_raw or b"").find(frame[4:]), 1)
+    inner.response_place = outer.response_place
     inner.request_end_ns = outer.request_end_ns
     inner.request_packet, inner.request_packet_end = outer.request_packet, outer.request_packet_end
     inner.response_ns, inner.response_end_ns = outer.response_ns, outer.response_end_ns

@@ -6,6 +6,7 @@ import click
 
 from kwcli.env import Environment
 from kwcli.options import (
+    FORMATS,
     Amount,
     CaptureOptions,
     ContentOptions,
@@ -48,7 +49,11 @@ Examples:
 )
 @click.option("--strict", is_flag=True, help="Exit code 3 when traffic was lost or could not be decoded.")
 @output_options(
-    verbose="Show bodies too; -vv headers as well.", quiet="No summary and no progress bar.", columns=True, times=True
+    verbose="Show bodies too; -vv headers as well.",
+    quiet="No summary and no progress bar.",
+    formats=(*FORMATS, "raw"),
+    columns=True,
+    times=True,
 )
 @click.pass_obj
 def command(
@@ -70,6 +75,8 @@ def command(
     from kwcli.sniff.run import Sniffing
 
     capture.check(cuts=True)
+    if shown.output == "raw" and env.stdout_terminal:
+        raise click.UsageError("raw bytes are not for a terminal; redirect them or use -o hex")
     live = capture.is_live
     settings = shown.settings(env, content, live=live)
     sniffing = Sniffing(

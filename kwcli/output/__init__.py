@@ -29,6 +29,7 @@ FORMATS: Final[dict[str, tuple[str, str]]] = {
     "yaml": ("yaml", "Yaml"),
     "fields": ("fields", "Fields"),
     "hex": ("hex", "Hex"),
+    "raw": ("raw", "Raw"),
 }
 # Text with the columns of --columns.
 CHOSEN: Final = ("table", "ChosenColumns")

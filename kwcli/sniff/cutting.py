@@ -33,20 +33,20 @@ that are written do not say what was lost between those that are left out.
 
 from __future__ import annotations
 
-import copy
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from struct import Struct
-from tempfile import TemporaryFile
-from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from uuid import UUID
 
 from decoders.apis import api_name
-from decoders.capture.cut_notes import MARK, CutNote, Part, write_note, write_topics
+from decoders.apis.keys import ENVELOPE
+from decoders.capture.cut_notes import MARK, CutNote, Part, TopicName, write_note, write_topics
 from decoders.capture.merge import file_of
-from decoders.capture.packet_copies import CopyReader, PacketCopy
+from decoders.capture.packet_copies import PacketCopy
 from decoders.capture.pcapng_writer import PcapngWriter
+from decoders.errors import without_frames
 from decoders.exchanges.engine import Engine
 from decoders.tcp.chunks import Chunk, Close, Connection, Gap, Segment
 from decoders.tcp.connections import MASK, HalfStream, ahead, turned
@@ -54,15 +54,15 @@ from decoders.wire.primitives import uuid_bytes
 from kwcli.env import Exit, Failure
 from kwcli.inputs import Captures
 from kwcli.output.units import count_of
+from kwcli.sniff.cut_files import OutFile
 from kwcli.sniff.sorted_records import SortedRecords
-from kwcli.user_files import keep_mode, open_private
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled
     from decoders.tls.key_log import KeyLog
-    from kwcli.env import Environment, Readable
+    from kwcli.env import Environment
 
-__all__ = ["CutEngine", "CutOut", "Spooled", "check_output"]
+__all__ = ["CutEngine", "CutOut"]
 
 # Segments of the log are found by the 4 KiB of sequence numbers that they are in.
 _BUCKET: Final = 12
@@ -93,20 +93,6 @@ _CONNECTIONS: Final = frozenset({"one_direction", "not_kafka", "tls"})
 
 # A segment with bytes: time, packet, sequence number of its first byte, size, raw acknowledgement or None.
 _Logged = tuple[int, int, int, int, int | None]
-
-
-class Spooled:
-    """Standard input, of which all that is read is kept in an unnamed file, to be read again."""
-
-    def __init__(self, stdin: Readable) -> None:
-        self._stdin = stdin
-        self.file: IO[bytes] = TemporaryFile("w+b")  # noqa: SIM115  # until the end of the run
-
-    def read1(self, size: int = -1) -> bytes:
-        """The next bytes that are there."""
-        data = self._stdin.read1(size)
-        self.file.write(data)
-        return data
 
 
 class _Side:
@@ -190,6 +176,7 @@ class Pieces(NamedTuple):
     placed: list[bytes]
     noted: list[bytes]
     topics: Mapping[str, str]
+    known_ns: int  # from when on these names are known at the latest
 
 
 class CutOut:
@@ -211,12 +198,12 @@ class CutOut:
         self._noted = SortedRecords(_FILE.size)
         self._taken: dict[int, _Taken] = {}
         self._taken_by_key: dict[bytes, list[_Taken]] = {}
-        self._topics: dict[str, str] = {}
+        self._topics: dict[str, tuple[int, str]] = {}  # id → from when on its name is known, the name
         self._sessions: dict[bytes, bytes] = {}  # of TLS connections that are taken: client random → session id
         self._engine: Engine | None = None
         self._failed: OSError | None = None
         self.rows = 0
-        self._writer = _OutFile(name)
+        self._writer = OutFile(name)
 
     def begin(self, names: Sequence[str]) -> None:
         """Refuse to write over one of the inputs, and to read twice what cannot be; begin the file."""
@@ -354,25 +341,25 @@ class CutOut:
         key = met.sides[client].half.key
         if row.kind != "exchange":
             if self._whole or row.reason in _CONNECTIONS:
-                return Pieces(met, False, key, "", _NEVER_NS, [], [], {})
+                return Pieces(met, False, key, "", _NEVER_NS, [], [], {}, 0)
             return None
         packet = row.request_packet or row.response_packet or 0
         file = file_of(packet)
         noted = [_NOTED.pack(file, packet, _COMMENT) + _comment(row).encode("utf-8", "backslashreplace")]
         broker = row.ends.broker if row.ends.tls is None else ""
+        until_ns = max(row.time_ns, row.request_end_ns or 0, row.response_end_ns or row.response_ns or 0)
         if self._whole:
-            return Pieces(met, False, key, broker, _NEVER_NS, [], noted, row.topic_names)
+            return Pieces(met, False, key, broker, _NEVER_NS, [], noted, row.topic_names, until_ns)
         if row.request_size is not None:
             noted.append(_NOTED.pack(file, packet, _ROW) + _ROW_SAYS.pack(row.place))
-        until_ns = max(row.time_ns, row.request_end_ns or 0, row.response_end_ns or row.response_ns or 0)
-        if row.is_token or row.ends.tls is not None:
-            return Pieces(met, False, key, broker, until_ns, [], noted, row.topic_names)
+        if row.is_token or row.ends.tls is not None or row.envelope or row.api_key == ENVELOPE:
+            return Pieces(met, False, key, broker, until_ns, [], noted, row.topic_names, until_ns)
         placed: list[bytes] = []
         if row.request_size is not None:
             placed += self._range(met, client, 0, row.place, row.request_size + 4, row.ends)
         if row.response_size is not None:
             placed += self._range(met, 1 - client, 1, row.response_place, row.response_size + 4, row.ends)
-        return Pieces(met, True, key, broker, until_ns, placed, noted, row.topic_names)
+        return Pieces(met, True, key, broker, until_ns, placed, noted, row.topic_names, until_ns)
 
     def _range(
         self, met: _Met, index: int, broker_sends: int, place: int, size: int, ends: ConnectionInfo
@@ -405,7 +392,9 @@ class CutOut:
         met = pieces.met
         met.latest_ns = max(met.latest_ns, pieces.until_ns)
         self.rows += bool(pieces.noted)
-        self._topics.update(pieces.topics)
+        for identity, name in pieces.topics.items():
+            known = (pieces.known_ns, name)
+            self._topics[identity] = min(self._topics.get(identity, known), known)
         alone = pieces.alone and met.number not in self._taken
         try:
             for record in pieces.placed if alone else ():
@@ -413,7 +402,7 @@ class CutOut:
             for record in pieces.noted:
                 self._noted.add(record)
         except OSError as error:
-            self._failed = error
+            self._failed = without_frames(error)
         if not alone:
             self._keep_connection(pieces)
 
@@ -497,7 +486,10 @@ class CutOut:
 
     def _copy(self, captures: Captures) -> int:
         out = self._writer
-        names = ((UUID(bytes=uuid_bytes(identity)), name) for identity, name in sorted(self._topics.items()))
+        names = (
+            TopicName(since_ns, UUID(bytes=uuid_bytes(identity)), name)
+            for identity, (since_ns, name) in sorted(self._topics.items())
+        )
         out.write(PcapngWriter(0, comments=(MARK, *write_topics(names))).section())
         if self._with_keys:
             lines = b"".join(self._keys.lines(random, session) for random, session in self._sessions.items())
@@ -568,64 +560,6 @@ class _Cursor:
                 found.append(self._next)
             self._step()
         return found
-
-
-class _OutFile:
-    """The file that is written: under another name until it is whole."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._part = name
-        self._file: IO[bytes] | None = None
-        self._sources: dict[tuple[int, str], int] = {}
-        self.packets = 0
-
-    def begin(self) -> None:
-        """Make the file. Raises Failure where it cannot be made."""
-        if not os.path.exists(self._name) or os.path.isfile(self._name):
-            self._name = os.path.realpath(self._name)
-            self._part = f"{self._name}.{os.getpid()}"
-        try:
-            self._file = open(self._part, "wb", opener=open_private)  # noqa: SIM115  # until `finish`
-        except OSError as error:
-            raise Failure(f"{self._name}: {(error.strerror or str(error)).lower()}") from None
-
-    def write(self, data: bytes) -> None:
-        """Take a block."""
-        assert self._file is not None
-        self._file.write(data)
-
-    def packet(self, packet: PacketCopy, comments: Sequence[str]) -> None:
-        """Take a packet, behind those with the other fragments of it."""
-        for fragment in packet.earlier:
-            self.packet(fragment, ())
-        source = self._sources.get(packet.source)
-        if source is None:
-            source = self._sources[packet.source] = len(self._sources)
-            self.write(PcapngWriter.describe(*packet.source))
-        self.write(PcapngWriter.commented(packet.time_ns, packet.frame, comments, wire=packet.wire, interface=source))
-        self.packets += 1
-
-    def finish(self) -> None:
-        """Everything was taken: the file gets its name."""
-        assert self._file is not None
-        self._file.close()
-        self._file = None
-        if self._part != self._name:
-            if os.path.exists(self._name):
-                keep_mode(self._part, self._name)
-            os.replace(self._part, self._name)
-
-    def give_up(self) -> None:
-        """The file is not wanted, unless it has its name already."""
-        if self._file is None:
-            return
-        with suppress(OSError):
-            self._file.close()
-        self._file = None
-        if self._part != self._name:
-            with suppress(OSError):
-                os.unlink(self._part)
 
 
 def _needed(pairing: Any) -> tuple[int, int]:
@@ -715,33 +649,3 @@ def _joined(parts: Iterable[Part]) -> tuple[Part, ...]:
         elif last is None or part != last:
             out.append(part)
     return tuple(out)
-
-
-def check_output(name: str, files: Sequence[str]) -> None:
-    """Failure (usage) where this cannot be what is written, or one of the files cannot be read twice."""
-    from kwcli.capture_paths import is_read_once
-
-    if name == "-":
-        raise Failure("-w -: rows go to standard output; name a file: -w OUT.pcapng", Exit.USAGE)
-    if name.endswith((".gz", ".zst", ".lz4")):
-        raise Failure(f"-w {name}: kw writes captures uncompressed: leave {name[name.rindex('.') :]} out", Exit.USAGE)
-    for file in files:
-        if file != "-" and is_read_once(file):
-            raise Failure(f"{file}: -w reads it twice, and this can be read once: give it as `-`", Exit.USAGE)
-
-
-def env_reading(env: Environment, stdin: Spooled | IO[bytes] | None) -> Environment:
-    """The surroundings of a run with another standard input, where one is given."""
-    if stdin is None:
-        return env
-    env = copy.copy(env)
-    env.stdin = cast("Readable", stdin)
-    return env
-
-
-def read_again(names: Sequence[str], env: Environment, spooled: Spooled | None) -> Captures:
-    """The same captures from their beginnings, as copies of their packets."""
-    if spooled is not None:
-        spooled.file.seek(0)
-        env = env_reading(env, spooled.file)
-    return Captures(names, env, numbered=True, reader=CopyReader)

@@ -404,7 +404,8 @@ class Sniffing:
 
     def cut(self, options: CaptureOptions, name: str) -> SniffOutcome:
         """Decode files, then write a capture of the packets of the rows that were shown."""
-        from kwcli.sniff.cutting import CutEngine, CutOut, Spooled, check_output, env_reading, read_again
+        from kwcli.sniff.cut_files import Spooled, check_output, env_reading, read_again
+        from kwcli.sniff.cutting import CutEngine, CutOut
 
         check_output(name, options.files)
         whole = options.whole_connections or (self._selection.everything and self._left is None)
@@ -478,9 +479,9 @@ class Sniffing:
         """Show what the records say that kw wrote; False when as many as wanted have been shown."""
         from decoders.filters.contents import lacks_records
 
-        if self._settings.format == "hex":
-            names = ", ".join(captures.records)
-            raise Failure(f"{names}: -o hex shows bytes, and a record has none: give it the capture", Exit.USAGE)
+        if self._settings.format in ("hex", "raw"):
+            names, form = ", ".join(captures.records), self._settings.format
+            raise Failure(f"{names}: -o {form} shows bytes, and a record has none: give it the capture", Exit.USAGE)
         lacking = 0
         for name, rows in captures.recorded():
             for row in rows:
