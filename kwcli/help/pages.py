@@ -14,7 +14,19 @@ from typing import Final, NamedTuple
 TOPICS: Final = (
     *("sniff", "stats", "clients", "topics", "brokers", "audit", "call", "proxy", "decode", "encode", "apis", "errors"),
     *("playground", "pipeline", "report", "sql", "completion"),
-    *("other-tools", "filter", "columns", "record", "hex", "words", "produce-fetch", "connect", "tls", "failures"),
+    *(
+        "other-tools",
+        "filter",
+        "columns",
+        "record",
+        "hex",
+        "words",
+        "produce-fetch",
+        "connect",
+        "tls",
+        "logins",
+        "failures",
+    ),
     "options",
     *("exit-codes", "tables", "spark", "library", "contributing", "changes"),
 )
