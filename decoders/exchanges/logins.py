@@ -108,7 +108,7 @@ def _note(exchange: Exchange, side: Side, step: SaslStep | None) -> None:
     if step is None:
         return
     before: dict[str, Any] = (exchange.extra or {}).get("sasl") or {}
-    said = {name: _shown(step.said[name]) for name in _SAID if name in step.said}
+    said: dict[str, Any] = {name: _shown(step.said[name]) for name in _SAID if name in step.said}
     if "expires_s" in step.said:
         said["expires"] = rfc3339(step.said["expires_s"] * 10**9)
     name = "step" if side == "request" else "answer"
