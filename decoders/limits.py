@@ -48,6 +48,8 @@ SECRETS_MAX: Final = 2000
 SECRETS_SIZE_MAX: Final = 8 * MIB
 # Error codes of one exchange that are listed: each takes about 0.4 KiB.
 ERRORS_SHOWN_MAX: Final = 10**5
+# Words for numbers of one exchange, with --names: each takes about 0.3 KiB with its path.
+NAMES_SHOWN_MAX: Final = 10**5
 # Elements of arrays that a view of a large message keeps, 0.3 KiB each: a line, a filter and a fold look at these.
 VIEW_ELEMENTS_MAX: Final = 10**5
 # Tagged fields in one struct: Kafka's own messages have five.

@@ -330,6 +330,7 @@ class ContentOptions(NamedTuple):
 
     records: bool = False
     reveal_secrets: bool = False
+    names: bool = False
 
 
 class OutputOptions(NamedTuple):
@@ -691,8 +692,7 @@ def content_options(command: Command) -> Command:
         gathered("content", ContentOptions, ContentOptions._fields)(command),
         click.option("--records", is_flag=True, help="Show every record, with key, value and headers."),
         click.option(
-            "--reveal-secrets",
-            is_flag=True,
-            help="Show tokens, salts and config values instead of {redacted}.",
+            "--reveal-secrets", is_flag=True, help="Show tokens, salts and config values instead of {redacted}."
         ),
+        click.option("--names", is_flag=True, help="In JSON and fields, words for numbers: 1 is read_committed."),
     )

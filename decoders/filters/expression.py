@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import KEYS, NAMES, api
+from decoders.apis.number_words import set_of
 from decoders.apis.paths import PathStep, parse_path
 from decoders.filters import fields as questions
 from decoders.filters.errors import FilterError
@@ -26,7 +27,7 @@ from decoders.filters.fields import (
     names,
     value_of,
 )
-from decoders.filters.named_numbers import NamedNumber, folded, set_of, words_in
+from decoders.filters.named_numbers import NamedNumber, folded, words_in
 from decoders.schema.model import Field, Side
 from decoders.schema.projection import getter
 

@@ -15,10 +15,11 @@ from uuid import UUID
 
 from decoders.apis import api
 from decoders.apis.error_codes import error_name
+from decoders.apis.number_words import words_for
 from decoders.apis.paths import PathStep, parse_path, values_at
 from decoders.exchanges.api_versions import SIDES
 from decoders.filters.errors import FilterError
-from decoders.filters.expression import all_paths, apis_with, field_of, paths_in
+from decoders.filters.expression import all_paths, apis_with, field_of, paths_in, sets_in
 from decoders.filters.fields import ALIASES, BODIES, FIELDS, entity_paths, names
 from decoders.messages.record import SCALARS
 from decoders.schema.model import Side
@@ -35,6 +36,8 @@ KEYS: Final[dict[str, tuple[str, ...] | None]] = {
     "response": None,
     "packets": ("request", "response"),
     "topic_names": None,
+    "names": ("request", "response"),
+    "names_cut": None,
     "fetch_session": ("id", "epoch", "incremental", "partitions"),
     "client_software": ("name", "version"),
     "sasl": (*("step", "answer", "acting_as", "token_id", "realm", "service", "iterations", "refusal", "expires"),),
@@ -46,6 +49,7 @@ KEYS: Final[dict[str, tuple[str, ...] | None]] = {
     "via": (),
     "upstream_latency_ms": (),
     "fault": None,
+    "envelope": ("correlation_id",),
     "direction": (),
     "detail": (),
 }
@@ -85,14 +89,17 @@ class RecordPath:
         return frozenset(self._needs(key, side)) if self._needs is not None else frozenset()
 
 
-def record_path(text: str) -> RecordPath:
-    """Raises FilterError that says what there is, or what may have been meant."""
+def record_path(text: str, *, names: bool = False) -> RecordPath:
+    """With `names` numbers of bodies stand beside their words: `1 read_committed`.
+
+    Raises FilterError that says what there is, or what may have been meant.
+    """
     if text in SCALARS:
         return RecordPath(text, lambda row, _record: _listed(_scalar(getattr(row, text, None))), attribute=text)
     name = ALIASES.get(text, text)
     head = name.partition(".")[0]
     if head in BODIES and name != head:
-        return _body_path(text, head, name.partition(".")[2])
+        return _body_path(text, head, name.partition(".")[2], names=names)
     if name in KEYS and name not in FIELDS:
         return RecordPath(text, lambda _row, record: _listed(record.get(name)), whole=True)
     try:
@@ -155,7 +162,7 @@ def _names_of(entity: str) -> Callable[[Settled, Record], list[Any]]:
     return values
 
 
-def _body_path(text: str, head: str, path: str) -> RecordPath:
+def _body_path(text: str, head: str, path: str, *, names: bool) -> RecordPath:
     side, _ = BODIES[head]
     if not apis_with(side, _declared(path)):
         others = [f"{head}.{other}" for other in all_paths(side)]
@@ -170,9 +177,18 @@ def _body_path(text: str, head: str, path: str) -> RecordPath:
     def values(row: Settled, record: Record) -> list[Any]:
         if row.kind != "exchange" or row.api_key is None:
             return []
-        return _each(value for steps in steps_in(row.api_key) for value in values_at(record[side], steps))
+        found = _each(value for steps in steps_in(row.api_key) for value in values_at(record[side], steps))
+        sets = set(sets_in(row.api_key, side, path).values()) if names else None
+        return [_with_words(value, *sets) for value in found] if sets and len(sets) == 1 else found
 
     return RecordPath(text, values, whole=True)
+
+
+def _with_words(value: Any, means: str) -> Any:
+    if not isinstance(value, int):
+        return value
+    words = words_for(means, value)
+    return f"{value} {words}" if words else value
 
 
 @cache

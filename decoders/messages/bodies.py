@@ -90,7 +90,8 @@ Hooks = Mapping[str, Callable[[Any], Any]]
 
 
 class Options(NamedTuple):
-    """How much a record shows: `records` lists every record of a batch, `reveal_secrets` shows secrets.
+    """How much a record shows: `records` lists every record of a batch, `reveal_secrets` shows secrets, `names` has
+    the words for numbers.
 
     With `deferred` what would take much room is left to be made as it is written (wire/deferred.py); the bodies of one
     record are to be written before the next record is asked for.
@@ -99,6 +100,7 @@ class Options(NamedTuple):
     records: bool = False
     reveal_secrets: bool = False
     deferred: bool = False
+    names: bool = False
 
 
 PLAIN: Final = Options()

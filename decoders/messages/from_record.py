@@ -29,7 +29,9 @@ from decoders.tls.facts import TlsInfo
 from decoders.wire.primitives import RANGES, uuid_bytes
 from decoders.wire.units import parse_time
 
-EXTRA: Final = ("closed", "retransmitted", "via", "fault", "upstream_latency_ms", "file", "guessed", "sasl")
+EXTRA: Final = (
+    *("closed", "retransmitted", "via", "fault", "upstream_latency_ms", "file", "guessed", "envelope", "sasl"),
+)
 # Kinds of records that are exchanges, or stand for them.
 KINDS: Final = ("exchange", "skipped")
 STATUSES: Final = get_args(Status)
@@ -157,7 +159,7 @@ class FromRecords:
 def _login(record: Mapping[str, Any]) -> Login | None:
     """Who had logged in; nobody where what the record has for a user is the subject of a certificate."""
     user, mechanism = (_string(record.get(name), name) for name in ("user", "mechanism"))
-    if mechanism is None and (user is None or record.get("tls") is not None):
+    if mechanism is None and (user is None or user == (record.get("tls") or {}).get("client_subject")):
         return None
     return known_login(user, mechanism)
 
@@ -209,6 +211,8 @@ def _check_said(record: Mapping[str, Any]) -> None:
         if side not in SIDES or not isinstance(row["reason"], str) or not isinstance(row["path"], str):
             raise ValueError(f"undecoded {shown(side)}")
         _int(row, "offset")
+    if "envelope" in record and record["envelope"]["correlation_id"].__class__ is not int:
+        raise ValueError(f"envelope is {shown(record['envelope'])}")
 
 
 def _int(record: Mapping[str, Any], name: str) -> int | None:
@@ -327,9 +331,10 @@ def _records(value: Any, path: str) -> list[dict[str, Any]]:
 def _batch(batch: Any, path: str) -> dict[str, Any]:
     if not isinstance(batch, dict):
         raise ValueError(f"{path} is {shown(batch)}")
-    for name in ("record_count", "size", "magic", "last_offset"):
+    for name in ("record_count", "size", "magic", "base_offset", "last_offset", "max_timestamp"):
         _int(batch, name)
-    _text(batch, "codec")
+    for name in ("codec", "crc"):
+        _text(batch, name)
     batch["truncated"]  # has to be there
     rows = batch.get("records")
     return batch if rows is None else {**batch, "records": [_row(row) for row in rows]}

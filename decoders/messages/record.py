@@ -121,7 +121,16 @@ def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
     if settled.record is None:
         return exchange_json(settled, options)
     file = settled.extra.get("file") if settled.extra else None
-    return {**settled.record, "file": file} if file else dict(settled.record)
+    record = {**settled.record, "file": file} if file else dict(settled.record)
+    return with_names(record) if options.names else record
+
+
+def with_names(record: dict[str, Any]) -> dict[str, Any]:
+    """The record, with the words for numbers of its bodies added under `names`."""
+    from decoders.messages.names_in_body import add_names
+
+    add_names(record)
+    return record
 
 
 def skipped_json(skipped: Skipped) -> dict[str, Any]:
@@ -203,7 +212,7 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
         record |= {name: said for name, said in rare.items() if said}
     if exchange.extra is not None:
         _add_extra(record, exchange.extra)
-    return record
+    return with_names(record) if options.names else record
 
 
 def _read(exchange: Exchange, options: Options) -> _Read:

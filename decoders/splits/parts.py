@@ -62,8 +62,9 @@ class RowCorrection(NamedTuple):
             row.ends = self.ends
             if isinstance(row, Exchange):
                 row.place += self.place_added
-                row.client_software = row.client_software or self.client_software
-                row.login = row.login or self.login
+                if not row.envelope:  # whose client is none of this connection
+                    row.client_software = row.client_software or self.client_software
+                    row.login = row.login or self.login
 
 
 class Facts:

@@ -61,7 +61,7 @@ CLASHES = (
     ),
     Clash(
         "explain",
-        ("api", "version", "request", "response", "records", "reveal_secrets"),
+        ("api", "version", "request", "response", "records", "reveal_secrets", "names"),
         "it names what bytes are that nobody knows",
     ),
     Clash("request", ("response",), "a message is one of them"),

@@ -319,9 +319,10 @@ def _values(field: str, typed: Typed) -> Iterator[Candidate]:
 def _words_of_numbers(field: str) -> Iterator[Candidate]:
     """The words that the numbers of a body's field have in any API."""
     from decoders.apis.error_codes import ERRORS
+    from decoders.apis.number_words import ERROR
     from decoders.filters.expression import apis_with, sets_in
     from decoders.filters.fields import BODIES
-    from decoders.filters.named_numbers import ERROR, words_in
+    from decoders.filters.named_numbers import words_in
 
     first, _, path = field.partition(".")
     side = BODIES[first][0]

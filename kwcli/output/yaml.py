@@ -37,7 +37,7 @@ class Yaml:
 
     def __init__(self, settings: Settings, write: Write) -> None:
         self._write = write
-        self._options = Options(settings.records, settings.reveal_secrets, deferred=True)
+        self._options = Options(settings.records, settings.reveal_secrets, deferred=True, names=settings.names)
         self.errors = self.expected = self.undecoded = 0
 
     def write(self, rows: list[Settled]) -> None:

@@ -153,6 +153,8 @@ class Doctor:
             if time_ns > done.get(place, 0) and (place in done or len(done) < GROUPS_MAX):
                 done[place] = time_ns
         if key in _COMPARED and exchange.response_ns is not None and exchange.request_end_ns is not None:
+            if exchange.envelope:
+                return  # its Envelope took that long
             if key in WAITING and waited_ns(exchange) is not None:
                 return
             group = self._latencies.get((exchange.ends.broker, key))

@@ -104,11 +104,13 @@ class RowCompletion:
         new = {name: _whole(said.column(name)) for name in said.column_names}
         columns = {name: new[name] for name in IDENTITY}
         columns["place"] = pc.add(rows.column("place"), new["place_added"])
-        lacks = pc.and_(pc.is_null(rows.column("client_software_name")), pc.not_equal(rows.column("kind"), "skipped"))
+        # What travelled in an Envelope is of a client of another connection.
+        its_own = pc.and_(pc.not_equal(rows.column("kind"), "skipped"), pc.is_null(rows.column("envelope")))
+        lacks = pc.and_(pc.is_null(rows.column("client_software_name")), its_own)
         for name in ("client_software_name", "client_software_version"):
             columns[name] = pc.if_else(lacks, new[name], rows.column(name))
         nobody = pc.and_(pc.is_null(rows.column("user")), pc.is_null(rows.column("mechanism")))
-        lacks = pc.and_(nobody, pc.not_equal(rows.column("kind"), "skipped"))
+        lacks = pc.and_(nobody, its_own)
         for name in ("user", "mechanism"):
             columns[name] = pc.if_else(lacks, new[name], rows.column(name))
         return _with(rows, columns)
