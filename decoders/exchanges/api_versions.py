@@ -353,17 +353,22 @@ class ApiVersion:
     def teach(self, exchange: Sides, topics: Topics) -> None:
         """Give the topic names in an exchange to `topics`."""
         for source in TOPIC_ID_SOURCES.get(self.key or 0, ()):
-            data = exchange.raw(source.side)
-            if data is None or (exchange.extra is not None and source.side in exchange.extra):
-                continue
             wanted = frozenset((f"{source.path}.{source.name}", f"{source.path}.{source.id}"))
-            try:
-                at = self.body(source.side, data)
-                view, _, after = projector(self.layouts(source.side)[0].plan, wanted, False)(data, at, len(data))
-            except (*CRUDE, DecodeError, IndexError):
-                continue
-            if after == len(data):
+            view = self.read(exchange, source.side, wanted)
+            if view is not None:
                 topics.learn(view, source)
+
+    def read(self, exchange: Sides, side: Side, wanted: frozenset[str]) -> Any:
+        """These fields of a side in the stable layout; None where it is not there, or something is wrong with it."""
+        data = exchange.raw(side)
+        if data is None or (exchange.extra is not None and side in exchange.extra):
+            return None
+        try:
+            at = self.body(side, data)
+            view, _, after = projector(self.layouts(side)[0].plan, wanted, False)(data, at, len(data))
+        except (*CRUDE, DecodeError, IndexError):
+            return None
+        return view if after == len(data) else None
 
     def nameless(self, side: Side) -> tuple[str, ...]:
         """The paths of topic ids whose name is not beside them."""

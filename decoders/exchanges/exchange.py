@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from decoders.tls.facts import TlsInfo
 
 __all__ = [
+    "SESSION_PARTITIONS",
     "SESSION_PATHS",
     "ApiError",
     "ClientIdentity",
@@ -178,6 +179,10 @@ SESSION_PATHS: Final[dict[tuple[int, Side], tuple[str, ...]]] = {
     (FETCH, "request"): ("session_id", "session_epoch"),
     (FETCH, "response"): ("session_id",),
 }
+
+
+# In `Exchange.extra`: the partitions that an incremental Fetch asks for (history.py).
+SESSION_PARTITIONS: Final = "session_partitions"
 
 
 class ClientSoftware(TypedDict):

@@ -18,7 +18,7 @@ from uuid import UUID
 
 from decoders.errors import Malformed
 from decoders.exchanges.api_versions import SIDES, SPECS_MAX, ApiVersion, Failure, Sides
-from decoders.exchanges.exchange import ConnectionInfo, Exchange, Login, Settled, Skipped, Status
+from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange, Login, Settled, Skipped, Status
 from decoders.exchanges.logins import known_login
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairing import begin
@@ -31,6 +31,7 @@ from decoders.wire.units import parse_time
 
 EXTRA: Final = (
     *("closed", "retransmitted", "via", "fault", "upstream_latency_ms", "file", "guessed", "envelope", "sasl"),
+    *("group", "transaction", "node"),
 )
 # Kinds of records that are exchanges, or stand for them.
 KINDS: Final = ("exchange", "skipped")
@@ -145,6 +146,8 @@ class FromRecords:
             raise ValueError(f"status is {shown(status)}")
         exchange.outcome = "complete" if status == "undecoded" else status  # type: ignore[assignment]  # it is one
         extra = {name: record[name] for name in EXTRA if name in record}
+        if "partitions" in record.get("fetch_session", ()):
+            extra[SESSION_PARTITIONS] = record["fetch_session"]["partitions"]
         if record["reason"] is not None and status != "undecoded":
             extra["reason"] = record["reason"]
         exchange.extra = extra or None
