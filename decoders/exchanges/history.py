@@ -33,7 +33,7 @@ from decoders.apis.keys import DESCRIBE_CLUSTER, FETCH, METADATA, PRODUCE
 from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange, Row
 from decoders.limits import HISTORY_MAX, SESSION_PARTITIONS_ALL_MAX, SESSION_PARTITIONS_MAX
 from decoders.wire.pack import fields
-from decoders.wire.primitives import uuid_text
+from decoders.wire.primitives import uuid_text, write_uvarint
 from decoders.wire.text import json_text
 
 __all__ = ["History", "broker_addresses"]
@@ -78,18 +78,23 @@ class Session:
         self.known = 0  # names of topics when `shown` was made
 
     def change(self, view: Any) -> None:
-        """Take what a request adds and forgets."""
-        self.shown = None
+        """Take what a request adds and forgets; most name partitions again, for an offset that is another."""
+        topics, before = self.topics, self.count
         for topic in view.get("topics") or ():
+            its = topics.setdefault(topic.get("topic") or self._name(topic), set())
+            size = len(its)
+            its.update([part.get("partition") for part in topic.get("partitions") or ()])
+            self.count += len(its) - size
+        forgotten = view.get("forgotten_topics_data") or ()
+        for topic in forgotten:
             name = self._name(topic)
-            numbers = {part.get("partition") for part in topic.get("partitions") or ()}
-            self.topics.setdefault(name, set()).update(numbers)
-        for topic in view.get("forgotten_topics_data") or ():
-            name = self._name(topic)
-            left = self.topics.pop(name, set()) - set(topic.get("partitions") or ())
+            its = topics.pop(name, set())
+            left = its - set(topic.get("partitions") or ())
+            self.count += len(left) - len(its)
             if left:
-                self.topics[name] = left
-        self.count = sum(map(len, self.topics.values()))
+                topics[name] = left
+        if forgotten or self.count != before:
+            self.shown = None
 
     def _name(self, topic: Any) -> str:
         name, identity = topic.get("topic"), topic.get("topic_id")
@@ -164,6 +169,9 @@ _LEAVE: Final = 13
 _OFFSET_FETCH: Final = 9
 # Requests of consumers that do not name their group, or not what generation they have of it.
 _BEHIND: Final = (FETCH, 2, 23, 78, 79)
+# Requests that begin with group, generation and member, whose answer has a throttle time and an error, or no error.
+_COMMIT: Final = 8
+_ALIKE: Final = (_COMMIT, 12)
 # Errors that say that the broker does not have this member, or no longer.
 _NO_MEMBER: Final = frozenset({22, 25, 82, 110, 113})
 _GROUPS: Final = frozenset({"group_id", "groups[].group_id"})
@@ -212,6 +220,7 @@ class History:
         self._sessions: dict[int, Session] = {}  # by number of the connection, as all that is of one
         self._followed = 0  # partitions of all of them
         self._members: dict[int, dict[str, Any]] = {}
+        self._heads: dict[int, tuple[bytes, bytes]] = {}  # how heartbeats of these begin; where lengths are compact
         self._clients: dict[Client, dict[int, dict[str, Any]]] = {}  # the same by host and client id
         self._owners: dict[int, Client] = {}
         self._producers: dict[tuple[str, str], tuple[int, int]] = {}  # host and transactional id → producer id, epoch
@@ -299,11 +308,14 @@ class History:
         session.epoch = epoch + 1 if epoch < _LAST_EPOCH else 1
         if not unchanged:
             changes = exchange.spec.read(exchange, "request", _CHANGED)
-            self._end_session(number)
             if changes is None:
+                self._end_session(number)
                 return
+            before = session.count
             session.change(changes)
-            if not self._keep(number, session):
+            self._followed += session.count - before
+            if session.count > SESSION_PARTITIONS_MAX or self._followed > SESSION_PARTITIONS_ALL_MAX:
+                self._end_session(number)
                 return
         _note(exchange, SESSION_PARTITIONS, session.partitions(exchange))
         answer, at = exchange.response_raw, exchange.spec.response_at + 4
@@ -326,6 +338,9 @@ class History:
     # Groups.
 
     def _follow_member(self, exchange: Exchange) -> None:
+        if self._says_the_same(exchange):
+            _note(exchange, "group", self._members[exchange.ends.number])
+            return
         where = _MEMBERS[exchange.api_key]  # type: ignore[index]  # it has one
         request = exchange.spec.read(exchange, "request", where.asked)
         answer = exchange.spec.read(exchange, "response", where.answered) if where.answered else None
@@ -346,22 +361,40 @@ class History:
         said = {"id": json_text(group), "generation": generation, "member": json_text(member)}
         if error_code not in _NO_MEMBER:
             if self._members.get(number) != said:
-                self._take_member(exchange, said)
+                self._take_member(exchange, said, _heads(group, generation, member))
             said = self._members.get(number, said)
         _note(exchange, "group", said)
 
-    def _take_member(self, exchange: Exchange, said: dict[str, Any]) -> None:
+    def _says_the_same(self, exchange: Exchange) -> bool:
+        """Whether this is a heartbeat or a commit of the member that is known, without an error: most are."""
+        heads, request = self._heads.get(exchange.ends.number), exchange.request_raw
+        if heads is None or exchange.api_key not in _ALIKE or not exchange.api_version or not exchange.spec.quick:
+            return False
+        if request is None or len(request) < 14 or exchange.extra is not None:
+            return False
+        length = request[12] << 8 | request[13]
+        flexible = exchange.spec.flexible
+        if not request.startswith(heads[flexible], (14 + length if length < 0x8000 else 14) + flexible):
+            return False
+        if exchange.api_key == _COMMIT:
+            return True
+        answer, at = exchange.response_raw, exchange.spec.response_at + 4
+        return answer is not None and answer[at : at + 2] == b"\0\0"
+
+    def _take_member(self, exchange: Exchange, said: dict[str, Any], head: tuple[bytes, bytes]) -> None:
         number = exchange.ends.number
         self._end_member(number)
         if len(self._members) < HISTORY_MAX:
             client = _client(exchange)
             self._members[number] = said
+            self._heads[number] = head
             self._owners[number] = client
             self._clients.setdefault(client, {})[number] = said
 
     def _end_member(self, number: int) -> None:
         if self._members.pop(number, None) is not None:
             client = self._owners.pop(number)
+            self._heads.pop(number, None)
             its = self._clients[client]
             del its[number]
             if not its:
@@ -521,6 +554,20 @@ class History:
 
 def _note(exchange: Exchange, name: str, value: Any) -> None:
     exchange.extra = {name: value} if exchange.extra is None else {**exchange.extra, name: value}
+
+
+# What fits two bytes; a longer name would match nothing, and is read each time.
+_LONGEST: Final = 0x7FFF
+
+
+def _heads(group: str, generation: int, member: str) -> tuple[bytes, bytes]:
+    """Group, generation and member as requests begin with them: with lengths in two bytes, and compact."""
+    plain = compact = b""
+    for text, after in ((group, generation.to_bytes(4, "big", signed=True)), (member, b"")):
+        data = text.encode("utf-8", "surrogateescape")[:_LONGEST]
+        plain += len(data).to_bytes(2, "big") + data + after
+        compact += write_uvarint(len(data) + 1) + data + after
+    return plain, compact
 
 
 def _host(ends: ConnectionInfo) -> str:

@@ -259,7 +259,7 @@ def test_a_member_is_gone_with_its_connection() -> None:
 
 
 def produced(talk: Talk, identity: str | None, version: int = 9) -> Any:
-    value = {"transactional_id": identity, "acks": -1, "topic_data": []}
+    value: dict[str, Any] = {"transactional_id": identity, "acks": -1, "topic_data": []}
     return talk.say("p", PRODUCE, version, value, {}).get("transaction")
 
 
