@@ -30,21 +30,13 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from decoders.apis.keys import DESCRIBE_CLUSTER, FETCH, METADATA, PRODUCE
-from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange, Row
+from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange, Row, broker_addresses
 from decoders.limits import HISTORY_MAX, SESSION_PARTITIONS_ALL_MAX, SESSION_PARTITIONS_MAX
 from decoders.wire.pack import fields
 from decoders.wire.primitives import uuid_text, write_uvarint
 from decoders.wire.text import json_text
 
-__all__ = ["History", "broker_addresses"]
-
-_LOOPBACK: Final = {"localhost": ("127.0.0.1", "[::1]")}
-
-
-def broker_addresses(host: str, port: object) -> list[str]:
-    """The addresses that a broker's advertised host and port stand for, as captures have them."""
-    return [f"{name}:{port}" for name in _LOOPBACK.get(host, (f"[{host}]" if ":" in host else host,))]
-
+__all__ = ["History"]
 
 # Fetch sessions (KIP-227).
 
