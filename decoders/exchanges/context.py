@@ -47,6 +47,7 @@ class Context:
             "guesses",
             "history",
             "out",
+            "owners",
             "pairings",
             "ports",
             "runs",
@@ -64,6 +65,9 @@ class Context:
         self.ports = None if ports is None else frozenset(ports)
         self.specs = ApiVersions(needs)
         self.topics = Topics()
+        # Of delegation tokens, by id. Rows for tables, which may be made of a part of the capture, do without: a token
+        # is told on one connection and used on others.
+        self.owners: dict[str, str] = {}
         self.budget = MemoryBudget()
         self.summary = Summary()
         self.out: list[Settled] = []
@@ -208,14 +212,16 @@ def export_context(context: Context) -> list[Any]:
         _counts(context.summary),
         [context.budget.held, context.budget.most],
         None if context.history is None else context.history.export(),
+        dict(context.owners),
     ]
 
 
 def resume_context(context: Context, state: object, connections: Mapping[int, Connection]) -> None:
     """Take over what export_context() gave. Raises DecodeError when it is something else."""
-    pairings, undecided, topics, brokers, counts, budget, history = fields(
-        state, *[list] * 3, dict, *[list] * 2, list | None
+    pairings, undecided, topics, brokers, counts, budget, history, owners = fields(
+        state, *[list] * 3, dict, *[list] * 2, list | None, dict
     )
+    context.owners = owners
     if history is not None:
         from decoders.exchanges.history import History
 

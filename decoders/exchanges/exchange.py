@@ -45,7 +45,6 @@ __all__ = [
     "Status",
     "Summary",
     "View",
-    "broker_addresses",
     "client_software",
     "count_clients",
     "fetch_session",
@@ -154,18 +153,6 @@ def count_clients(found: Iterable[ClientIdentity]) -> int:
         programs.setdefault((host, client_id), set()).add((name, version))
     unknown = (None, None)
     return sum(len(its) - (unknown in its and len(its) == 2) for its in programs.values())
-
-
-_LOOPBACK: Final = {"localhost": ("127.0.0.1", "[::1]")}
-
-
-def broker_addresses(host: str, port: object) -> list[str]:
-    """The addresses that a broker's advertised host and port stand for, as captures have them.
-
-    A host name is no proof of an address, but for localhost: it stands for itself.
-    """
-    name = f"[{host}]" if ":" in host and not host.startswith("[") else host
-    return [f"{each}:{port}" for each in _LOOPBACK.get(host, (name,))]
 
 
 def foreign_name(detail: str) -> str:

@@ -30,7 +30,8 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from decoders.apis.keys import DESCRIBE_CLUSTER, FETCH, METADATA, PRODUCE
-from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange, Row, broker_addresses
+from decoders.exchanges.addresses import broker_addresses
+from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange, Row
 from decoders.limits import HISTORY_MAX, SESSION_PARTITIONS_ALL_MAX, SESSION_PARTITIONS_MAX
 from decoders.wire.pack import fields
 from decoders.wire.primitives import uuid_text, write_uvarint

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from decoders.apis.keys import DESCRIBE_CLUSTER, METADATA
-from decoders.exchanges.exchange import broker_addresses
+from decoders.exchanges.addresses import broker_addresses
 from kwcli.output.facts import View
 from kwcli.output.units import cut_left
 
