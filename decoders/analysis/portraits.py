@@ -30,6 +30,8 @@ from decoders.apis.keys import (
 )
 from decoders.apis.likeness import likeness
 from decoders.errors import LimitExceeded, Malformed
+from decoders.exchanges.addresses import broker_addresses
+from decoders.exchanges.api_versions import LOGGING_IN
 from decoders.exchanges.exchange import rfc3339
 from decoders.filters.fields import all_names, entity_paths
 from decoders.limits import GROUPS_MAX, NAMES_OF_PORTRAIT_MAX
@@ -247,6 +249,8 @@ class Clients(Portraits):
             ("brokers", ends.broker),
             ("apis", f"{exchange.spec.name} {exchange.api_version}"),
         ]
+        if exchange.user and exchange.api_key not in LOGGING_IN:  # who is refused is nobody
+            names.append(("users", exchange.user))
         doing = _doing(exchange.api_key)
         names += [(doing, topic) for topic in _topic_names(exchange)]
         names += [("groups", group) for group in _entity(exchange, "groupId")]
@@ -271,7 +275,7 @@ class Clients(Portraits):
                     "brokers": portrait.names("brokers"),
                     "apis": _versions(portrait),
                     **{facet: portrait.names(facet) for facet in ("writes", "reads", "administers")},
-                    **{facet: portrait.names(facet) for facet in ("groups", "transactional_ids")},
+                    **{facet: portrait.names(facet) for facet in ("groups", "transactional_ids", "users")},
                     **_common(group),
                     "first": rfc3339(portrait.first),
                     "last": rfc3339(portrait.last),
@@ -339,8 +343,6 @@ class TopicPortraits(Portraits):
         return sorted(rows, key=lambda row: -row["count"])
 
 
-# Host names that are addresses of this machine, as brokers advertise them.
-_HERE: Final = {"localhost": ("127.0.0.1", "[::1]")}
 _NODE: Final = ("node_id", "host", "port", "rack")
 _LISTED: Final = {
     METADATA: frozenset({*(f"brokers[].{name}" for name in _NODE), "controller_id"}),
@@ -462,4 +464,4 @@ class Brokers(Portraits):
 def _places(advertised: str) -> list[str]:
     """The addresses that an advertised one stands for, where that is certain."""
     host, _, port = advertised.rpartition(":")
-    return [f"{name}:{port}" for name in _HERE.get(host, (host,))]
+    return broker_addresses(host, port)
