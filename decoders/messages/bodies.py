@@ -86,7 +86,7 @@ PIECE: Final = "piece"
 # Sides that are not whole are named in what few exchanges have.
 BOTH_SIDES: Final = frozenset(("request", "response"))
 
-Hooks = Mapping[str, Callable[[Any], Any]]
+Hooks = Mapping[str, Callable[..., Any]]
 
 
 class Options(NamedTuple):
