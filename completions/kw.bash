@@ -399,7 +399,7 @@ _kw_values() {
 }
 _kw_verb() {
     case $verb in
-        "") verbs="sniff call proxy stats clients topics brokers audit pipeline apis errors decode encode profile playground completion help version" options="--version --debug -X -h --help" ;;
+        "") verbs="sniff call proxy stats clients topics brokers doctor audit pipeline apis errors decode encode profile playground completion help version" options="--version --debug -X -h --help" ;;
         "sniff") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --guess-requests --rotate-size --rotate-interval --keep --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --records --reveal-secrets --names --sort --strict -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --names --compression --acks --magic --lines --values -K --key-separator --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets --names -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
@@ -407,6 +407,7 @@ _kw_verb() {
         "clients") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
         "topics") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
         "brokers") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
+        "doctor") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --fail-on --threshold --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "audit") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --target --clients --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -X --property --profile --timeout -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
         "pipeline") verbs="report run sql" options="-h --help" ;;
         "pipeline report") verbs="" options="--target --html --master -o --output -J --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
@@ -610,6 +611,28 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "brokers -e"|"brokers --field") left=1 kind= ;;
         "brokers -E"|"brokers --field-option") left=1 kind= ;;
         "brokers --color") left=1 kind=words list="auto always never" ;;
+        "doctor -r"|"doctor --read") left=1 kind=files ;;
+        "doctor -i"|"doctor --interface") left=1 kind=interfaces ;;
+        "doctor --bpf") left=1 kind= ;;
+        "doctor -w"|"doctor --write") left=1 kind=files ;;
+        "doctor --port") left=1 kind= ;;
+        "doctor --keylog") left=1 kind=files ;;
+        "doctor --since") left=1 kind= ;;
+        "doctor --until") left=1 kind= ;;
+        "doctor --fail-on") left=1 kind=words list="error warning never" ;;
+        "doctor --threshold") left=1 kind= ;;
+        "doctor --api") left=1 kind=apis ;;
+        "doctor --client-id") left=1 kind= ;;
+        "doctor --client") left=1 kind= ;;
+        "doctor --topic") left=1 kind= ;;
+        "doctor --group") left=1 kind= ;;
+        "doctor -f"|"doctor -Y"|"doctor --filter") left=1 kind=filter ;;
+        "doctor --slower-than") left=1 kind= ;;
+        "doctor -n"|"doctor -c"|"doctor --limit") left=1 kind= ;;
+        "doctor -o"|"doctor --output") left=1 kind=words list="text table ndjson json csv yaml fields" ;;
+        "doctor -e"|"doctor --field") left=1 kind= ;;
+        "doctor -E"|"doctor --field-option") left=1 kind= ;;
+        "doctor --color") left=1 kind=words list="auto always never" ;;
         "audit -r"|"audit --read") left=1 kind=files ;;
         "audit -i"|"audit --interface") left=1 kind=interfaces ;;
         "audit --bpf") left=1 kind= ;;
@@ -722,6 +745,7 @@ _kw_place() {  # what the argument at a place may be
         "clients "*) kind=files ;;
         "topics "*) kind=files ;;
         "brokers "*) kind=files ;;
+        "doctor "*) kind=files ;;
         "audit "*) kind=files ;;
         "pipeline report 0") kind=files ;;
         "pipeline run "*) kind=files ;;
@@ -743,7 +767,7 @@ _kw_place() {  # what the argument at a place may be
         "profile use 0") kind=profiles ;;
         "playground node 0") kind=words list="list stop kill start restart pause unpause" ;;
         "completion 0") kind=words list="bash zsh fish" ;;
-        "help "*) kind=words list="sniff stats clients topics brokers audit call proxy decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls failures options exit-codes tables spark library contributing changes" ;;
+        "help "*) kind=words list="sniff stats clients topics brokers doctor audit call proxy decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls failures options exit-codes tables spark library contributing changes" ;;
     esac
 }
 _kw() {

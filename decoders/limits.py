@@ -97,6 +97,11 @@ GROUPS_MAX: Final = 2 * 10**5
 # Names of one facet of a portrait (`kw clients`, `kw topics`), 100 bytes each: who has more of them is not read name by
 # name; how many more there are is not known then, but that there are.
 NAMES_OF_PORTRAIT_MAX: Final = 10**4
+# What `kw doctor` keeps: observations of 1.5 KiB each (clients × what they do × topics or partitions), names of a facet
+# of one, exchanges that show it.
+OBSERVATIONS_MAX: Final = 10**5
+NAMES_OBSERVED_MAX: Final = 100
+EVIDENCE_MAX: Final = 3
 # Containers inside containers (`x.pcap.zst.gz`): nobody compresses a capture more often.
 COMPRESSED_NESTING_MAX: Final = 4
 # A block of an lz4 frame is held whole; the format knows none that are larger.

@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "clients": ("clients", "Show who talks: software, topics, groups, errors, latency."),
     "topics": ("topics", "Show who writes, reads and administers each topic."),
     "brokers": ("brokers", "Show brokers: node, addresses, release, latency, errors."),
+    "doctor": ("doctor", "Say what is wrong in captures, why, and what to do."),
     "audit": ("audit", "Say which clients break when the brokers are upgraded."),
     "pipeline": ("pipeline", "Turn captures of any size into tables; report, ask in SQL."),
     "apis": ("apis", "Look up APIs, fields, wire layouts, releases."),
@@ -45,7 +46,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 # What the scripts of shells call; it is no command of people.
 COMPLETE: Final = "__complete"
 # Commands whose --errors may be followed by the word `all`.
-FILTERING: Final = frozenset({"sniff", "stats", "clients", "topics", "brokers", "audit", "pipeline", "proxy"})
+FILTERING: Final = frozenset({"sniff", "stats", "clients", "topics", "brokers", "audit", "doctor", "pipeline", "proxy"})
 
 
 class Commands(click.Group):

@@ -157,8 +157,9 @@ class Portraits:
 
     def _count(self, group: GroupStatistics, exchange: Exchange) -> None:
         group.count += 1
-        group.request_bytes += exchange.request_size or 0
-        group.response_bytes += exchange.response_size or 0
+        if not exchange.envelope:
+            group.request_bytes += exchange.request_size or 0
+            group.response_bytes += exchange.response_size or 0
         group.unanswered += exchange.outcome == "unanswered"
         group.undecoded += exchange.status == "undecoded"
         errors = exchange.unexpected

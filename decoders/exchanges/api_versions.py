@@ -14,7 +14,7 @@ from uuid import UUID
 
 from decoders.apis import NAMES, api
 from decoders.apis.expected_errors import expected_codes
-from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, PRODUCE, SASL_HANDSHAKE
+from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, ENVELOPE, PRODUCE, SASL_HANDSHAKE
 from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion, without_frames
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.topics import TOPIC_ID_SOURCES, Topics, at_path, nameless_ids
@@ -149,7 +149,7 @@ class ApiVersion:
         self.response_at = 9 if self.flexible and key != API_VERSIONS else 8
         self._quick: tuple[Projector, Projector] | None = None
         self.json: list[Any] = [None, None]  # what messages/bodies.py has made: without and with secrets
-        self.watched = key == SASL_HANDSHAKE or teaches(key, version)
+        self.watched = key in (SASL_HANDSHAKE, ENVELOPE) or teaches(key, version)
         self.expected = expected_codes(key)
         self._needs = needs
         self._nameless: dict[Side, tuple[str, ...]] = {}

@@ -194,6 +194,12 @@ class FetchSession(TypedDict):
     incremental: bool
 
 
+class EnvelopeId(TypedDict):
+    """The `envelope` key of the exchange record: the Envelope's correlation id on its connection."""
+
+    correlation_id: int
+
+
 class ConnectionInfo:
     """The connection of an exchange: its number for people, its two addresses, the time of its first packet."""
 
@@ -505,6 +511,11 @@ class Exchange(Seen):
     def retransmitted(self) -> bool:
         """Whether bytes of it were sent again."""
         return bool(self.extra and self.extra.get("retransmitted"))
+
+    @property
+    def envelope(self) -> EnvelopeId | None:
+        """The Envelope that it travelled in, which has its bytes and its latency already; None where it came alone."""
+        return self.extra.get("envelope") if self.extra else None
 
     @property
     def topic_names(self) -> dict[str, str]:

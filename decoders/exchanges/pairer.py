@@ -86,9 +86,10 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
                 budget.held -= len(exchange.request_raw)  # type: ignore[arg-type]  # a request in flight has its bytes
                 at = after
                 if exchange.spec.watched:
-                    direction.owner.watch(exchange)
-                exchange.known = len(names)
-                push(exchange)
+                    direction.owner.settle(exchange)
+                else:
+                    exchange.known = len(names)
+                    push(exchange)
                 if direction.mode != RESPONSE:
                     break
         elif mode == REQUEST:

@@ -32,7 +32,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.apis import NAMES, api
-from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, PRODUCE, SASL_HANDSHAKE
+from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, ENVELOPE, PRODUCE, SASL_HANDSHAKE
 from decoders.errors import DecodeError
 from decoders.exchanges.api_versions import SOFTWARE_SINCE, ApiVersion, ApiVersions
 from decoders.exchanges.exchange import (
@@ -532,9 +532,20 @@ class Pairing:
     def settle(self, exchange: Exchange) -> None:
         """An exchange whose two sides are there, as far as they ever will be."""
         if exchange.spec.watched:
-            self.watch(exchange)
+            self._watch(exchange)
         exchange.known = len(self.context.topics.names)
         self.context.out.append(exchange)
+        if exchange.api_key == ENVELOPE:
+            self._open(exchange)
+
+    def _open(self, envelope: Exchange) -> None:
+        """Settle what travelled in an Envelope, behind it."""
+        from decoders.exchanges.envelope import open_envelope  # few captures have any
+
+        inner = open_envelope(envelope, self.context.specs)
+        if inner is not None:
+            self.context.summary.unanswered += inner.outcome == "unanswered"
+            self.settle(inner)
 
     def produce(self, exchange: Exchange) -> None:
         """A Produce request: it waits, unless it wants no answer."""
@@ -556,7 +567,7 @@ class Pairing:
             self.context.summary.unanswered += 1
         self.settle(exchange)
 
-    def watch(self, exchange: Exchange) -> None:
+    def _watch(self, exchange: Exchange) -> None:
         """Learn what an exchange teaches: topic names, and how a SaslHandshake went."""
         if exchange.api_key != SASL_HANDSHAKE:
             exchange.spec.teach(exchange, self.context.topics)

@@ -48,6 +48,7 @@ KEYS: Final[dict[str, tuple[str, ...] | None]] = {
     "via": (),
     "upstream_latency_ms": (),
     "fault": None,
+    "envelope": ("correlation_id",),
     "direction": (),
     "detail": (),
 }

@@ -28,7 +28,7 @@ from decoders.tls.facts import TlsInfo
 from decoders.wire.primitives import RANGES, uuid_bytes
 from decoders.wire.units import parse_time
 
-EXTRA: Final = ("closed", "retransmitted", "via", "fault", "upstream_latency_ms", "file", "guessed")
+EXTRA: Final = ("closed", "retransmitted", "via", "fault", "upstream_latency_ms", "file", "guessed", "envelope")
 # Kinds of records that are exchanges, or stand for them.
 KINDS: Final = ("exchange", "skipped")
 STATUSES: Final = get_args(Status)
@@ -199,6 +199,8 @@ def _check_said(record: Mapping[str, Any]) -> None:
         if side not in SIDES or not isinstance(row["reason"], str) or not isinstance(row["path"], str):
             raise ValueError(f"undecoded {shown(side)}")
         _int(row, "offset")
+    if "envelope" in record and record["envelope"]["correlation_id"].__class__ is not int:
+        raise ValueError(f"envelope is {shown(record['envelope'])}")
 
 
 def _int(record: Mapping[str, Any], name: str) -> int | None:

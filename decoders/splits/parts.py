@@ -61,7 +61,8 @@ class RowCorrection(NamedTuple):
             row.ends = self.ends
             if isinstance(row, Exchange):
                 row.place += self.place_added
-                row.client_software = row.client_software or self.client_software
+                if not row.envelope:  # whose client is none of this connection
+                    row.client_software = row.client_software or self.client_software
 
 
 class Facts:

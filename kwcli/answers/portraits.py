@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.analysis.portraits import Brokers, Clients, Portraits, TopicPortraits
 from decoders.exchanges.exchange import Exchange
+from decoders.wire.units import format_latency, format_size
 from kwcli.answers.view import AnswerRenderer, flat_text
 from kwcli.env import Exit, Failure
 from kwcli.output.table import Column, draw_table
-from kwcli.output.units import format_latency, format_size, palette
+from kwcli.output.units import palette
 from kwcli.spelling import did_you_mean
 from kwcli.terminal import clean
 

@@ -126,7 +126,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 def is_batch(item: dict[str, Any]) -> bool:
     """Whether this is one batch of a records field."""
-    return "record_count" in item and "base_offset" in item and "magic" in item
+    return item is not None and "record_count" in item and "base_offset" in item and "magic" in item
 
 
 def is_record(item: dict[str, Any]) -> bool:
@@ -535,7 +535,7 @@ def _is_flat(items: Structs, plan: Plan | None) -> bool:
         first = next(items.chunks(), [])
         if first and all(map(is_record, first)):
             return True  # those of one batch are all alike
-    return all(_is_scalar(value) for item in items for value in item.values())
+    return all(isinstance(item, dict) and all(map(_is_scalar, item.values())) for item in items)
 
 
 def _is_headers(value: list[Any]) -> bool:

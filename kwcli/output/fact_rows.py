@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.records.summary import sole, summarize_view
+from decoders.wire.units import format_size
 from kwcli.output.facts import WORDS, Names, Shape, View, topic_of
-from kwcli.output.units import format_period, format_ranges, format_size, join_some
+from kwcli.output.units import format_period, format_ranges, join_some
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange

@@ -10,7 +10,8 @@ from decoders.apis.enums import ENUMS
 from decoders.exchanges.topics import WELL_KNOWN
 from decoders.schema.projection import Get, getter
 from decoders.wire.primitives import uuid_text
-from kwcli.output.units import ALL_METRICS, count_of, format_period, format_ranges, format_size, join_some
+from decoders.wire.units import format_size
+from kwcli.output.units import ALL_METRICS, count_of, format_period, format_ranges, join_some
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange

@@ -17,13 +17,14 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Skipped, count_clients
 from decoders.filters import parse
 from decoders.limits import CONNECTIONS_MAX
+from decoders.wire.units import format_size
 from kwcli.capture_paths import is_read_once
 from kwcli.env import Exit, Failure
 from kwcli.filter_options import WENT_WRONG, without_expected
 from kwcli.inputs import Captures, InputProblem, placed, utf8_text
 from kwcli.key_logs import KeyLogFiles
 from kwcli.output import Needs, Renderer, Wanted, Write, needs, open_renderer
-from kwcli.output.units import NS, count_of, format_size
+from kwcli.output.units import NS, count_of
 from kwcli.output.zone import UTC_ZONE, Zone, find_zone
 from kwcli.progress import Progress
 from kwcli.sniff.capture_faults import counts_of_summary, fault_lines, is_cut
@@ -301,10 +302,14 @@ class SniffOutcome:
 
 
 class SniffView(NamedTuple):
-    """What becomes of the exchanges, where that is not what `-o` says: what it reads of bodies, and its renderer."""
+    """What becomes of the exchanges, where that is not what `-o` says: what it reads of bodies, and its renderer.
+
+    `hear` is told what is wrong with the captures themselves, before the renderer is closed; nobody else is then.
+    """
 
     needs: Needs
     open: Callable[[Write], Renderer]
+    hear: Callable[[list[str]], None] | None = None
 
 
 def names_files(settings: Settings, selection: Filter) -> bool:
@@ -371,6 +376,7 @@ class Sniffing:
         self._begun = env.monotonic()
         self._progress = Progress(env, None, wanted=not settings.quiet)
         self._output = Output(env, self._progress, prompt=settings.prompt)
+        self._hear = view.hear
         self._renderer = view.open(self._output.write)
 
     def run(self, capture: CaptureOptions) -> SniffOutcome:
@@ -596,14 +602,6 @@ class Sniffing:
         self, counted: Mapping[str, int], *, dropped: int | None = None, told: bool = True, lines: int = 0
     ) -> None:
         """Close the output, then say how it went; `counted` is what the readers have counted, `lines` of records."""
-        self._renderer.close()
-        self._output.flush()
-        self._progress.hide()
-        if not self._settings.quiet:
-            for problem in self._key_logs.problems:
-                self._env.say(f"kw: {problem}")
-        for problem in self._outcome.problems:
-            self._env.say(f"kw: {problem}")
         summary = self._engine.summary
         counts = Counter(self._engine.reassembly.counts)
         counts.update(counted)
@@ -612,8 +610,20 @@ class Sniffing:
             self._outcome.lossy = True
         if dropped:
             counts["dropped"] += dropped
-        if told and not self._records and (not self._settings.quiet or (self._outcome.strict and self._outcome.lossy)):
-            for line in self._faults(counts):
+        faults = self._faults(counts) if told and not self._records else []
+        if self._hear is not None:
+            self._hear(faults)
+            faults = []
+        self._renderer.close()
+        self._output.flush()
+        self._progress.hide()
+        if not self._settings.quiet:
+            for problem in self._key_logs.problems:
+                self._env.say(f"kw: {problem}")
+        for problem in self._outcome.problems:
+            self._env.say(f"kw: {problem}")
+        if not self._settings.quiet or (self._outcome.strict and self._outcome.lossy):
+            for line in faults:
                 self._env.say(f"kw: {line}")
         seconds = self._env.monotonic() - self._begun
         if self._settings.quiet or not told:

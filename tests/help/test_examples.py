@@ -82,6 +82,14 @@ def test_what_stats_prints_is_what_is_shown() -> None:
     assert record == json.loads(kw("stats", TOUR, "--api", "fetch", "-o", "ndjson").out)
 
 
+def test_what_doctor_prints_is_what_is_shown() -> None:
+    text = TEXTS["doctor"]
+    env = world(columns=100, terminal=True, variables={"NO_COLOR": "1"})
+    assert kw("doctor", TOUR, env=env).out.rstrip().splitlines() == block(text, "$ kw doctor")[1:]
+    record = json.loads("".join(block(text, '{"kind":"finding"')))
+    assert record in map(json.loads, kw("doctor", TOUR, "-o", "ndjson").out.splitlines())
+
+
 def test_what_audit_prints_is_what_is_shown() -> None:
     text = TEXTS["audit"]
     env = world(columns=100, terminal=True, variables={"NO_COLOR": "1"})

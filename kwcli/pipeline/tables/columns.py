@@ -81,6 +81,9 @@ EXCHANGES: Final[tuple[TableColumn, ...]] = (
     _must("error_expected", "list<bool>", "whether the protocol means them so: such count as errors nowhere"),
     _may("closed", "string", "how the connection ended, where that settled it: `fin`, `rst`, `idle`, `capture_end`"),
     _must("retransmitted", "bool", "whether bytes of it were sent again"),
+    _may(
+        "envelope", "int64", "correlation id of the Envelope that it travelled in, which counts its bytes and latency"
+    ),
     _may("undecoded_side", "string", "what could not be decoded: `request`, `response` or `both`"),
     _may("undecoded_reason", "string", "why (of both: the request)"),
     _may("undecoded_path", "string", "the field where it fails"),

@@ -54,7 +54,7 @@ _PLAIN: Final = (
 ROW: Final = len(_PLACES) + len(_PLAIN) + 1
 _RARE: Final = (
     *("reason", "error_codes", "error_names", "error_paths", "error_topics", "error_expected", "closed"),
-    "retransmitted",
+    *("retransmitted", "envelope"),
     *("undecoded_side", "undecoded_reason", "undecoded_path", "undecoded_offset", "request_layout", "response_layout"),
 )
 _CLIENT: Final = ("client_id", "client_software_name", "client_software_version")
@@ -217,7 +217,7 @@ _BYTES_END: Final = _BYTES + 1
 # Texts kept in the form in which they are shown.
 TEXTS_MAX: Final = 100_000
 # What most exchanges have: nothing out of the ordinary.
-ORDINARY: Final[tuple[Any, ...]] = (None, [], [], [], [], [], None, False, None, None, None, None, None, None)
+ORDINARY: Final[tuple[Any, ...]] = (None, [], [], [], [], [], None, False, None, None, None, None, None, None, None)
 
 
 class Pool:
@@ -468,6 +468,7 @@ class ExchangeColumns:
             [code in expected for _, code in codes],
             exchange.closed,
             exchange.retransmitted,
+            exchange.envelope["correlation_id"] if exchange.envelope else None,
             "both" if failed and len(failed) > 1 else side,
             reason,
             path,
