@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import deepcopy
 from functools import cache, partial
 from typing import Any, Final, NamedTuple
 
@@ -447,6 +448,13 @@ def _hide(body: Any, conceal: Conceal) -> None:
                     each[name] = DeferredEach(item, partial(_hide, conceal=conceal))
                 else:
                     waiting.append(item)
+
+
+def hide_messages(body: dict[str, Any], conceal: Conceal) -> dict[str, Any]:
+    """A copy of a body whose error messages have no secrets."""
+    made = deepcopy(body)
+    _hide(made, conceal)
+    return made
 
 
 def _hidden(message: Any, conceal: Conceal) -> Any:
