@@ -498,18 +498,18 @@ def _body_field(word: Word, name: str, first: str, path: str) -> _Named:
             for value in found if isinstance(found, list) else (found,):
                 if value is not None:
                     values.append(value if words is None else NamedNumber(value, words))
-        return [_concealed(exchange, value) for value in values] if tells and values else values
+        return _concealed(exchange, values) if tells and values else values
 
     tells = path.rpartition(".")[2].partition("[")[0] == MESSAGE
     return _Named(name, FieldRow(phase, "any", get, f"a field of the {side}"), (side,), path)
 
 
-def _concealed(exchange: Exchange, message: Any) -> Any:
-    """An error message without the secrets of the exchange that a broker repeats in it."""
+def _concealed(exchange: Exchange, messages: list[Any]) -> list[Any]:
+    """Error messages without the secrets of the exchange that a broker repeats in them."""
     from decoders.messages.bodies import conceal_of
 
-    conceal = conceal_of(exchange) if isinstance(message, str) else None
-    return message if conceal is None else conceal(message)
+    conceal = conceal_of(exchange)
+    return [conceal(each) if conceal and isinstance(each, str) else each for each in messages]
 
 
 def _words(field: _Named) -> frozenset[str] | None:

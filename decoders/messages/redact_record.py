@@ -21,7 +21,7 @@ from decoders.messages.bodies import ECHOING, REDACTED, hide_messages, holds_sec
 from decoders.records.json_form import holds_secret
 from decoders.schema.json_form import BASE64, STRUCTURE, redacted
 from decoders.schema.model import FIXED, Plan, PlanField, Side, resolve
-from decoders.wire.text import conceal_secrets, hole
+from decoders.wire.text import Conceal, conceal_secrets, hole
 
 __all__ = ["redact_record"]
 
@@ -39,12 +39,12 @@ def redact_record(record: Json) -> Json:
     else:
         changed = {side: redaction.body(record, side, layouts(key, version, side)) for side in SIDES}
         changed |= redaction.around(record, key, version)
-    if key in ECHOING and redaction.found:
-        answer = changed["response"]
-        conceal = conceal_secrets(redaction.found, _size(record.get("response_size")))
-        if isinstance(answer, dict) and conceal is not None:
+    answer = changed["response"]
+    if key in ECHOING and isinstance(answer, dict) and not record.get(_MESSAGES_HIDDEN):
+        conceal = redaction.conceal(record)
+        if conceal is not None:
             changed["response"] = hide_messages(answer, conceal)
-            if conceal is hole:
+            if conceal is hole and changed["response"] != answer:
                 changed[_MESSAGES_HIDDEN] = True
     changed = {name: value for name, value in changed.items() if value is not record.get(name)}
     return {**record, **changed} if changed else record
@@ -56,6 +56,13 @@ class _Redaction:
     def __init__(self) -> None:
         self.found: list[str | bytes] = []
         self._metadata = False
+
+    def conceal(self, record: Json) -> Conceal | None:
+        """What takes secrets from error messages, as bodies.py has it for bytes."""
+        undecoded = record.get("undecoded")
+        if record.get("guessed") or (isinstance(undecoded, dict) and "request" in undecoded):
+            return hole
+        return conceal_secrets(self.found, _size(record.get("response_size"))) if self.found else None
 
     def body(self, record: Json, side: Side, known: tuple[Layout, ...]) -> Any:
         """A body without its secrets."""
