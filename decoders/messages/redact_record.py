@@ -10,7 +10,7 @@ from __future__ import annotations
 from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final
 
 from decoders.apis.public_configs import is_public
@@ -34,6 +34,7 @@ def redact_record(record: Json) -> Json:
     """The record of an exchange without its secrets; the same object where there is none."""
     key, version = record.get("api_key"), record.get("api_version")
     redaction = _Redaction()
+    changed: dict[str, Any]
     if not isinstance(key, int) or not isinstance(version, int):
         changed = {side: redaction.whole(record.get(side)) for side in SIDES}
     else:
@@ -112,9 +113,9 @@ class _Redaction:
             if inner is None:
                 continue
             if field.array and field.kind != "records":
-                made = self._list(inner, lambda each, field=field: self._one(field, each, value))
+                made = self._list(inner, partial(self._one, field, owner=value))
             else:
-                made = self._one(field, inner, value)
+                made = self._one(field, inner, owner=value)
             if made is not inner:
                 changed[field.name] = made
         return {**value, **changed} if changed else value
@@ -126,7 +127,7 @@ class _Redaction:
         made = [hide(each) for each in values]
         return made if any(one is not other for one, other in zip(made, values, strict=True)) else values
 
-    def _one(self, field: PlanField, value: Any, owner: Json) -> Any:
+    def _one(self, field: PlanField, value: Any, *, owner: Json) -> Any:
         if field.plan is not None:
             return self._struct(field.plan, value) if isinstance(value, dict) else value
         if field.secret:
