@@ -47,7 +47,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
 # What the scripts of shells call; it is no command of people.
 COMPLETE: Final = "__complete"
 # Commands whose --errors may be followed by the word `all`.
-FILTERING: Final = frozenset({"sniff", "stats", "clients", "groups", "topics", "brokers", "audit", "doctor", "pipeline", "proxy"})
+FILTERING: Final = frozenset(
+    {"sniff", "stats", "clients", "groups", "topics", "brokers", "audit", "doctor", "pipeline", "proxy"}
+)
 
 
 class Commands(click.Group):

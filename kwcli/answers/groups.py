@@ -1,4 +1,4 @@
-"""A row of `kw groups` in, its page out: what it is, its generations in time, its members, how far each partition is."""
+"""A row of `kw groups` in, its page out: what it is, its generations, its members, how far each partition is."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ def format_lag(row: Row, which: str) -> str:
 def _state(row: Row) -> str:
     present = sum(member["present"] for member in row["members"])
     parts = [str(row["state"])] if row["state"] else []
-    return ", ".join([*parts, f"{count_of(present, 'member')} of {len(row['members']):,} seen"] if row["members"] else parts)
+    return ", ".join(
+        [*parts, f"{count_of(present, 'member')} of {len(row['members']):,} seen"] if row["members"] else parts
+    )
 
 
 def _lag(row: Row) -> str:

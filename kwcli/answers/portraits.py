@@ -108,7 +108,9 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
             PortraitColumn("group", lambda row: clean(row["group"]), paint="client"),
             PortraitColumn("type", lambda row: row["type"] or _NOTHING, 6),
             PortraitColumn("state", lambda row: clean(row["state"] or _NOTHING), 1),
-            PortraitColumn("members", lambda row: f"{sum(each['present'] for each in row['members']):,}", 4, right=True),
+            PortraitColumn(
+                "members", lambda row: f"{sum(each['present'] for each in row['members']):,}", 4, right=True
+            ),
             PortraitColumn("rebalances", _count("rebalances"), 3, right=True),
             PortraitColumn("lag of commits", lambda row: format_lag(row, "commit"), 0, right=True),
             PortraitColumn("of reading", lambda row: format_lag(row, "position"), 2, right=True),

@@ -240,9 +240,7 @@ def _beat(scene: _Scene) -> Found:
         return
     if scene.error:
         generation = int(request.get("generation_id", -1))
-        yield (
-            scene.event(_refusal(scene.error), member, generation, text=scene.exchange.spec.name, instance=instance)
-        )
+        yield (scene.event(_refusal(scene.error), member, generation, text=scene.exchange.spec.name, instance=instance))
     if scene.error in (0, _REBALANCING):
         yield scene.group, Heard(member, instance, beat=True)
 

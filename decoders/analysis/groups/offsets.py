@@ -22,7 +22,8 @@ between the two moments where the end went past it; where no two moments say it,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
 from decoders.analysis.dimensions import client_of, host_of
 from decoders.analysis.exchange_facts import topic_in, topic_of
@@ -51,6 +52,7 @@ _SHIFT: Final = 30
 _PENDING_MAX: Final = 4
 NOTHING: Final = -1
 
+Kept = TypeVar("Kept")
 # When, in ns, and what held then.
 Point = tuple[int, int]
 TopicPartition = tuple[str, int]
@@ -93,7 +95,7 @@ class Moments:
     def passed(self, offset: int) -> int | None:
         """When the end went past an offset, in ns, in equal steps between two moments; None where none says it."""
         ordered = sorted(self.points.values())
-        for (before_ns, before), (after_ns, after) in zip(ordered, ordered[1:], strict=False):
+        for (before_ns, before), (after_ns, after) in pairwise(ordered):
             if before <= offset < after:
                 return before_ns + (after_ns - before_ns) * (offset + 1 - before) // (after - before)
         return None
@@ -245,7 +247,7 @@ class GroupCommit:
 
 
 class ShareCounts(NamedTuple):
-    """What a share group has got and acknowledged: records acquired, those of them not for the first time, and so on."""
+    """Records of a share group: acquired, those not for the first time, and what became of them."""
 
     acquired: int = 0
     again: int = 0
@@ -286,7 +288,7 @@ class GroupOffsets:
         """That of a group."""
         return self._at(self.commits, (group, topic, number), GroupCommit)
 
-    def _at(self, found: dict[Any, Any], key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+    def _at(self, found: dict[Any, Kept], key: tuple[Any, ...], make: Callable[[], Kept]) -> Kept:
         """What is kept there; of what names no topic, and beyond the limit, one that nobody sees."""
         before = found.get(key)
         if before is not None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from decoders.analysis.groups.events import CLASSIC, Assigned, Described, GroupEvent, Joining
 from decoders.exchanges.exchange import rfc3339
@@ -106,7 +106,7 @@ class Timeline:
         its.ready = max(its.ready, event.time_ns)
         if event.kind == "joined":
             its.joined[event.member] = event
-            its.known |= {member: instance for member, instance in Joining(*event.detail).members}
+            its.known |= dict(Joining(*event.detail).members)
         elif event.kind == "assigned":
             its.assigned |= {member: has for member, has in event.detail if has or member not in its.assigned}
             its.synced[event.member] = event
@@ -147,7 +147,7 @@ class Timeline:
 
     @staticmethod
     def _new_members(its: Generation, before: Generation | None, members: Sequence[str]) -> set[str]:
-        """Those that were not in the generation before; of the first one that is seen, those that ask for the first time."""
+        """Those that were not in the generation before; where that is not known, those that ask for the first time."""
         if before is not None and before.number + 1 == its.number:
             return {*members} - {*before.members()}
         if its.number == 1:
@@ -193,8 +193,11 @@ class Timeline:
             elif told is None or asked < told:
                 found.append((asked, "rejoined", name, event.text))
         goers = {row["member_id"] for row in left if row["how"] == "left"}
-        found += [(event.time_ns, "left", event.member, event.text) for event in between if event.member in goers
-                  and event.kind == "left"]
+        found += [
+            (event.time_ns, "left", event.member, event.text)
+            for event in between
+            if event.member in goers and event.kind == "left"
+        ]
         silent = [row["member_id"] for row in left if row["how"] in ("gone", "fenced", "replaced")]
         first = min(found, default=None)
         if silent and (first is None or first[1] == "rejoined" or (told is not None and first[0] > told)):
