@@ -54,7 +54,7 @@ function __kw_profiles
         string replace -r '.*/(.*)\.properties$' '$1' -- $file
     end
 end
-function __kw_live  # what kw itself knows about $1 (body, filter, node, property): in a third of a second, or nothing
+function __kw_live  # what kw itself knows about $1: body, columns, filter, node, property; in 0.3 s, or nothing
     set -l tokens (commandline -opc)
     set -l word (commandline -ct)
     set -l quoted ''
@@ -1067,9 +1067,9 @@ complete -c kw -n '__kw_in \'sniff\'' -l sort -x -a 'time latency size' -d 'By t
 complete -c kw -n '__kw_in \'sniff\'' -l strict -d 'Exit code 3 when traffic was lost or could not be decoded.'
 complete -c kw -n '__kw_in \'sniff\'' -s o -l output -x -a 'text table ndjson json csv yaml fields hex' -d 'Output format; text where $KW_OUTPUT names no other.'
 complete -c kw -n '__kw_in \'sniff\'' -s J -d 'The same as -o json.'
-complete -c kw -n '__kw_in \'sniff\'' -s e -l field -x -d 'With -o fields: the paths to show, as topic, latency_ms or request.topics[].name.'
+complete -c kw -n '__kw_in \'sniff\'' -s e -l field -x -a '(__kw_live columns)' -d 'With -o fields: the paths to show, as topic, latency_ms or request.topics[].name.'
 complete -c kw -n '__kw_in \'sniff\'' -s E -l field-option -x -d 'With -o fields: header=y, separator=, quote=d and so on, as tshark has them.'
-complete -c kw -n '__kw_in \'sniff\'' -l columns -x -d 'The columns of text, table and csv: words as for -f, or any path of the record.'
+complete -c kw -n '__kw_in \'sniff\'' -l columns -x -a '(__kw_live columns)' -d 'The columns of text, table and csv: words as for -f, or any path of the record.'
 complete -c kw -n '__kw_in \'sniff\'' -l local -d 'Times in the zone of $TZ, or of this machine, instead of UTC.'
 complete -c kw -n '__kw_in \'sniff\'' -l csv-safe -d 'In csv, an apostrophe before what a spreadsheet takes for a formula.'
 complete -c kw -n '__kw_in \'sniff\'' -l color -x -a 'auto always never' -d 'When to use colours.'
@@ -1113,9 +1113,9 @@ complete -c kw -n '__kw_in \'call\'' -l connect-timeout -x -d 'Time to connect; 
 complete -c kw -n '__kw_in \'call\'' -l dial-map -x -d 'Dial the second where a broker says it is the first.'
 complete -c kw -n '__kw_in \'call\'' -s o -l output -x -a 'text table ndjson json csv yaml fields hex' -d 'Output format; text where $KW_OUTPUT names no other.'
 complete -c kw -n '__kw_in \'call\'' -s J -d 'The same as -o json.'
-complete -c kw -n '__kw_in \'call\'' -s e -l field -x -d 'With -o fields: the paths to show, as topic, latency_ms or request.topics[].name.'
+complete -c kw -n '__kw_in \'call\'' -s e -l field -x -a '(__kw_live columns)' -d 'With -o fields: the paths to show, as topic, latency_ms or request.topics[].name.'
 complete -c kw -n '__kw_in \'call\'' -s E -l field-option -x -d 'With -o fields: header=y, separator=, quote=d and so on, as tshark has them.'
-complete -c kw -n '__kw_in \'call\'' -l columns -x -d 'The columns of text, table and csv: words as for -f, or any path of the record.'
+complete -c kw -n '__kw_in \'call\'' -l columns -x -a '(__kw_live columns)' -d 'The columns of text, table and csv: words as for -f, or any path of the record.'
 complete -c kw -n '__kw_in \'call\'' -l local -d 'Times in the zone of $TZ, or of this machine, instead of UTC.'
 complete -c kw -n '__kw_in \'call\'' -l csv-safe -d 'In csv, an apostrophe before what a spreadsheet takes for a formula.'
 complete -c kw -n '__kw_in \'call\'' -l color -x -a 'auto always never' -d 'When to use colours.'
@@ -1156,9 +1156,9 @@ complete -c kw -n '__kw_in \'proxy\'' -l reveal-secrets -d 'Show tokens, salts a
 complete -c kw -n '__kw_in \'proxy\'' -l names -d 'In JSON and fields, words for numbers: 1 is read_committed.'
 complete -c kw -n '__kw_in \'proxy\'' -s o -l output -x -a 'text table ndjson json csv yaml fields hex' -d 'Output format; text where $KW_OUTPUT names no other.'
 complete -c kw -n '__kw_in \'proxy\'' -s J -d 'The same as -o json.'
-complete -c kw -n '__kw_in \'proxy\'' -s e -l field -x -d 'With -o fields: the paths to show, as topic, latency_ms or request.topics[].name.'
+complete -c kw -n '__kw_in \'proxy\'' -s e -l field -x -a '(__kw_live columns)' -d 'With -o fields: the paths to show, as topic, latency_ms or request.topics[].name.'
 complete -c kw -n '__kw_in \'proxy\'' -s E -l field-option -x -d 'With -o fields: header=y, separator=, quote=d and so on, as tshark has them.'
-complete -c kw -n '__kw_in \'proxy\'' -l columns -x -d 'The columns of text, table and csv: words as for -f, or any path of the record.'
+complete -c kw -n '__kw_in \'proxy\'' -l columns -x -a '(__kw_live columns)' -d 'The columns of text, table and csv: words as for -f, or any path of the record.'
 complete -c kw -n '__kw_in \'proxy\'' -l local -d 'Times in the zone of $TZ, or of this machine, instead of UTC.'
 complete -c kw -n '__kw_in \'proxy\'' -l csv-safe -d 'In csv, an apostrophe before what a spreadsheet takes for a formula.'
 complete -c kw -n '__kw_in \'proxy\'' -l color -x -a 'auto always never' -d 'When to use colours.'
@@ -1182,7 +1182,7 @@ complete -c kw -n '__kw_in \'stats\'' -l keylog -r -F -d 'Decrypt TLS with this 
 complete -c kw -n '__kw_in \'stats\'' -l since -x -d 'Only what began then or later: 17:34, 5m.'
 complete -c kw -n '__kw_in \'stats\'' -l until -x -d 'Only what began before this time.'
 complete -c kw -n '__kw_in \'stats\'' -l guess-requests -d 'Decode answers whose requests are not in the capture, where one API version alone fits.'
-complete -c kw -n '__kw_in \'stats\'' -l by -x -a 'api version client client_id address software broker connection topic partition group error time' -d 'Group by api, version, client, client_id, address, software, broker, connection, topic, partition, group, error, time; api without it.'
+complete -c kw -n '__kw_in \'stats\'' -l by -x -a 'api version client client_id address software broker connection topic partition group error file time' -d 'Group by api, version, client, client_id, address, software, broker, connection, topic, partition, group, error, file, time; api without it.'
 complete -c kw -n '__kw_in \'stats\'' -l metric -x -a 'latency bytes errors records throttle' -d 'What is measured; latency without it.'
 complete -c kw -n '__kw_in \'stats\'' -l bucket -x -d 'Group by time too, in buckets as long as this.'
 complete -c kw -n '__kw_in \'stats\'' -l sort -x -a 'count rate errors unanswered undecoded values sum min p50 p90 p95 p99 max bytes request_bytes response_bytes waited waited_ms batches record_bytes name' -d 'Greatest first, by any column of numbers, or by name; without it what matters most of the metric.'
