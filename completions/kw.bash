@@ -407,7 +407,7 @@ _kw_verb() {
         "clients") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
         "topics") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
         "brokers") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
-        "doctor") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --fail-on --threshold --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
+        "doctor") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --fail-on --threshold --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "audit") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --target --clients --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -X --property --profile --timeout -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
         "pipeline") verbs="report run sql" options="-h --help" ;;
         "pipeline report") verbs="" options="--target --html --master -o --output -J --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
@@ -619,6 +619,14 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "doctor --keylog") left=1 kind=files ;;
         "doctor --since") left=1 kind= ;;
         "doctor --until") left=1 kind= ;;
+        "doctor -b"|"doctor --bootstrap-server") left=1 kind= ;;
+        "doctor --bootstrap-controller") left=1 kind= ;;
+        "doctor -X"|"doctor --property") left=1 kind=property ;;
+        "doctor -F"|"doctor --command-config") left=1 kind=files ;;
+        "doctor --profile") left=1 kind=profiles ;;
+        "doctor --timeout") left=1 kind= ;;
+        "doctor --connect-timeout") left=1 kind= ;;
+        "doctor --dial-map") left=1 kind= ;;
         "doctor --fail-on") left=1 kind=words list="error warning never" ;;
         "doctor --threshold") left=1 kind= ;;
         "doctor --api") left=1 kind=apis ;;

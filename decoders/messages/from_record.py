@@ -319,9 +319,10 @@ def _records(value: Any, path: str) -> list[dict[str, Any]]:
 def _batch(batch: Any, path: str) -> dict[str, Any]:
     if not isinstance(batch, dict):
         raise ValueError(f"{path} is {shown(batch)}")
-    for name in ("record_count", "size", "magic", "last_offset"):
+    for name in ("record_count", "size", "magic", "base_offset", "last_offset", "max_timestamp"):
         _int(batch, name)
-    _text(batch, "codec")
+    for name in ("codec", "crc"):
+        _text(batch, name)
     batch["truncated"]  # has to be there
     rows = batch.get("records")
     return batch if rows is None else {**batch, "records": [_row(row) for row in rows]}

@@ -20,8 +20,10 @@ from kwcli.terminal import clean
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
     from kwcli.env import Settings
+    from kwcli.net.options import ConnectionOptions
+    from kwcli.options import CaptureOptions
 
-__all__ = ["FAIL_ON", "DoctorRenderer", "read_thresholds"]
+__all__ = ["FAIL_ON", "DoctorRenderer", "check_source", "read_thresholds"]
 
 # What --fail-on takes → the severities that end with exit code 4.
 FAIL_ON: Final[dict[str, tuple[str, ...]]] = {"error": SEVERITIES[:1], "warning": SEVERITIES[:2], "never": ()}
@@ -52,11 +54,21 @@ def read_thresholds(words: Iterable[str]) -> Thresholds:
     return Thresholds(given)
 
 
+def check_source(capture: CaptureOptions, connection: ConnectionOptions) -> bool:
+    """Whether a cluster is to be looked at, not a capture. Raises Failure (usage) where it is both, or neither."""
+    live = bool(connection.servers or connection.controllers)
+    if live and (capture.files or capture.interface):
+        raise Failure("-b looks at a cluster, FILE and -i at its traffic: one of them", Exit.USAGE)
+    if not live:
+        capture.check()
+    return live
+
+
 class DoctorRenderer(AnswerRenderer):
     """Findings; in text notes are one line each, but where more is asked for (`-v`)."""
 
     def __init__(self, settings: Settings, thresholds: Thresholds) -> None:
-        fold = Doctor(thresholds)
+        fold = self.doctor = Doctor(thresholds)
         super().__init__(fold, "finding", fold.rows, self._findings_text, settings)
         self.hear = fold.hear
 

@@ -10,8 +10,10 @@ from kwcli.key_logs import KeyLogFiles, key_log_names
 from kwcli.sniff.run import Sniffing
 
 if TYPE_CHECKING:
+    from decoders.analysis.doctor.doctor import Doctor
     from kwcli.answers.view import AnswerRenderer
     from kwcli.env import Environment, Exit, Settings
+    from kwcli.net.config.client_config import ClientConfig
     from kwcli.options import CaptureOptions, FilterOptions, OutputOptions
 
 __all__ = ["answer", "show_portraits"]
@@ -38,6 +40,24 @@ def answer(
         key_logs=KeyLogFiles(key_log_names(capture.keylogs, env.variables), follow=capture.is_live),
     )
     return sniffing.run(capture).exit_code()
+
+
+def look_at(env: Environment, config: ClientConfig, doctor: Doctor, renderer: AnswerRenderer) -> Exit:
+    """Have the doctor look at a cluster; what was found before it failed is shown all the same."""
+    from kwcli.answers.live_doctor import examine
+    from kwcli.env import Exit, Failure
+
+    code = Exit.DONE
+    try:
+        examine(env, config, doctor)
+    except Failure as failure:
+        code = Exit(failure.code)  # why, is among the findings
+
+    def write(data: bytes) -> None:
+        env.stdout.write(data)
+
+    renderer.open(write).close()
+    return code
 
 
 def show_portraits(

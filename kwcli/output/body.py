@@ -126,7 +126,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 def is_batch(item: dict[str, Any]) -> bool:
     """Whether this is one batch of a records field."""
-    return item is not None and "record_count" in item and "base_offset" in item and "magic" in item
+    return "record_count" in item and "base_offset" in item and "magic" in item
 
 
 def is_record(item: dict[str, Any]) -> bool:
@@ -325,10 +325,13 @@ class BodyPrinter:
         if isinstance(items, DeferredList):
             yield from self._lines(items.beside(), None, depth)
 
-    def _element(self, item: dict[str, Any], plan: Plan | None, depth: int) -> Iterator[str]:
+    def _element(self, item: Any, plan: Plan | None, depth: int) -> Iterator[str]:
         """One element with something nested in it: its scalars on one line, led by its name, then the rest."""
         fields = _fields(plan)
         margin = INDENT * depth
+        if not isinstance(item, dict):  # in a structure of a record that somebody has changed
+            yield f"{margin}{scalar(item)}"
+            return
         if is_batch(item):
             item = telling_fields(item)
         scalars = {name: value for name, value in item.items() if _is_scalar(value)}
@@ -535,7 +538,7 @@ def scalar(value: Any) -> str:
     if isinstance(value, str):
         return clean(value) if value else '""'
     if isinstance(value, dict):
-        if "redacted" in value:
+        if isinstance(value.get("redacted"), int):
             return f"‹{in_bytes(value['redacted'])} redacted›"
         if value.keys() == {"base64"}:
             return f"base64:{value['base64']}"

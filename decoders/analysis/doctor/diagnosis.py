@@ -320,21 +320,57 @@ def _links(case: Case) -> Iterator[Found]:
             yield case.found("retransmissions", whole, host=host, broker=broker, share=share, clients=[host])
 
 
+def _live(case: Case) -> Iterator[Found]:
+    """What was found by looking at the cluster itself."""
+    for (address, number, why), seen in case.seen.of("unreachable"):
+        about = {"address": address, "node_id": number, "why": why.removeprefix(f"{address} ")}
+        whom = address if number is None else f"node {number} at {address}"
+        yield case.found("unreachable", seen, whom=whom, **about)
+    for (broker, why), seen in case.seen.of("controller-silent"):
+        yield case.found("controller-silent", seen, broker=broker, why=why.removeprefix(f"{broker} "))
+    late = [(f"node {number} at {address}", seen) for (address, number), seen in case.seen.of("not-looked-at")]
+    if late:
+        yield case.found("not-looked-at", _united(seen for _, seen in late), brokers=[name for name, _ in late])
+    releases: dict[str, list[tuple[int, Observation]]] = defaultdict(list)
+    for (release, number), seen in case.seen.of("release"):
+        releases[release].append((number, seen))
+    if len(releases) > 1:
+        words = [f"{release} (node {_words([n for n, _ in its])})" for release, its in sorted(releases.items())]
+        whole = _united(seen for its in releases.values() for _, seen in its)
+        yield case.found("releases-differ", whole, releases="; ".join(words))
+    features: dict[str, list[Observation]] = defaultdict(list)
+    for (feature, _), seen in case.seen.of("feature"):
+        features[feature].append(seen)
+    for feature, some in features.items():
+        level, most = max(each.most["level"] for each in some), min(each.most["most"] for each in some)
+        if level < most:
+            yield case.found("feature-behind", _united(some), feature=feature, level=level, most=most)
+    for (number,), seen in case.seen.of("controller-clock"):
+        if seen.most["apart"] >= case.limits["clock.apart"] * _NS:
+            apart = format_latency(seen.most["apart"] / _MS)
+            yield case.found("controller-clock", seen, node_id=number, apart=apart)
+
+
 # Topics, partitions, brokers.
 
 
 def _partitions(case: Case) -> Iterator[Found]:
     for kind, what in (("offline", "partition-offline"), ("short", "under-replicated")):
-        found: dict[tuple[str, bool], dict[int, Observation]] = defaultdict(dict)
+        # One finding for all partitions that lack the same nodes.
+        found: dict[tuple[bool, tuple[str, ...]], dict[tuple[str, int], Observation]] = defaultdict(dict)
         for (topic, number), seen in case.seen.of(kind):
             known = case.seen.get("topic", topic)
             healed = known is not None and known.most.get("whole", 0) > seen.last
-            found[topic, healed][number] = seen
-        for (topic, healed), some in found.items():
+            nodes = tuple(sorted(seen.names.get("replicas", {})))
+            found[healed, nodes][topic, number] = seen
+        for (healed, nodes), some in found.items():
             whole = _united(some.values())
-            nodes = most_named(whole.names.get("replicas", {}))
-            values = {"topic": topic, "partitions": sorted(some)[:_LISTED], "went_on": healed or None}
-            values["replicas"] = f" (node {_words(nodes)})" if nodes else ""
+            topics = sorted({topic for topic, _ in some})
+            values: dict[str, Any] = {"topics": topics[:_LISTED], "went_on": healed or None}
+            if len(topics) == 1:
+                values |= {"topic": topics[0], "partitions": sorted(number for _, number in some)[:_LISTED]}
+            values["places"] = [f"{topic}-{number}" for topic, number in sorted(some)]
+            values["replicas"] = f" (node {_words(list(nodes))})" if nodes else ""
             severity = FINDINGS[what].went_on if healed else FINDINGS[what].severity
             yield Found(what, severity, whole, values)
 
@@ -476,6 +512,6 @@ def _captures(case: Case) -> Iterator[Found]:
 
 
 _EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
-    *(_captures, _errors, _unanswered, _listeners, _links, _partitions, _brokers, _elections),
+    *(_captures, _live, _errors, _unanswered, _listeners, _links, _partitions, _brokers, _elections),
     *(_groups, _transactions, _lags, _records, _producers, _load),
 )

@@ -79,6 +79,13 @@ class Doctor:
         """Faults of the captures themselves, a sentence each."""
         self._faults = faults
 
+    def observe(self, kind: str, time_ns: int, *subject: str | int | None, **most: int) -> None:
+        """What was found by looking at a cluster itself."""
+        its = self._seen.at(kind, *subject)
+        its.at(time_ns)
+        for name, value in most.items():
+            its.peak(name, value)
+
     def add(self, exchange: Exchange) -> None:
         """Observe an exchange; what is no request of an API is nothing to it."""
         key = exchange.api_key

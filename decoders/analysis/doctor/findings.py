@@ -82,18 +82,52 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         "packets get lost between the two: each loss stops a connection for 200 ms or more",
         "look at the link, its switches and the buffers of both machines",
     ),
+    # What only a look at the cluster itself (-b) shows.
+    "unreachable": FindingKind(
+        _ERROR,
+        "{whom} cannot be reached from here: {why}",
+        "clients that are told this address get no further, nor does what they do with the partitions that it leads",
+        "start it, or correct advertised.listeners, name service, routes and firewalls; --dial-map tells another way",
+    ),
+    "not-looked-at": FindingKind(
+        _NOTE, "{brokers} were not looked at: time was up", "nothing is known of them", "give a longer --timeout"
+    ),
+    "releases-differ": FindingKind(
+        _WARNING,
+        "brokers look like different releases: {releases}",
+        "an upgrade is under way, or one broker was left out of it",
+        "finish the upgrade; features (metadata.version) are raised after it",
+    ),
+    "feature-behind": FindingKind(
+        _NOTE,
+        "{feature} is at level {level}, all brokers support {most}",
+        "what newer releases bring is not used until it is raised; brokers cannot go back behind it afterwards",
+        "kafka-features upgrade --release-version, once all brokers run well with the new release",
+    ),
+    "controller-silent": FindingKind(
+        _ERROR,
+        "{broker} gets no answer from the controller: {why}",
+        "topics cannot be made or changed, and leaders are not elected, while there is no active controller",
+        "look at the controllers: more than half of them have to be up and reach each other",
+    ),
+    "controller-clock": FindingKind(
+        _WARNING,
+        "the clock of the controller (node {node_id}) and that of this machine are {apart} apart",
+        "time stamps and time-outs are told by different clocks; logs of the two do not match",
+        "keep clocks in step (NTP)",
+    ),
     # Topics, partitions, replicas.
     "topic-unknown": FindingKind(_ERROR, "topic {topic} does not exist{nearest}"),
     "partition-offline": FindingKind(
         _ERROR,
-        "{topic}-{partitions} without a leader",
+        "{places} without a leader",
         "nothing can be written to or read from such a partition",
         "bring the brokers of its replicas back; unclean elections lose records",
         went_on=_NOTE,
     ),
     "under-replicated": FindingKind(
         _WARNING,
-        "{topic}-{partitions} with too few replicas in sync{replicas}",
+        "{places} with too few replicas in sync{replicas}",
         "one more failure may stop writing (min.insync.replicas) or lose the partition",
         "bring these brokers back, or look why they lag behind (disk, network, num.replica.fetchers)",
         went_on=_NOTE,

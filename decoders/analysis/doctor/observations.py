@@ -55,6 +55,13 @@ class Observation:
     def see(self, exchange: Exchange) -> None:
         """Count an exchange that shows it."""
         time_ns = exchange.time_ns
+        self.at(time_ns)
+        evidence = self.evidence
+        if len(evidence) < EVIDENCE_MAX or time_ns < evidence[-1][0]:
+            self._keep([_shown_by(exchange)])
+
+    def at(self, time_ns: int) -> None:
+        """Count it at a time, without an exchange."""
         if not self.count:
             self.first = self.last = time_ns
         elif time_ns > self.last:
@@ -62,9 +69,6 @@ class Observation:
         elif time_ns < self.first:
             self.first = time_ns
         self.count += 1
-        evidence = self.evidence
-        if len(evidence) < EVIDENCE_MAX or time_ns < evidence[-1][0]:
-            self._keep([_shown_by(exchange)])
 
     def add(self, name: str, amount: int) -> None:
         """Add to a sum."""

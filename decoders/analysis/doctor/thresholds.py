@@ -44,6 +44,7 @@ THRESHOLDS: Final[dict[str, Threshold]] = {
     "slow.least": Threshold(20, "ms", "a difference below this is not felt"),
     "slow.exchanges": Threshold(50, "exchanges", "fewer have no meaningful median"),
     "clock.ahead": Threshold(60, "s", "clocks that are kept in step differ by milliseconds"),
+    "clock.apart": Threshold(5, "s", "what an answer takes, and the step of clocks that are kept in step, is less"),
     "huge.size": Threshold(32 * 1024 * 1024, "bytes", "socket.request.max.bytes is 100 MiB, and frames are held whole"),
     "batch.least": Threshold(500, "batches", "fewer do not weigh"),
     "batch.rate": Threshold(50, "batches/s", "at a lower rate small batches cost nothing"),
