@@ -181,6 +181,27 @@ class CutSegments:
         # again, which is nothing to who knows it.
         self._met: dict[bytes, int] = {}
 
+    @staticmethod
+    def tell(comments: Iterable[bytes], receiver: CutReceiver | None) -> None:
+        """Tell the names of topics that comments of a section have."""
+        if receiver is not None:
+            for comment in comments:
+                for topic in parse_topics(comment):
+                    receiver.name_topic(topic)
+
+    @staticmethod
+    def note(comments: Iterable[bytes]) -> CutNote | None:
+        """The note among the comments of a packet."""
+        return next(filter(None, map(parse_note, comments)), None)
+
+    def meant(self, segment: Segment, note: CutNote, receiver: CutReceiver | None) -> list[Segment]:
+        """What a packet with this note stands for, and what the note says beside."""
+        if receiver is not None and note.broker:
+            receiver.vouch(note.broker)
+        if receiver is not None and note.rows is not None:
+            receiver.choose(client_key(segment[0], note), note.rows)
+        return self.segments(segment, note)
+
     def segments(self, segment: Segment, note: CutNote) -> list[Segment]:
         """What a packet with this note stands for; a part that the packet has not makes it a packet without note."""
         key, time_ns, packet, _, _, flags, payload, cut = segment

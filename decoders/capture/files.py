@@ -326,9 +326,7 @@ class Pcapng:
         if any(interface.denominator < 1 for interface in self.interfaces):
             raise Malformed("a saved interface without a clock")
         if cuts is not None:
-            self._begin_cuts()
-            assert self.cuts is not None
-            self.cuts.count = cuts
+            self._begin_cuts().count = cuts
 
     def _u32(self, buf: bytes, at: int) -> int:
         value: int = _struct(self._order + "I").unpack_from(buf, at)[0]
@@ -347,45 +345,28 @@ class Pcapng:
         major = _struct(self._order + "H").unpack_from(buf, at + 12)[0] if at + 16 <= end else 0
         if major != 1:
             raise Malformed(f"version {major} of pcapng is not known", offset=at + 12)
-        for code, value in self._options(buf, at + 24, end):
-            if code == _COMMENT and value.startswith(_CUT_OUT):
-                self._begin_cuts()
-            elif code == _COMMENT and self.cuts is not None and self.cut_receiver is not None:
-                from decoders.capture.cut_notes import parse_topics
+        comments = [value for code, value in self._options(buf, at + 24, end) if code == _COMMENT]
+        if any(comment.startswith(_CUT_OUT) for comment in comments):
+            self._begin_cuts().tell(comments, self.cut_receiver)
 
-                for topic in parse_topics(value):
-                    self.cut_receiver.name_topic(topic)
-
-    def _begin_cuts(self) -> None:
+    def _begin_cuts(self) -> CutSegments:
         """From here on packets may have notes (cut_notes.py)."""
         from decoders.capture.cut_notes import CutSegments
 
         if self.cuts is None:
             self.cuts = CutSegments()
+        return self.cuts
 
     def _noted(self, buf: bytes, at: int, end: int) -> CutNote | None:
         """The note of the packet in an enhanced packet block."""
-        from decoders.capture.cut_notes import parse_note
-
-        captured = self._u32(buf, at + 20)
-        notes = (
-            parse_note(value)
-            for code, value in self._options(buf, at + PACKET_AT + (captured + 3 & -4), end)
-            if code == _COMMENT
-        )
-        return next(filter(None, notes), None)
+        assert self.cuts is not None
+        options = self._options(buf, at + PACKET_AT + (self._u32(buf, at + 20) + 3 & -4), end)
+        return self.cuts.note([value for code, value in options if code == _COMMENT])
 
     def _cut(self, note: CutNote, before: int, out: list[Segment]) -> None:
         """Put in the place of the segment that a packet with a note has given, if any, those that are meant."""
-        from decoders.capture.cut_notes import client_key
-
-        if self.cuts is None or len(out) == before:
-            return
-        if self.cut_receiver is not None and note.broker:
-            self.cut_receiver.vouch(note.broker)
-        if self.cut_receiver is not None and note.rows is not None:
-            self.cut_receiver.choose(client_key(out[before][0], note), note.rows)
-        out[before:] = self.cuts.segments(out[before], note)
+        if self.cuts is not None and len(out) > before:
+            out[before:] = self.cuts.meant(out[before], note, self.cut_receiver)
 
     def _describe(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
         if at + 16 > end:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from kwcli.env import Environment
+from kwcli.option_types import VersionWord
 from kwcli.options import (
     Clash,
     ContentOptions,
     OutputOptions,
-    VersionWord,
     content_options,
     gathered,
     output_options,

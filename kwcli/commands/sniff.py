@@ -5,14 +5,13 @@ from __future__ import annotations
 import click
 
 from kwcli.env import Environment
+from kwcli.option_types import Amount, Seconds
 from kwcli.options import (
-    FORMATS,
-    Amount,
+    FRAME_FORMATS,
     CaptureOptions,
     ContentOptions,
     FilterOptions,
     OutputOptions,
-    Seconds,
     capture_options,
     content_options,
     cut_options,
@@ -51,7 +50,7 @@ Examples:
 @output_options(
     verbose="Show bodies too; -vv headers as well.",
     quiet="No summary and no progress bar.",
-    formats=(*FORMATS, "raw"),
+    formats=FRAME_FORMATS,
     columns=True,
     times=True,
 )

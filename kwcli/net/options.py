@@ -9,7 +9,8 @@ import click
 
 from kwcli.env import Environment, Failure
 from kwcli.net.config.client_config import Address, ClientConfig
-from kwcli.options import Seconds, gathered, with_options
+from kwcli.option_types import Seconds
+from kwcli.options import gathered, with_options
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from io import BufferedWriter, FileIO
 from itertools import repeat
 from math import inf
-from operator import length_hint
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.capture.files import CaptureReader
@@ -23,11 +21,12 @@ from kwcli.env import Exit, Failure
 from kwcli.filter_options import WENT_WRONG, without_expected
 from kwcli.inputs import STANDARD_INPUT, Captures, InputProblem, placed, utf8_text
 from kwcli.key_logs import KeyLogFiles
-from kwcli.output import Needs, Renderer, Wanted, Write, needs, open_renderer
+from kwcli.output import Needs, Renderer, Wanted, Write, asks_history, needs, open_renderer
 from kwcli.output.units import NS, count_of
 from kwcli.output.zone import UTC_ZONE, Zone, find_zone
 from kwcli.progress import Progress
 from kwcli.sniff.capture_faults import counts_of_summary, fault_lines, is_cut
+from kwcli.sniff.row_output import Output
 from kwcli.sniff.unmatched import Unmatched
 
 if TYPE_CHECKING:
@@ -189,12 +188,6 @@ def time_span(first_ns: int, last_ns: int, zone: Zone = UTC_ZONE) -> str:
 # what was decoded before is written.
 
 
-WRITE_SIZE: Final = 1 << 20
-# No stream has a smaller buffer: Python makes it as large as a block, which is 1 KiB on a terminal, 4 KiB on a pipe.
-# Without a buffer (PYTHONUNBUFFERED) a pipe takes up to PIPE_BUF bytes as a whole.
-PIECE_SIZE: Final = 1 << 10
-
-
 def _slowest_first(row: Settled) -> tuple[bool, float, int]:
     """What waited by design stands behind all others, then come rows without a latency in the order of their times."""
     if row.kind != "exchange" or row.latency_ms is None:
@@ -228,58 +221,6 @@ ORDERS: Final[Mapping[str, Callable[[Settled], Any]]] = {
 }
 
 
-class Output:
-    """Standard output in pieces of about 1 MiB, or at once where rows are wanted promptly.
-
-    A Ctrl-C while somebody reads too slowly loses nothing: `flush` goes on with what was not written. A piece that fits
-    the buffer of the stream is taken whole or, when it is interrupted, not at all; and between `writelines` and its
-    iterator no Ctrl-C is heard, so that the iterator says which pieces were taken.
-    """
-
-    def __init__(self, env: Environment, progress: Progress, *, prompt: bool) -> None:
-        self._stdout = env.stdout
-        self._progress = progress
-        self._prompt = prompt
-        self._parts: list[bytes] = []
-        self._size = 0
-        self._left: bytes | memoryview = b""  # of an interrupted write
-
-    def write(self, data: bytes) -> None:
-        """Take bytes; they may wait for more."""
-        self._parts.append(data)
-        self._size += len(data)
-        if self._size >= WRITE_SIZE:
-            self.flush()
-
-    def settle(self) -> None:
-        """The end of a batch: rows that are wanted promptly go out."""
-        if self._prompt and self._parts:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write what waits."""
-        parts, self._parts, self._size = [self._left, *self._parts], [], 0
-        left = memoryview(b"".join(parts))
-        self._left = b""
-        if not left:
-            return
-        self._progress.hide()
-        if isinstance(self._stdout, BufferedWriter | FileIO):
-            pieces = [left[at : at + PIECE_SIZE] for at in range(0, len(left), PIECE_SIZE)]
-            taken: Iterator[bytes | memoryview] = iter(
-                [*pieces, b""]
-            )  # when the last one is taken, all others are written
-            try:
-                self._stdout.writelines(taken)
-            finally:
-                written = max(len(pieces) - length_hint(taken), 0)
-                self._left = left[written * PIECE_SIZE :]
-        else:
-            while left:
-                left = left[self._stdout.write(left) :]
-        self._stdout.flush()
-
-
 class SniffOutcome:
     """How it ended."""
 
@@ -306,11 +247,13 @@ class SniffView(NamedTuple):
     """What becomes of the exchanges, where that is not what `-o` says: what it reads of bodies, and its renderer.
 
     `hear` is told what is wrong with the captures themselves, before the renderer is closed; nobody else is then.
+    `names_files`: the renderer reads the file of a row.
     """
 
     needs: Needs
     open: Callable[[Write], Renderer]
     hear: Callable[[list[str]], None] | None = None
+    names_files: bool = False
 
 
 def names_files(settings: Settings, selection: Filter) -> bool:
@@ -359,8 +302,9 @@ class Sniffing:
         key_logs: KeyLogFiles | None = None,
     ) -> None:
         self._file_names: list[str] = []  # of the inputs, where rows are to say theirs
-        self._names_files = names_files(settings, selection)
+        self._remembers = selection.asks_history or (view is None and asks_history(settings))
         view = view or SniffView(needs(settings), partial(open_renderer, settings))
+        self._names_files = view.names_files or names_files(settings, selection)
         self._env = env
         self._settings = settings
         self._selection = selection
@@ -390,15 +334,21 @@ class Sniffing:
 
     def run(self, capture: CaptureOptions) -> SniffOutcome:
         """Decode what the options name: an interface, or files."""
-        if capture.guess_requests:
-            self._engine.guess_requests()
+        if capture.write and not capture.interface:
+            return self.cut(capture, capture.write)
+        self._set_up(capture)
         if capture.interface:
             return self.live(capture)
-        if capture.write:
-            return self.cut(capture, capture.write)
         if capture.follow and not is_read_once(capture.files[0]):
             return self.follow(capture.files[0])
         return self.files(capture.files)
+
+    def _set_up(self, capture: CaptureOptions) -> None:
+        """Tell the engine what it is to do besides."""
+        if capture.guess_requests:
+            self._engine.guess_requests()
+        if self._remembers:
+            self._engine.pairer.remember()
 
     # -- files, pipes --------------------------------------------------------------------------------------------------
 
@@ -412,6 +362,7 @@ class Sniffing:
         cut = CutOut(name, self._env, self._key_logs.keys, whole=whole, with_keys=options.with_keys)
         self._cut = cut
         self._engine = CutEngine(cut, ports=self._ports, needs=self._wanted, keys=self._key_logs.keys)
+        self._set_up(options)
         spooled = Spooled(self._env.stdin) if "-" in options.files else None
         try:
             captures = self._open(options.files, env_reading(self._env, spooled))
@@ -425,6 +376,8 @@ class Sniffing:
             self._outcome.interrupted = True
         finally:
             cut.close()
+            if spooled is not None:
+                spooled.file.close()
         return self._outcome
 
     def files(self, names: Iterable[str]) -> SniffOutcome:
