@@ -342,6 +342,11 @@ class Filter:
         return frozenset(name for name, row in FIELDS.items() if id(row) in rows)
 
     @property
+    def asks_history(self) -> bool:
+        """Whether it asks what an exchange means by those before it (exchanges/history.py)."""
+        return any(atom.row.history for atom in self._node.atoms())
+
+    @property
     def reads_records(self) -> bool:
         """Whether it asks what is in records."""
         return any(atom.reads_records for atom in self._node.atoms())
