@@ -66,6 +66,10 @@ CONNECTIONS_MAX: Final = 10**6
 IN_FLIGHT_MAX: Final = 10**4
 # A host that an answer names: a name in DNS has at most 253 characters (RFC 1035), an IPv6 address with its zone fewer.
 HOST_MAX: Final = 253
+# Characters of a user's name, a realm or a service: the longest real ones are distinguished names of certificates.
+USER_MAX: Final = 1024
+# Bytes of a login's token that are looked at for its claims: those of large identity providers have some KiB.
+SASL_TOKEN_READ_MAX: Final = 64 * 1024
 # Raw bytes of an undecoded side that are kept in the exchange record.
 RAW_KEPT_MAX: Final = 64 * 1024
 # Bytes kept of a connection while it is undecided whether it is Kafka.

@@ -30,6 +30,7 @@ from decoders.apis.keys import (
 )
 from decoders.apis.likeness import likeness
 from decoders.errors import LimitExceeded, Malformed
+from decoders.exchanges.api_versions import LOGGING_IN
 from decoders.exchanges.exchange import rfc3339
 from decoders.filters.fields import all_names, entity_paths
 from decoders.limits import GROUPS_MAX, NAMES_OF_PORTRAIT_MAX
@@ -247,6 +248,8 @@ class Clients(Portraits):
             ("brokers", ends.broker),
             ("apis", f"{exchange.spec.name} {exchange.api_version}"),
         ]
+        if exchange.user and exchange.api_key not in LOGGING_IN:  # who is refused is nobody
+            names.append(("users", exchange.user))
         doing = _doing(exchange.api_key)
         names += [(doing, topic) for topic in _topic_names(exchange)]
         names += [("groups", group) for group in _entity(exchange, "groupId")]
@@ -271,7 +274,7 @@ class Clients(Portraits):
                     "brokers": portrait.names("brokers"),
                     "apis": versions_used(portrait),
                     **{facet: portrait.names(facet) for facet in ("writes", "reads", "administers")},
-                    **{facet: portrait.names(facet) for facet in ("groups", "transactional_ids")},
+                    **{facet: portrait.names(facet) for facet in ("groups", "transactional_ids", "users")},
                     **common_numbers(group),
                     "first": rfc3339(portrait.first),
                     "last": rfc3339(portrait.last),

@@ -14,7 +14,14 @@ from uuid import UUID
 
 from decoders.apis import NAMES, api
 from decoders.apis.expected_errors import expected_codes
-from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, ENVELOPE, PRODUCE, SASL_HANDSHAKE
+from decoders.apis.keys import (
+    API_VERSIONS,
+    CONTROLLED_SHUTDOWN,
+    ENVELOPE,
+    PRODUCE,
+    SASL_AUTHENTICATE,
+    SASL_HANDSHAKE,
+)
 from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion, without_frames
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.topics import TOPIC_ID_SOURCES, Topics, at_path, nameless_ids
@@ -29,6 +36,8 @@ from decoders.wire.primitives import uuid_text
 SOFTWARE_SINCE: Final = 3
 SIDES: Final[tuple[Side, Side]] = ("request", "response")
 
+# What a login is made of (logins.py).
+LOGGING_IN: Final = (SASL_HANDSHAKE, SASL_AUTHENTICATE)
 TRANSACTIONAL_SINCE: Final = 3
 UNSUPPORTED_VERSION: Final = b"\0\x23"
 # API versions kept apart: all there are are 368, garbage may claim more.
@@ -149,7 +158,7 @@ class ApiVersion:
         self.response_at = 9 if self.flexible and key != API_VERSIONS else 8
         self._quick: tuple[Projector, Projector] | None = None
         self.json: list[Any] = [None, None]  # what messages/bodies.py has made: without and with secrets
-        self.watched = key in (SASL_HANDSHAKE, ENVELOPE) or teaches(key, version)
+        self.watched = key in (*LOGGING_IN, ENVELOPE) or teaches(key, version)
         self.expected = expected_codes(key)
         self._needs = needs
         self._nameless: dict[Side, tuple[str, ...]] = {}
@@ -161,7 +170,7 @@ class ApiVersion:
             return False
         if self.key == API_VERSIONS:
             return self.version < SOFTWARE_SINCE
-        return self.key != SASL_HANDSHAKE and (self.key, self.version) != (CONTROLLED_SHUTDOWN, 0)
+        return self.key not in LOGGING_IN and (self.key, self.version) != (CONTROLLED_SHUTDOWN, 0)
 
     def layouts(self, side: Side) -> tuple[Layout, ...]:
         """The layouts of a side, the stable one first."""

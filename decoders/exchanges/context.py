@@ -11,6 +11,7 @@ from decoders.errors import Malformed
 from decoders.exchanges.api_versions import ApiVersions
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped, Summary
 from decoders.exchanges.in_flight import Queue
+from decoders.exchanges.logins import LoginAttempt, read_login
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairing import Pairing, begin, put_no_response
 from decoders.exchanges.sasl_phase import SaslPhase
@@ -151,7 +152,7 @@ def _sent(exchange: Exchange) -> int:
 PHASES: Final = {phase.value: phase for phase in SaslPhase}
 # The attributes that are saved as they are.
 REQUEST: Final = (
-    *("api_key", "api_version", "correlation_id", "client_id", "client_software", "outcome", "extra", "place"),
+    *("api_key", "api_version", "correlation_id", "client_id", "client_software", "login", "outcome", "extra", "place"),
     *("time_ns", "request_end_ns", "request_packet", "request_packet_end", "request_size", "request_raw"),
 )
 LANE: Final = (
@@ -162,7 +163,7 @@ RUN: Final = ("reason", "detail", "time_ns", "packet", "size")
 FRAME: Final = (*("data", "size", "first_ns", "first_packet", "last_ns", "last_packet", "place", "missing", "again"),)
 SUSPECT: Final = ("followed", "opening", "window", "starts", "asked", "pairs", "first")
 UNDECIDED: Final = ("held", "sizes", "dropped", "foreign", "tokens", "answers")
-PAIRING: Final = ("client_first", "opening", "client_raw", "client_id", "software")
+PAIRING: Final = ("client_first", "opening", "client_raw", "client_id", "software", "login")
 COUNTS: Final = (*("connections", "exchanges", "first_ns", "gaps", "last_ns", "unanswered"),)
 STATE_KINDS: Final[dict[str, tuple[type, ...]]] = {
     "parts": (list,),
@@ -257,7 +258,10 @@ def export_pairing(pairing: Pairing) -> list[Any]:
             [correlation_id, [saved(each, REQUEST) for each in (entry if isinstance(entry, Queue) else (entry,))]]
             for correlation_id, entry in pairing.in_flight.items()
         ],
-        [sasl.phase.value, sasl.mechanism, sasl.left, [saved(token, REQUEST) for token in sasl.tokens]],
+        [
+            *(sasl.phase.value, sasl.mechanism, sasl.left, [saved(token, REQUEST) for token in sasl.tokens]),
+            None if sasl.attempt is None else sasl.attempt.export(),
+        ],
         [[correlation_id, saved(frame, FRAME)] for correlation_id, frame in pairing.early.items()],
         _direction(pairing.requests),
         _direction(pairing.responses),
@@ -279,12 +283,14 @@ def resume_pairing(context: Context, state: object) -> None:
         context, ConnectionInfo(number, client, broker, began_ns, context.topics), client_first=True, opening=False
     )
     put(pairing, PAIRING, plain)
+    pairing.login = read_login(pairing.login)
     pairing.ends.exchanges, pairing.ends.late_ns, pairing.ends.tls = exchanges, late_ns, tls
     for row in in_flight:
         correlation_id, waiting = fields(row, int, list)
         for each in waiting:
             pairing.in_flight.add(correlation_id, resume_request(context, pairing, each))
-    phase, pairing.sasl.mechanism, pairing.sasl.left, tokens = fields(sasl, int, str, int, list)
+    phase, pairing.sasl.mechanism, pairing.sasl.left, tokens, attempt = fields(sasl, int, str, int, list, list | None)
+    pairing.sasl.attempt = None if attempt is None else LoginAttempt.resumed(attempt)
     if phase not in PHASES:
         raise Malformed("a saved phase of another kind")
     pairing.sasl.phase = PHASES[phase]

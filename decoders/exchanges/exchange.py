@@ -35,6 +35,7 @@ __all__ = [
     "Ended",
     "Exchange",
     "FetchSession",
+    "Login",
     "Packets",
     "Row",
     "Seen",
@@ -186,6 +187,13 @@ class ClientSoftware(TypedDict):
     version: str
 
 
+class Login(TypedDict):
+    """Who has logged in by SASL, or tries to, and how; None where the capture does not show it."""
+
+    user: str | None
+    mechanism: str | None
+
+
 class FetchSession(TypedDict):
     """The `fetch_session` key of the exchange record: `epoch` is the request's, 0 opens a session, -1 ends it."""
 
@@ -258,6 +266,20 @@ class Seen:
 
     ends: ConnectionInfo
     time_ns: int
+    login: Login | None = None  # who had logged in, where it can be said
+
+    @property
+    def user(self) -> str | None:
+        """Who asked: by SASL, or else by the certificate that the client showed in TLS."""
+        if self.login is not None:
+            return self.login["user"]
+        tls = self.ends.tls
+        return None if tls is None else tls["client_subject"]
+
+    @property
+    def mechanism(self) -> str | None:
+        """The SASL mechanism of the login."""
+        return None if self.login is None else self.login["mechanism"]
 
     @property
     def client(self) -> str:
@@ -301,6 +323,7 @@ class Exchange(Seen):
         "extra",
         "failed",
         "known",
+        "login",
         "looked",
         "outcome",
         "place",
@@ -343,6 +366,7 @@ class Exchange(Seen):
     outcome: Status
     place: int  # of the request's first byte in its direction's stream
     known: int  # topic names known when this was settled
+    login: Login | None  # that held when the request was sent; of a step of a login the one that it is about
     extra: dict[str, Any] | None
 
     # Each of these is there only once it has been asked for.
@@ -621,7 +645,7 @@ class Ended(Seen):
 
     __slots__ = (
         *("client_again", "client_bytes", "client_gaps", "client_id", "client_missing", "client_packets"),
-        *("client_software", "detail", "ends", "exchanges", "how", "kafka", "last_ns", "opened", "reason"),
+        *("client_software", "detail", "ends", "exchanges", "how", "kafka", "last_ns", "login", "opened", "reason"),
         *("server_again", "server_bytes", "server_gaps", "server_missing", "server_packets", "time_ns"),
     )
 
@@ -639,6 +663,7 @@ class Ended(Seen):
         self.detail = ""
         self.client_id: str | None = None  # of the latest request
         self.client_software: ClientSoftware | None = None
+        self.login: Login | None = None  # the latest
         self.exchanges = 0
         self.client_packets, self.server_packets = client.packets, server.packets
         self.client_bytes, self.server_bytes = client.size, server.size

@@ -115,6 +115,7 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
                 exchange.correlation_id = correlation_id
                 exchange.client_id = owner.client_id
                 exchange.client_software = owner.software
+                exchange.login = owner.login
                 exchange.outcome = "complete"
                 exchange.extra = None
                 exchange.looked = False
@@ -376,6 +377,7 @@ class Pairer:
             ended = Ended(pairing.ends, connection, client, how)
             ended.kafka = True
             ended.client_id, ended.client_software = pairing.client_id, pairing.software
+            ended.login = pairing.login
             self._give(ended)
         if not pairing.resting:
             del pairing.requests, pairing.responses  # they refer to it: see Connection.untie

@@ -151,6 +151,8 @@ FIELDS: Final[dict[str, FieldRow]] = {
     "broker": FieldRow(H, "address", lambda x: x.broker, "address of the broker"),
     "software": FieldRow(H, "text", lambda x: _software(x, "name"), "name of the client's library"),
     "software_version": FieldRow(H, "text", lambda x: _software(x, "version"), "version of the client's library"),
+    "user": FieldRow(H, "text", lambda x: x.user, "user who had logged in, or the subject of the client's certificate"),
+    "mechanism": FieldRow(H, "text", lambda x: x.mechanism, "SASL mechanism of the login"),
     "tls": FieldRow(H, "text", lambda x: _tls(x, "version"), "version of TLS, where it was decrypted"),
     "cipher": FieldRow(H, "text", lambda x: _tls(x, "cipher"), "cipher suite of TLS"),
     "sni": FieldRow(H, "text", lambda x: _tls(x, "sni"), "server name that the client asked for in TLS"),

@@ -40,6 +40,7 @@ KEYS: Final[dict[str, tuple[str, ...] | None]] = {
     "names_cut": None,
     "fetch_session": ("id", "epoch", "incremental", "partitions"),
     "client_software": ("name", "version"),
+    "sasl": (*("step", "answer", "acting_as", "token_id", "realm", "service", "iterations", "refusal", "expires"),),
     "layout": ("request", "response"),
     "undecoded": ("request", "response"),
     "errors_cut": (),

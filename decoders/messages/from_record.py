@@ -18,7 +18,8 @@ from uuid import UUID
 
 from decoders.errors import Malformed
 from decoders.exchanges.api_versions import SIDES, SPECS_MAX, ApiVersion, Failure, Sides
-from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped, Status
+from decoders.exchanges.exchange import ConnectionInfo, Exchange, Login, Settled, Skipped, Status
+from decoders.exchanges.logins import known_login
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairing import begin
 from decoders.exchanges.topics import Topics
@@ -28,7 +29,9 @@ from decoders.tls.facts import TlsInfo
 from decoders.wire.primitives import RANGES, uuid_bytes
 from decoders.wire.units import parse_time
 
-EXTRA: Final = ("closed", "retransmitted", "via", "fault", "upstream_latency_ms", "file", "guessed", "envelope")
+EXTRA: Final = (
+    *("closed", "retransmitted", "via", "fault", "upstream_latency_ms", "file", "guessed", "envelope", "sasl"),
+)
 # Kinds of records that are exchanges, or stand for them.
 KINDS: Final = ("exchange", "skipped")
 STATUSES: Final = get_args(Status)
@@ -136,6 +139,7 @@ class FromRecords:
             setattr(exchange, name, _int(record, name))
         exchange.client_id = _string(record["client_id"], "client_id")
         exchange.client_software = _software(record.get("client_software"))
+        exchange.login = _login(record)
         status = _text(record, "status")
         if status not in STATUSES:
             raise ValueError(f"status is {shown(status)}")
@@ -150,6 +154,14 @@ class FromRecords:
         exchange.views = (_view(spec, record, "request"), _view(spec, record, "response"))
         _set_times(exchange, record)
         return exchange
+
+
+def _login(record: Mapping[str, Any]) -> Login | None:
+    """Who had logged in; nobody where what the record has for a user is the subject of a certificate."""
+    user, mechanism = (_string(record.get(name), name) for name in ("user", "mechanism"))
+    if mechanism is None and (user is None or user == (record.get("tls") or {}).get("client_subject")):
+        return None
+    return known_login(user, mechanism)
 
 
 def _tls(said: Any) -> TlsInfo | None:

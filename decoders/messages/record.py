@@ -255,6 +255,12 @@ def _add_said(record: dict[str, Any], exchange: Exchange, plans: Plans, options:
     software = exchange.client_software
     if software is not None:
         record["client_software"] = {"name": json_text(software["name"]), "version": json_text(software["version"])}
+    if exchange.login is not None or exchange.ends.tls is not None:
+        user, mechanism = exchange.user, exchange.mechanism
+        if user is not None:
+            record["user"] = json_text(user)
+        if mechanism is not None:
+            record["mechanism"] = json_text(mechanism)
     if exchange.known and plans != _NO_PLANS:
         bodies = record["request"], record["response"]
         if options.deferred:

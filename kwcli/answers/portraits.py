@@ -30,13 +30,16 @@ Cell = Callable[["Row"], str]
 
 
 class PortraitColumn(NamedTuple):
-    """One column of the table: the greater `drop`, the sooner it goes where there is no room; 0: never."""
+    """One column of the table: the greater `drop`, the sooner it goes where there is no room; 0: never. One that `says`
+    little (the key of what it shows) is there only where some row has something in it.
+    """
 
     title: str
     cell: Cell
     drop: int = 0
     right: bool = False
     paint: str = ""
+    says: str = ""
 
 
 class PortraitKind(NamedTuple):
@@ -92,6 +95,7 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
         (
             PortraitColumn("client", lambda row: clean(row["client_id"] or _some("addresses")(row)), paint="client"),
             PortraitColumn("software", lambda row: clean(flat_text(row["client_software"])) or _NOTHING, 5),
+            PortraitColumn("user", _some("users"), 6, says="users"),
             PortraitColumn("address", _some("addresses"), 8),
             PortraitColumn("conns", _count("connections"), 10, right=True),
             *_NUMBERS,
@@ -210,6 +214,7 @@ class PortraitRenderer(AnswerRenderer):
                 cut=0 if column.right else _NAME_LEAST,
             )
             for column in self._portrayed.columns
+            if not column.says or any(row[column.says] for row in rows)
         ]
         return "".join(f"{line}\n" for line in draw_table(columns, settings.width, palette(settings.color), dense=True))
 
@@ -219,6 +224,7 @@ _MARGIN: Final = 19
 # What is told of one, in the order of its page: title, and what it says.
 _LINES: Final[tuple[tuple[str, Cell], ...]] = (
     ("software", lambda row: flat_text(row.get("client_software"))),
+    ("users", lambda row: flat_text(row.get("users"))),
     ("addresses", lambda row: flat_text(row.get("addresses"))),
     ("brokers", lambda row: flat_text(row.get("brokers"))),
     ("connections", lambda row: f"{row['connections']:,}" if row.get("connections") else ""),
