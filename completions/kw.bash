@@ -21,7 +21,7 @@ _kw_profiles() {
     done
     _kw_offer "$all"
 }
-_kw_live() {  # what kw itself knows about $1 (body, filter, node, property): in a third of a second, or nothing
+_kw_live() {  # what kw itself knows about $1: body, columns, filter, node, property; in 0.3 s, or nothing
     local one limit=
     type -P timeout > /dev/null && limit="timeout ${KW_COMPLETION_LIMIT:-0.3}"
     while IFS=$'\t' read -r one _; do
@@ -84,7 +84,7 @@ _kw_kind() {
         profiles) _kw_profiles ;;
         interfaces) _kw_offer "any $(command ls /sys/class/net 2> /dev/null)" ;;
         files) _kw_files ;;
-        property | filter | node) _kw_live $kind ;;
+        columns | filter | node | property) _kw_live $kind ;;
     esac
 }
 _kw_split() {  # the words of $1 as the shell parts them, into `line`; `quote` is the one that is open, from `begin` on
@@ -460,9 +460,9 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "sniff -n"|"sniff -c"|"sniff --limit") left=1 kind= ;;
         "sniff --sort") left=1 kind=words list="time latency size" ;;
         "sniff -o"|"sniff --output") left=1 kind=words list="text table ndjson json csv yaml fields hex" ;;
-        "sniff -e"|"sniff --field") left=1 kind= ;;
+        "sniff -e"|"sniff --field") left=1 kind=columns ;;
         "sniff -E"|"sniff --field-option") left=1 kind= ;;
-        "sniff --columns") left=1 kind= ;;
+        "sniff --columns") left=1 kind=columns ;;
         "sniff --color") left=1 kind=words list="auto always never" ;;
         "call --api-version") left=1 kind=versions ;;
         "call --as-kafka") left=1 kind=releases ;;
@@ -487,9 +487,9 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "call --connect-timeout") left=1 kind= ;;
         "call --dial-map") left=1 kind= ;;
         "call -o"|"call --output") left=1 kind=words list="text table ndjson json csv yaml fields hex" ;;
-        "call -e"|"call --field") left=1 kind= ;;
+        "call -e"|"call --field") left=1 kind=columns ;;
         "call -E"|"call --field-option") left=1 kind= ;;
-        "call --columns") left=1 kind= ;;
+        "call --columns") left=1 kind=columns ;;
         "call --color") left=1 kind=words list="auto always never" ;;
         "proxy -b"|"proxy --bootstrap-server") left=1 kind= ;;
         "proxy --bootstrap-controller") left=1 kind= ;;
@@ -514,9 +514,9 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "proxy -f"|"proxy -Y"|"proxy --filter") left=1 kind=filter ;;
         "proxy --slower-than") left=1 kind= ;;
         "proxy -o"|"proxy --output") left=1 kind=words list="text table ndjson json csv yaml fields hex" ;;
-        "proxy -e"|"proxy --field") left=1 kind= ;;
+        "proxy -e"|"proxy --field") left=1 kind=columns ;;
         "proxy -E"|"proxy --field-option") left=1 kind= ;;
-        "proxy --columns") left=1 kind= ;;
+        "proxy --columns") left=1 kind=columns ;;
         "proxy --color") left=1 kind=words list="auto always never" ;;
         "proxy -w"|"proxy --write") left=1 kind=files ;;
         "proxy --record") left=1 kind=words list="client both" ;;
@@ -531,7 +531,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "stats --keylog") left=1 kind=files ;;
         "stats --since") left=1 kind= ;;
         "stats --until") left=1 kind= ;;
-        "stats --by") left=1 kind=words list="api version client client_id address software user mechanism broker connection topic partition group error time" ;;
+        "stats --by") left=1 kind=words list="api version client client_id address software user mechanism broker connection topic partition group error file time" ;;
         "stats --metric") left=1 kind=words list="latency bytes errors records throttle" ;;
         "stats --bucket") left=1 kind= ;;
         "stats --sort") left=1 kind=words list="count rate errors unanswered undecoded values sum min p50 p90 p95 p99 max bytes request_bytes response_bytes waited waited_ms batches record_bytes name" ;;

@@ -58,7 +58,7 @@ function __kw_profiles
         string replace -r '.*/(.*)\.properties$' '$1' -- $file
     end
 end
-function __kw_live  # what kw itself knows about $1 (body, filter, node, property): in a third of a second, or nothing
+function __kw_live  # what kw itself knows about $1: body, columns, filter, node, property; in 0.3 s, or nothing
     set -l tokens (commandline -opc)
     set -l word (commandline -ct)
     set -l quoted ''
@@ -1052,9 +1052,9 @@ complete -c kw -n '__kw_any \'sniff\'' -l sort -x -a 'time latency size' -d 'By 
 complete -c kw -n '__kw_any \'sniff\' \'stats\'' -l strict -d 'Exit code 3 when traffic was lost or could not be decoded.'
 complete -c kw -n '__kw_any \'sniff\' \'call\' \'proxy\'' -s o -l output -x -a 'text table ndjson json csv yaml fields hex' -d 'Output format; text where $KW_OUTPUT names no other.'
 complete -c kw -n '__kw_any \'sniff\' \'call\' \'proxy\' \'stats\' \'clients\' \'groups\' \'topics\' \'brokers\' \'doctor\' \'audit\' \'pipeline report\' \'pipeline sql\' \'apis\' \'errors\' \'decode\' \'profile current\' \'profile list\' \'profile show\' \'version\'' -s J -d 'The same as -o json.'
-complete -c kw -n '__kw_any \'sniff\' \'call\' \'proxy\' \'stats\' \'clients\' \'groups\' \'topics\' \'brokers\' \'doctor\' \'audit\' \'apis\' \'errors\' \'decode\'' -s e -l field -x -d 'With -o fields: the paths to show, as topic, latency_ms or request.topics[].name.'
+complete -c kw -n '__kw_any \'sniff\' \'call\' \'proxy\'' -s e -l field -x -a '(__kw_live columns)' -d 'With -o fields: the paths to show, as topic, latency_ms or request.topics[].name.'
 complete -c kw -n '__kw_any \'sniff\' \'call\' \'proxy\' \'stats\' \'clients\' \'groups\' \'topics\' \'brokers\' \'doctor\' \'audit\' \'apis\' \'errors\' \'decode\'' -s E -l field-option -x -d 'With -o fields: header=y, separator=, quote=d and so on, as tshark has them.'
-complete -c kw -n '__kw_any \'sniff\' \'call\' \'proxy\'' -l columns -x -d 'The columns of text, table and csv: words as for -f, or any path of the record.'
+complete -c kw -n '__kw_any \'sniff\' \'call\' \'proxy\'' -l columns -x -a '(__kw_live columns)' -d 'The columns of text, table and csv: words as for -f, or any path of the record.'
 complete -c kw -n '__kw_any \'sniff\' \'call\' \'proxy\' \'stats\' \'doctor\'' -l local -d 'Times in the zone of $TZ, or of this machine, instead of UTC.'
 complete -c kw -n '__kw_any \'sniff\' \'call\' \'proxy\' \'stats\' \'clients\' \'groups\' \'topics\' \'brokers\' \'doctor\' \'audit\' \'pipeline sql\' \'apis\' \'errors\'' -l csv-safe -d 'In csv, an apostrophe before what a spreadsheet takes for a formula.'
 complete -c kw -n '__kw_any \'sniff\' \'call\' \'proxy\' \'stats\' \'clients\' \'groups\' \'topics\' \'brokers\' \'doctor\' \'audit\' \'pipeline report\' \'pipeline sql\' \'apis\' \'errors\' \'decode\' \'profile current\' \'profile list\' \'profile show\' \'help\' \'version\'' -l color -x -a 'auto always never' -d 'When to use colours.'
@@ -1112,7 +1112,7 @@ complete -c kw -n '__kw_any \'proxy\'' -l record -x -a 'client both' -d 'Whose b
 complete -c kw -n '__kw_any \'proxy\'' -l rotate-size -x -d 'Begin a new file after so many bytes, say 100MB.'
 complete -c kw -n '__kw_any \'proxy\'' -l rotate-interval -x -d 'Begin a new file after this time, say 60m.'
 complete -c kw -n '__kw_any \'proxy\'' -l log-overflow -x -a 'drop block' -d 'When the log cannot keep up: leave traffic out of it, or make clients wait.'
-complete -c kw -n '__kw_any \'stats\'' -l by -x -a 'api version client client_id address software user mechanism broker connection topic partition group error time' -d 'Group by api, version, client, client_id, address, software, user, mechanism, broker, connection, topic, partition, group, error, time; api without it.'
+complete -c kw -n '__kw_any \'stats\'' -l by -x -a 'api version client client_id address software user mechanism broker connection topic partition group error file time' -d 'Group by api, version, client, client_id, address, software, user, mechanism, broker, connection, topic, partition, group, error, file, time; api without it.'
 complete -c kw -n '__kw_any \'stats\'' -l metric -x -a 'latency bytes errors records throttle' -d 'What is measured; latency without it.'
 complete -c kw -n '__kw_any \'stats\'' -l bucket -x -d 'Group by time too, in buckets as long as this.'
 complete -c kw -n '__kw_any \'stats\'' -l sort -x -a 'count rate errors unanswered undecoded values sum min p50 p90 p95 p99 max bytes request_bytes response_bytes waited waited_ms batches record_bytes name' -d 'Greatest first, by any column of numbers, or by name; without it what matters most of the metric.'
@@ -1120,6 +1120,7 @@ complete -c kw -n '__kw_any \'stats\'' -l top -x -d 'Show the first N groups onl
 complete -c kw -n '__kw_any \'stats\'' -l slowest -x -d 'Show the N slowest exchanges too, with their packet numbers.'
 complete -c kw -n '__kw_any \'stats\' \'clients\' \'groups\' \'topics\' \'brokers\' \'audit\'' -s n -s c -l limit -x -d 'Stop reading after N exchanges counted.'
 complete -c kw -n '__kw_any \'stats\' \'clients\' \'groups\' \'topics\' \'brokers\' \'doctor\' \'audit\'' -s o -l output -x -a 'text table ndjson json csv yaml fields' -d 'Output format; text where $KW_OUTPUT names no other.'
+complete -c kw -n '__kw_any \'stats\' \'clients\' \'groups\' \'topics\' \'brokers\' \'doctor\' \'audit\' \'apis\' \'errors\' \'decode\'' -s e -l field -x -d 'With -o fields: the paths to show, as topic, latency_ms or request.topics[].name.'
 complete -c kw -n '__kw_any \'stats\'' -s v -l verbose -d 'Leave out no column and no group.'
 complete -c kw -n '__kw_any \'clients\' \'groups\' \'topics\' \'brokers\'' -l name -x -d 'All that is known of this one.'
 complete -c kw -n '__kw_any \'doctor\'' -l fail-on -x -a 'error warning never' -d 'End with exit code 4 where there is a finding as bad as this.'

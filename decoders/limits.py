@@ -46,6 +46,12 @@ EMBEDDED_MAX: Final = MIB
 # messages are hidden whole. A login has one secret, a request that sets all configs of a broker some hundred.
 SECRETS_MAX: Final = 2000
 SECRETS_SIZE_MAX: Final = 8 * MIB
+# Partitions of a fetch session that are followed and listed with each of its fetches, 8 bytes each there: consumers
+# have some hundred, and followers of large brokers some thousand; and those of all sessions, 0.1 KiB each.
+SESSION_PARTITIONS_MAX: Final = 1000
+SESSION_PARTITIONS_ALL_MAX: Final = 10**6
+# Members of groups, transactional ids and addresses of nodes that are remembered, 0.5 KiB each.
+HISTORY_MAX: Final = 10**5
 # Error codes of one exchange that are listed: each takes about 0.4 KiB.
 ERRORS_SHOWN_MAX: Final = 10**5
 # Words for numbers of one exchange, with --names: each takes about 0.3 KiB with its path.

@@ -30,6 +30,7 @@ from decoders.apis.keys import (
 )
 from decoders.apis.likeness import likeness
 from decoders.errors import LimitExceeded, Malformed
+from decoders.exchanges.addresses import broker_addresses
 from decoders.exchanges.api_versions import LOGGING_IN
 from decoders.exchanges.exchange import rfc3339
 from decoders.filters.fields import all_names, entity_paths
@@ -342,8 +343,6 @@ class TopicPortraits(Portraits):
         return sorted(rows, key=lambda row: -row["count"])
 
 
-# Host names that are addresses of this machine, as brokers advertise them.
-_HERE: Final = {"localhost": ("127.0.0.1", "[::1]")}
 _NODE: Final = ("node_id", "host", "port", "rack")
 _LISTED: Final = {
     METADATA: frozenset({*(f"brokers[].{name}" for name in _NODE), "controller_id"}),
@@ -465,4 +464,4 @@ class Brokers(Portraits):
 def _places(advertised: str) -> list[str]:
     """The addresses that an advertised one stands for, where that is certain."""
     host, _, port = advertised.rpartition(":")
-    return [f"{name}:{port}" for name in _HERE.get(host, (host,))]
+    return broker_addresses(host, port)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from decoders.errors import Malformed
@@ -21,6 +21,9 @@ from decoders.frames.framing import Frame, FrameDirection, MemoryBudget, Unframe
 from decoders.limits import HELD_MAX, RAW_KEPT_MAX
 from decoders.tcp.chunks import Chunk, Connection, Gap
 from decoders.wire.pack import fields
+
+if TYPE_CHECKING:
+    from decoders.exchanges.history import History
 
 # Of a request that is given up for the budget, what is kept to say which it was.
 HEAD_KEPT = 512
@@ -42,7 +45,9 @@ class Context:
             "budget",
             "connections",
             "guesses",
+            "history",
             "out",
+            "owners",
             "pairings",
             "ports",
             "runs",
@@ -55,10 +60,14 @@ class Context:
 
     def __init__(self, ports: Iterable[int] | None, needs: Needs, *, connections: bool = False) -> None:
         self.connections = connections  # give them at their end
+        self.history: History | None = None  # what came before, where somebody asks for it
         self.guesses = False  # what a response answers whose request is not in the capture (answer_guess.py)
         self.ports = None if ports is None else frozenset(ports)
         self.specs = ApiVersions(needs)
         self.topics = Topics()
+        # Of delegation tokens, by id. Rows for tables, which may be made of a part of the capture, do without: a token
+        # is told on one connection and used on others.
+        self.owners: dict[str, str] = {}
         self.budget = MemoryBudget()
         self.summary = Summary()
         self.out: list[Settled] = []
@@ -202,12 +211,22 @@ def export_context(context: Context) -> list[Any]:
         dict(sorted(context.brokers.items())),
         _counts(context.summary),
         [context.budget.held, context.budget.most],
+        None if context.history is None else context.history.export(),
+        dict(context.owners),
     ]
 
 
 def resume_context(context: Context, state: object, connections: Mapping[int, Connection]) -> None:
     """Take over what export_context() gave. Raises DecodeError when it is something else."""
-    pairings, undecided, topics, brokers, counts, budget = fields(state, list, list, list, dict, list, list)
+    pairings, undecided, topics, brokers, counts, budget, history, owners = fields(
+        state, *[list] * 3, dict, *[list] * 2, list | None, dict
+    )
+    context.owners = owners
+    if history is not None:
+        from decoders.exchanges.history import History
+
+        context.history = History()
+        context.history.resume(history)
     for row in topics:
         identity, name = fields(row, bytes, str)
         if len(identity) != 16:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from decoders.tls.facts import TlsInfo
 
 __all__ = [
+    "SESSION_PARTITIONS",
     "SESSION_PATHS",
     "ApiError",
     "ClientIdentity",
@@ -178,6 +179,10 @@ SESSION_PATHS: Final[dict[tuple[int, Side], tuple[str, ...]]] = {
     (FETCH, "request"): ("session_id", "session_epoch"),
     (FETCH, "response"): ("session_id",),
 }
+
+
+# In `Exchange.extra`: the partitions that an incremental Fetch asks for (history.py).
+SESSION_PARTITIONS: Final = "session_partitions"
 
 
 class ClientSoftware(TypedDict):
@@ -346,6 +351,7 @@ class Exchange(Seen):
 
     kind: Literal["exchange"] = "exchange"
     record: Mapping[str, Any] | None = None  # where it was read from one (messages/from_record.py)
+    revealed: Mapping[str, Any] | None = None  # that record with the secrets that it was written with
     spec: ApiVersion
     api_key: int | None
     api_version: int | None

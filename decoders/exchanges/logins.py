@@ -18,17 +18,20 @@ refused or not. What is said of a step (`sasl` of the record) is names and numbe
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
+from decoders.apis.keys import CREATE_DELEGATION_TOKEN, DESCRIBE_DELEGATION_TOKEN
 from decoders.errors import Malformed
 from decoders.exchanges.exchange import Exchange, Login, rfc3339
+from decoders.limits import HISTORY_MAX, USER_MAX
 from decoders.protocols.sasl_steps import FINAL_ANSWERS, REFUSAL, SaslStep, family, guess_mechanism, read_step
 from decoders.schema.model import Side
 from decoders.wire.pack import fields
 from decoders.wire.text import json_text
 
-__all__ = ["LoginAttempt", "known_login"]
+__all__ = ["LoginAttempt", "known_login", "learn_owners"]
 
 # What a step says → its key in `sasl` of the record.
 _SAID: Final = ("acting_as", "token_id", "realm", "service", "iterations", "refusal")
@@ -59,8 +62,8 @@ class LoginAttempt:
         """Who it would be; None where the capture shows nothing of it."""
         return known_login(self.user, self.mechanism) if self.user or self.mechanism else None
 
-    def ask(self, exchange: Exchange, data: bytes | None) -> None:
-        """Take the client's step, None where the capture lacks it."""
+    def ask(self, exchange: Exchange, data: bytes | None, owners: Mapping[str, str]) -> None:
+        """Take the client's step, None where the capture lacks it; `owners` are those of delegation tokens, by id."""
         step = None
         if data is not None:
             if self.mechanism is None:
@@ -68,7 +71,7 @@ class LoginAttempt:
             step = read_step(self.mechanism or "", data, "request")
         self.step = step.name if step is not None else ""
         if step is not None and step.user is not None:
-            self.user = step.user
+            self.user = owners.get(step.user, step.user) if "token_id" in step.said else step.user
         _note(exchange, "request", step)
         exchange.login = self.login
 
@@ -92,6 +95,22 @@ class LoginAttempt:
         attempt = cls(mechanism, read_login(before))
         attempt.user, attempt.step = user, step
         return attempt
+
+
+_OWNER: Final = ("token_id", "principal_type", "principal_name")
+_OWNERS: Final[dict[int, frozenset[str]]] = {
+    CREATE_DELEGATION_TOKEN: frozenset(_OWNER),
+    DESCRIBE_DELEGATION_TOKEN: frozenset(f"tokens[].{name}" for name in _OWNER),
+}
+
+
+def learn_owners(exchange: Exchange, owners: dict[str, str]) -> None:
+    """Take whose delegation tokens are, from an answer that says so."""
+    answer = exchange.spec.read(exchange, "response", _OWNERS[exchange.api_key])  # type: ignore[index]  # it has some
+    for token in [answer, *(answer.get("tokens") or ())] if answer is not None else ():
+        identity, kind, name = (token.get(each) for each in _OWNER)
+        if identity and name and kind == "User" and (identity in owners or len(owners) < HISTORY_MAX):
+            owners[identity] = name[:USER_MAX]
 
 
 def read_login(state: object) -> Login | None:

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from decoders.apis import NAMES, api
 from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, ENVELOPE, PRODUCE, SASL_AUTHENTICATE
 from decoders.errors import DecodeError
-from decoders.exchanges.api_versions import LOGGING_IN, SOFTWARE_SINCE, ApiVersion, ApiVersions
+from decoders.exchanges.api_versions import LOGGING_IN, SOFTWARE_SINCE, TELLING_OWNERS, ApiVersion, ApiVersions
 from decoders.exchanges.exchange import (
     ClientSoftware,
     ConnectionInfo,
@@ -48,7 +48,7 @@ from decoders.exchanges.exchange import (
     known_client,
 )
 from decoders.exchanges.in_flight import InFlight
-from decoders.exchanges.logins import LoginAttempt
+from decoders.exchanges.logins import LoginAttempt, learn_owners
 from decoders.exchanges.sasl_phase import Sasl, SaslPhase
 from decoders.exchanges.topics import Topics
 from decoders.frames.detect import GSSAPI_TAG, TOKEN_MAX
@@ -190,7 +190,9 @@ class PairingContext(Protocol):
     """What the connections of one engine share, as far as pairing uses it (context.py)."""
 
     budget: MemoryBudget
+    connections: bool
     guesses: bool
+    owners: dict[str, str]
     out: list[Settled]
     specs: ApiVersions
     summary: Summary
@@ -493,7 +495,7 @@ class Pairing:
         request = exchange.request
         if exchange.api_key == SASL_AUTHENTICATE:
             data = request.get("auth_bytes")
-            self._attempt().ask(exchange, data if isinstance(data, bytes) else None)
+            self._attempt().ask(exchange, data if isinstance(data, bytes) else None, self.context.owners)
             return
         mechanism = str(request.get("mechanism", ""))
         self.sasl.attempt = LoginAttempt(mechanism or None, self.login)
@@ -543,9 +545,9 @@ class Pairing:
         exchange.client_software = self.software
         put_request(exchange, frame)
         if frame.missing:
-            self._attempt().ask(exchange, None)
+            self._attempt().ask(exchange, None, self.context.owners)
         else:
-            self._attempt().ask(exchange, frame.data[4:])
+            self._attempt().ask(exchange, frame.data[4:], self.context.owners)
         self.sasl.wait(exchange)
         self._follow_phase()
 
@@ -612,6 +614,10 @@ class Pairing:
 
     def _watch(self, exchange: Exchange) -> None:
         """Learn what an exchange teaches: topic names, and how a login goes."""
+        if exchange.api_key in TELLING_OWNERS:
+            if not self.context.connections:
+                learn_owners(exchange, self.context.owners)
+            return
         if exchange.api_key not in LOGGING_IN:
             exchange.spec.teach(exchange, self.context.topics)
             return

@@ -177,6 +177,7 @@ class Logins:
 
 
 FIRST, FINAL = b"n,,n=alice,r=" + NONCE, b"c=biws,r=" + NONCE + b",p=" + PROOF
+TOKEN_FIRST = b"n,,n=mQ7Dz4,r=" + NONCE + b",tokenauth=true"
 CHALLENGE = b"r=" + NONCE + b",s=" + SALT + b",i=4096"
 M, H, A = "Metadata", "SaslHandshake", "SaslAuthenticate"
 NOBODY = (None, None)
@@ -286,6 +287,21 @@ def test_no_secret_is_in_a_record_and_the_record_gives_who_it_was(name: str) -> 
     back = [from_json_dict(record) for record in records]
     assert [(each.api, each.user, each.mechanism) for each in back if isinstance(each, Exchange)] == expected
     assert [to_json_dict(each) for each in back] == records
+
+
+@pytest.mark.parametrize("key", [38, 41])
+def test_who_logs_in_by_a_delegation_token_is_its_owner(key: int) -> None:
+    token_row = {"token_id": "mQ7Dz4", "principal_type": "User", "principal_name": "alice", "hmac": SECRET}
+    answer = token_row if key == 38 else {"tokens": [token_row]}
+    talk = Logins()._put(key, 2, {}, answer).begin("SCRAM-SHA-256")
+    talk.step(TOKEN_FIRST, CHALLENGE).step(FINAL, b"v=" + PROOF).ask()
+    users = [user for _, user, _ in talk.told()]
+    assert users == [None, None, "alice", "alice", "alice"]
+    assert [user for _, user, _ in talk.told(connections=True)][2:] == ["mQ7Dz4"] * 3
+    records = [to_json_dict(each) for each in exchanges(play(*talk.rows))]
+    assert records[2]["sasl"]["token_id"] == "mQ7Dz4"
+    assert SECRET not in orjson.dumps(records)
+    assert [user for _, user, _ in Logins().begin("SCRAM-SHA-256").step(TOKEN_FIRST, CHALLENGE).told()][1] == "mQ7Dz4"
 
 
 def test_what_a_login_says_besides() -> None:
