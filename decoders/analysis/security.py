@@ -319,7 +319,11 @@ class Security:
             }
             changes = (each for side in ("upsertions", "deletions") for each in structs(exchange.view("request"), side))
             self._change(
-                "users", exchange, by, "", [str(each["name"]) for each in changes if each["name"] not in refused]
+                "users",
+                exchange,
+                by,
+                "",
+                [str(each.get("name")) for each in changes if each.get("name") not in refused],
             )
         elif key in _TOKEN_DONE and not _body(exchange, "response").get("error_code"):
             answer = _body(exchange, "response")
@@ -344,7 +348,9 @@ class Security:
         self._change("acl", exchange, by, "added" if key == 30 else "taken away", list(map(_rule, rows)))
         if key == 30:
             wide = [
-                _rule(each) for each in rows if each.get("principal") in _ANYBODY and each["permission_type"] == _ALLOW
+                _rule(each)
+                for each in rows
+                if each.get("principal") in _ANYBODY and each.get("permission_type") == _ALLOW
             ]
             self._change("open", exchange, by, "", wide)
 
@@ -402,14 +408,14 @@ def _count(its: Observation, time_ns: int) -> None:
 def _rule(each: Mapping[str, Any]) -> str:
     """`User:alice allow read on topic orders`."""
     words = [
-        ENUMS[name].get(int(each[field]), str(each[field]))
+        ENUMS[name].get(each.get(field, -1), str(each.get(field)))
         for name, field in (
             ("permission", "permission_type"),
             ("operation", "operation"),
             ("acl_resource", "resource_type"),
         )
     ]
-    return f"{each['principal']} {words[0]} {words[1]} on {words[2]} {each['resource_name']}"
+    return f"{each.get('principal')} {words[0]} {words[1]} on {words[2]} {each.get('resource_name')}"
 
 
 def _row(kind: str, seen: Observation, values: Mapping[str, Any], severity: Severity | None = None) -> Row:
