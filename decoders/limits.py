@@ -139,3 +139,16 @@ TLS_WAIT_ALL_MAX: Final = 16 * MIB
 TLS_WAIT_NS: Final = 5 * 10**9
 # Alerts of one connection that are told.
 TLS_ALERTS_MAX: Final = 4
+# What `kw groups` keeps of one group and of all, 0.6 KiB an event: the latest of a group that rebalances all day.
+GROUP_EVENTS_MAX: Final = 1000
+GROUP_EVENTS_ALL_MAX: Final = 10**5
+# Members of one group that are remembered, 0.4 KiB each; those of a restless group have new ids each time.
+GROUP_MEMBERS_MAX: Final = 5000
+# Partitions that one member is shown to have, and topics that it asks for.
+ASSIGNED_SHOWN_MAX: Final = 2000
+# Partitions whose ends, positions and commits are kept, 1 KiB each: those of a large cluster that are read.
+PARTITIONS_KEPT_MAX: Final = 10**5
+# Moments at which the end of a partition is remembered, as evenly as may be: how long ago an offset was the last one.
+MOMENTS_MAX: Final = 16
+# Ranges of offsets that one client has read of a partition: what it reads again counts by them.
+RANGES_MAX: Final = 64

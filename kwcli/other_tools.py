@@ -260,7 +260,8 @@ COMMANDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("start", "up", "run", "serve", "broker", "server", "kafka"), "kw playground"),
     **dict.fromkeys(("versions", "releases", "protocol", "spec"), "kw apis"),
     **dict.fromkeys(("context", "contexts", "use", "login", "connect"), "kw profile"),
-    **dict.fromkeys(("man", "manual", "docs"), "kw help"),
+    **dict.fromkeys(("man", "manpage"), "kw help, or kw help --man > kw.1; man ./kw.1"),
+    **dict.fromkeys(("manual", "docs"), "kw help"),
 }  # fmt: skip
 
 # Parameter and a value that it has elsewhere → what it is here.

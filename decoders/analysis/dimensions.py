@@ -146,6 +146,7 @@ DIMENSIONS: Final[dict[str, Dimension]] = {
     "partition": Dimension(_partitions, "each partition in request or response, with its topic", True),
     "group": Dimension(_names("groupId"), "consumer group", True, "groupId"),
     "error": Dimension(_errors, "each error code in the response that counts as one", True),
+    "file": Dimension(lambda x: x.extra and x.extra.get("file"), "the capture that it was read from"),
     "time": Dimension(lambda x: x.time_ns, "time bucket of the request's first byte"),
 }
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
-__all__ = ["Brokers", "Clients", "TopicPortraits"]
+__all__ = ["Brokers", "Clients", "Portrait", "Portraits", "TopicPortraits", "common_numbers", "versions_used"]
 
 # Facet → name → [how often, first and last time in ns].
 Facets = dict[str, dict[str, list[int]]]
@@ -198,7 +198,7 @@ class Portraits:
             self._found[key] = Portrait.of(portrait)
 
 
-def _common(group: GroupStatistics) -> Row:
+def common_numbers(group: GroupStatistics) -> Row:
     """The numbers of a portrait: latencies in ms, without what waited by design."""
     latency = group.percentiles() if group.values else {}
     return {
@@ -273,10 +273,10 @@ class Clients(Portraits):
                     "addresses": portrait.names("addresses"),
                     "connections": len(portrait.facets.get("connections", ())),
                     "brokers": portrait.names("brokers"),
-                    "apis": _versions(portrait),
+                    "apis": versions_used(portrait),
                     **{facet: portrait.names(facet) for facet in ("writes", "reads", "administers")},
                     **{facet: portrait.names(facet) for facet in ("groups", "transactional_ids", "users")},
-                    **_common(group),
+                    **common_numbers(group),
                     "first": rfc3339(portrait.first),
                     "last": rfc3339(portrait.last),
                     **({"cut": sorted(portrait.more)} if portrait.more else {}),
@@ -299,7 +299,7 @@ class Clients(Portraits):
         return found
 
 
-def _versions(portrait: Portrait) -> dict[str, list[int]]:
+def versions_used(portrait: Portrait) -> dict[str, list[int]]:
     """API → versions used."""
     found: dict[str, list[int]] = {}
     for text in portrait.facets.get("apis", ()):
@@ -333,8 +333,8 @@ class TopicPortraits(Portraits):
                 {
                     "topic": topic,
                     **{facet: portrait.names(facet) for facet in ("writes", "reads", "administers", "asks", "groups")},
-                    "apis": _versions(portrait),
-                    **_common(portrait.statistics),
+                    "apis": versions_used(portrait),
+                    **common_numbers(portrait.statistics),
                     "first": rfc3339(portrait.first),
                     "last": rfc3339(portrait.last),
                     **({"cut": sorted(portrait.more)} if portrait.more else {}),
@@ -432,8 +432,8 @@ class Brokers(Portraits):
                 **self._known(address, nodes.get(address), controllers),
                 "release": str(likeness(offers[address])) if address in offers else None,
                 "clients": portrait.names("clients"),
-                "apis": _versions(portrait),
-                **_common(portrait.statistics),
+                "apis": versions_used(portrait),
+                **common_numbers(portrait.statistics),
                 "first": rfc3339(portrait.first),
                 "last": rfc3339(portrait.last),
                 **({"cut": sorted(portrait.more)} if portrait.more else {}),
@@ -441,7 +441,7 @@ class Brokers(Portraits):
             for (address,), portrait in in_order(self._found)
         ]
         reached = {address for (address,) in self._found}
-        nothing = _common(GroupStatistics())
+        nothing = common_numbers(GroupStatistics())
         for place, row in {row["address"]: row for row in advertised}.items():
             if not reached & {*_places(place)}:
                 known = self._known(place, row, controllers)

@@ -351,6 +351,7 @@ class Exchange(Seen):
 
     kind: Literal["exchange"] = "exchange"
     record: Mapping[str, Any] | None = None  # where it was read from one (messages/from_record.py)
+    revealed: Mapping[str, Any] | None = None  # that record with the secrets that it was written with
     spec: ApiVersion
     api_key: int | None
     api_version: int | None

@@ -11,19 +11,20 @@ from __future__ import annotations
 from binascii import Error as NotBase64
 from binascii import a2b_base64
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import cache, lru_cache
 from typing import Any, Final, get_args
 from uuid import UUID
 
-from decoders.errors import Malformed
+from decoders.embedded import embedded_from_json
+from decoders.errors import EncodeError, Malformed
 from decoders.exchanges.api_versions import SIDES, SPECS_MAX, ApiVersion, Failure, Sides
 from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange, Login, Settled, Skipped, Status
 from decoders.exchanges.logins import known_login
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairing import begin
 from decoders.exchanges.topics import Topics
-from decoders.schema.json_form import shown
+from decoders.messages.redact_record import redact_record
+from decoders.schema.json_form import STRUCTURE, shown
 from decoders.schema.model import Plan, PlanField, Side
 from decoders.tls.facts import TlsInfo
 from decoders.wire.primitives import RANGES, uuid_bytes
@@ -39,11 +40,12 @@ STATUSES: Final = get_args(Status)
 
 
 class RecordedExchange(Exchange):
-    """An exchange that holds the record that it was read from, and its views."""
+    """An exchange that holds the record that it was read from, without and with its secrets, and its views."""
 
-    __slots__ = ("record", "views")
+    __slots__ = ("record", "revealed", "views")
 
     record: Mapping[str, Any]
+    revealed: Mapping[str, Any]
     views: tuple[Any, Any]
 
 
@@ -134,7 +136,8 @@ class FromRecords:
         key, version = _int(record, "api_key"), _int(record, "api_version")
         spec = _version(key, version)
         exchange = RecordedExchange()
-        exchange.record = record
+        exchange.revealed = record
+        exchange.record = record = redact_record(record)
         begin(exchange, self._connection(record), spec)
         for name in ("api_key", "api_version", "correlation_id", "request_size", "response_size"):
             setattr(exchange, name, _int(record, name))
@@ -261,8 +264,11 @@ def _view(spec: Recorded, record: Mapping[str, Any], side: Side) -> Any:
     plans = [layout.plan for layout in spec.layouts(side) if layout.release == release]
     whole = side not in record.get("undecoded", {})
     for plan in plans[:-1]:  # an ApiVersions response may have the layout of version 0 in place of its own
-        with suppress(ValueError):
+        try:
             return _struct(plan, body, side, whole=whole)
+        except ValueError:
+            if not isinstance(body, dict) or not body.keys() <= _fields(plans[-1]).keys():
+                raise
     return _struct(plans[-1], body, side, whole=whole) if plans else {}
 
 
@@ -354,10 +360,23 @@ def _held(value: Any) -> Any:
         return value
     if "redacted" in value:
         return f"{{redacted {value['redacted']}}}"
+    if STRUCTURE in value:
+        return _structure(value)
     try:
         return a2b_base64(value["base64"])
     except (KeyError, TypeError, NotBase64):
         raise ValueError(f"a record holds {shown(value)}") from None
+
+
+def _structure(value: Mapping[str, Any]) -> bytes | str:
+    """The bytes of a structure; of one with a secret in it only how many bytes that has is known."""
+    try:
+        return embedded_from_json(value, "")
+    except EncodeError as failure:
+        hidden = [each["redacted"] for each in value.values() if isinstance(each, dict) and "redacted" in each]
+        if not hidden or not all(isinstance(size, int) for size in hidden):
+            raise ValueError(f"a record holds {failure}") from None
+        return f"{{redacted {sum(hidden)}}}"
 
 
 _LEAVES: Final[dict[str, Callable[[Any, str], Any]]] = {

@@ -121,7 +121,8 @@ def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
     if settled.record is None:
         return exchange_json(settled, options)
     file = settled.extra.get("file") if settled.extra else None
-    record = {**settled.record, "file": file} if file else dict(settled.record)
+    known = settled.revealed if options.reveal_secrets and settled.revealed is not None else settled.record
+    record = {**known, "file": file} if file else dict(known)
     return with_names(record) if options.names else record
 
 

@@ -16,6 +16,7 @@ TOPICS: Final = (
         "sniff",
         "stats",
         "clients",
+        "groups",
         "topics",
         "brokers",
         "doctor",

@@ -305,11 +305,13 @@ class SniffView(NamedTuple):
     """What becomes of the exchanges, where that is not what `-o` says: what it reads of bodies, and its renderer.
 
     `hear` is told what is wrong with the captures themselves, before the renderer is closed; nobody else is then.
+    `names_files`: the renderer reads the file of a row.
     """
 
     needs: Needs
     open: Callable[[Write], Renderer]
     hear: Callable[[list[str]], None] | None = None
+    names_files: bool = False
 
 
 def names_files(settings: Settings, selection: Filter) -> bool:
@@ -353,9 +355,9 @@ class Sniffing:
         key_logs: KeyLogFiles | None = None,
     ) -> None:
         self._file_names: list[str] = []  # of the inputs, where rows are to say theirs
-        self._names_files = names_files(settings, selection)
         remembers = selection.asks_history or (view is None and asks_history(settings))
         view = view or SniffView(needs(settings), partial(open_renderer, settings))
+        self._names_files = view.names_files or names_files(settings, selection)
         self._env = env
         self._settings = settings
         self._selection = selection

@@ -19,6 +19,7 @@ SPELLINGS: Final = {
     "groups": "group",
     "errors": "error",
     "apis": "api",
+    "files": "file",
     "brokers": "broker",
     "bucket": "time",
     "host": "address",

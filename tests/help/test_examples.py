@@ -103,6 +103,7 @@ def test_what_audit_prints_is_what_is_shown() -> None:
     ("topic", "chosen"),
     [
         ("clients", ("--client-id", "ledger")),
+        ("groups", ("--name", "fraud")),
         ("topics", ("--topic", "order")),
         ("brokers", ("--name", "1")),
     ],
