@@ -45,6 +45,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         pytest.param(("sniff", "-o", "ndjson", "--records"), marks=pytest.mark.long),
         pytest.param(("sniff", "-o", "text", "-v", "--records"), marks=pytest.mark.long),
         pytest.param(("sniff", "-o", "hex"), marks=pytest.mark.long),
+        pytest.param(("sniff", "-o", "yaml", "--records"), marks=pytest.mark.long),
+        pytest.param(("sniff", "-o", "fields", "-e", "topic,key,value,header.a"), marks=pytest.mark.long),
+        pytest.param(("sniff", "-o", "table", "--columns", "api,request.topic_data,response"), marks=pytest.mark.long),
     ],
     ids=" ".join,
 )
