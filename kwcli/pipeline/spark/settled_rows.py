@@ -104,6 +104,7 @@ class RowCompletion:
         columns = {name: new[name] for name in IDENTITY}
         columns["place"] = pc.add(rows.column("place"), new["place_added"])
         lacks = pc.and_(pc.is_null(rows.column("client_software_name")), pc.not_equal(rows.column("kind"), "skipped"))
+        lacks = pc.and_(lacks, pc.is_null(rows.column("envelope")))  # whose client is none of this connection
         for name in ("client_software_name", "client_software_version"):
             columns[name] = pc.if_else(lacks, new[name], rows.column(name))
         return _with(rows, columns)
