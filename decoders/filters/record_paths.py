@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from sys import getsizeof
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -21,10 +22,11 @@ from decoders.exchanges.api_versions import SIDES
 from decoders.filters.errors import FilterError
 from decoders.filters.expression import all_paths, apis_with, field_of, paths_in, sets_in
 from decoders.filters.fields import ALIASES, BODIES, FIELDS, entity_paths, names
+from decoders.limits import CELL_MAX
 from decoders.messages.record import SCALARS
 from decoders.schema.model import Side
 from decoders.wire.primitives import uuid_text
-from decoders.wire.text import json_bytes, json_text
+from decoders.wire.text import in_bytes, json_bytes, json_text
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -140,9 +142,21 @@ def _field_path(text: str) -> RecordPath:
             return [shown(found)]
         if named:
             found = dict.fromkeys(found)
-        return [shown(each) for each in found if each is not None]
+        return _bounded(shown(each) for each in found if each is not None)
 
     return RecordPath(text, values, needs=field.asked(None).needs)
+
+
+def _bounded(found: Iterable[Any]) -> list[Any]:
+    """As many values as a cell may have, of all records of an exchange for one; the last says that there are more."""
+    values: list[Any] = []
+    room = CELL_MAX
+    for value in found:
+        room -= getsizeof(value) if value.__class__ is not dict else sum(map(getsizeof, value.values()))
+        if room < 0 and values:
+            return [*values, f"… (more than {in_bytes(CELL_MAX)}: the rest is left out)"]
+        values.append(value)
+    return values
 
 
 def _names_of(entity: str) -> Callable[[Settled, Record], list[Any]]:

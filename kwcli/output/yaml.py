@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 import yaml
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _WIDTH: Final = 120
 _DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-# Elements of a deferred list that are dumped in one go: libyaml holds a node for every value.
+# Elements of a long list that are dumped in one go: libyaml holds a node for every value.
 _AT_ONCE: Final = 256
 # What a text in double quotes has only escaped: the quote, what is not printable, breaks of lines (YAML 1.1, 5.1).
 _UNSAFE: Final = re.compile(
@@ -40,55 +40,85 @@ def yaml_pieces(value: Any) -> Iterator[bytes]:
 
 
 def _lines(value: Any, indent: str) -> Iterator[str]:
-    """The lines of a value, each behind `indent`.
-
-    A word that the value does not hold stands in it for each deferred part, and is replaced in the lines.
-    """
+    """The lines of a value, each behind `indent`."""
     texts, deferred = parts_of(value)
-    if not deferred:
-        yield _indented(_dump(orjson.loads(texts[0])), indent)
-        return
     word = "deferred"
     while any(word.encode() in text for text in texts):
         word += "-"
     words = [f'"{word}{number}"'.encode() for number in range(len(deferred))]
     data = b"".join([part for pair in zip(texts, words, strict=False) for part in pair] + texts[-1:])
+    yield from _plain_lines(orjson.loads(data), indent, _Parts(word, [*deferred]))
+
+
+class _Parts(NamedTuple):
+    """What is written by itself: in the value stands for each a word that it does not hold, with the part's number.
+
+    Lists and structs that are long, though they are there, are such parts too.
+    """
+
+    word: str
+    parts: list[Deferred | list[Any] | dict[str, Any]]
+
+    def divided(self, value: Any, *, inside: bool = False) -> Any:
+        """The value with words for what is long inside it."""
+        if value.__class__ is not dict and value.__class__ is not list:
+            return value
+        if inside and len(value) > _AT_ONCE:
+            self.parts.append(value)
+            return f"{self.word}{len(self.parts) - 1}"
+        if value.__class__ is dict:
+            return {name: self.divided(each, inside=True) for name, each in value.items()}
+        return [self.divided(each, inside=True) for each in value]
+
+
+def _plain_lines(plain: Any, indent: str, known: _Parts) -> Iterator[str]:
+    text = _dump(known.divided(plain))
     ends = 0
-    text = _dump(orjson.loads(data))
-    for found in re.finditer(rf"^( *(?:- )*)(?:(.*) )?{word}(\d+)\n", text, re.MULTILINE):
+    for found in re.finditer(rf"^( *(?:- )*)(?:(.*) )?{known.word}(\d+)\n", text, re.MULTILINE) if known.parts else ():
         yield _indented(text[ends : found.start()], indent)
         ends = found.end()
         lead, key, number = found.groups()
         before = f"{indent}{lead}{key or ''}".removesuffix(" ")
-        yield from _deferred(deferred[int(number)], before, f"{indent}{' ' * len(lead)}")
+        yield from _part_lines(known.parts[int(number)], before, f"{indent}{' ' * len(lead)}", known)
     yield _indented(text[ends:], indent)
 
 
-def _deferred(part: Deferred, before: str, indent: str) -> Iterator[str]:
+def _part_lines(part: Deferred | list[Any] | dict[str, Any], before: str, indent: str, known: _Parts) -> Iterator[str]:
     """A part behind its key, which stands at `indent` in what it is written behind."""
     if isinstance(part, DeferredText):
-        if not part.is_text():
-            yield f"{before}\n{indent}  base64: "
-        else:
-            yield f"{before} "
-        yield '"'
-        for text in part.texts():
-            yield _UNSAFE.sub(_escaped, text)
-        yield '"\n'
-        return
-    if not isinstance(part, DeferredList):
+        yield from _text_lines(part, before, indent)
+    elif isinstance(part, DeferredList):
+        empty = True
+        for chunk in part.chunks():
+            for at in range(0, len(chunk), _AT_ONCE):
+                if empty:
+                    yield f"{before}\n"
+                    empty = False
+                yield from _lines(chunk[at : at + _AT_ONCE], indent)
+        if empty:
+            yield f"{before} []\n"
+        if beside := part.beside():
+            yield _indented(_dump(beside), indent)
+    elif isinstance(part, Deferred):
         raise TypeError(f"no YAML of {part.__class__.__name__}")
-    empty = True
-    for chunk in part.chunks():
-        for at in range(0, len(chunk), _AT_ONCE):
-            if empty:
-                yield f"{before}\n"
-                empty = False
-            yield from _lines(chunk[at : at + _AT_ONCE], indent)
-    if empty:
-        yield f"{before} []\n"
-    if beside := part.beside():
-        yield _indented(_dump(beside), indent)
+    else:
+        yield f"{before}\n"
+        items = part if isinstance(part, list) else [*part.items()]
+        for at in range(0, len(items), _AT_ONCE):
+            some = items[at : at + _AT_ONCE]
+            if isinstance(part, list):
+                yield from _plain_lines(some, indent, known)
+            else:
+                yield from _plain_lines(dict(some), f"{indent}  ", known)
+
+
+def _text_lines(part: DeferredText, before: str, indent: str) -> Iterator[str]:
+    """A long text in double quotes, on one line."""
+    yield f"{before} " if part.is_text() else f"{before}\n{indent}  base64: "
+    yield '"'
+    for text in part.texts():
+        yield _UNSAFE.sub(_escaped, text)
+    yield '"\n'
 
 
 def _dump(plain: Any) -> str:

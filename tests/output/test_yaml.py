@@ -16,6 +16,8 @@ from kwcli.output.yaml import yaml_pieces
 from tests.cli.worlds import kw
 from tests.records.bombs import BOMBS, capture
 
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
 
 class Later(DeferredList):
     """A list in chunks of a few elements, with what stands beside it."""
@@ -77,10 +79,24 @@ def test_a_long_text_is_written_in_pieces() -> None:
     assert yaml.safe_load(b"".join(pieces).decode()) == {"value": text, "list": [{"base64": "/w=="}]}
 
 
-@pytest.mark.parametrize("name", ["tiny records gzip", "some headers", "topics"])
+def test_long_lists_and_structs_are_written_in_pieces() -> None:
+    errors = [
+        {"path": f"topics[{number}].error_code", "code": 3, "more": [[1] * 300] * (number % 500 == 0)}
+        for number in range(2000)
+    ]
+    value = {
+        "errors": errors,
+        "topic_names": {f"id {number}": [f"orders\n{number}"] for number in range(3000)},
+        "a": [],
+    }
+    pieces = [*yaml_pieces([value, {"errors": errors[:3]}])]
+    assert max(map(len, pieces)) < 1 << 20
+    assert yaml.load(b"".join(pieces), LOADER) == [value, {"errors": errors[:3]}]
+
+
+@pytest.mark.parametrize("name", ["tiny records gzip", "some headers", "topics", "failing topics"])
 def test_large_bodies_are_what_they_are_in_json(name: str, tmp_path: Any) -> None:
     path = tmp_path / "bomb.pcap"
     path.write_bytes(capture(BOMBS[name](40_000)))
     found = kw("sniff", str(path), "--records", "-o", "yaml", "-q").out
-    loaded = yaml.load(found, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    assert [loaded] == json.loads(kw("sniff", str(path), "--records", "-o", "json", "-q").out)
+    assert [yaml.load(found, LOADER)] == json.loads(kw("sniff", str(path), "--records", "-o", "json", "-q").out)
