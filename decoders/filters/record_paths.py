@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from sys import getsizeof
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -22,11 +21,11 @@ from decoders.exchanges.api_versions import SIDES
 from decoders.filters.errors import FilterError
 from decoders.filters.expression import all_paths, apis_with, field_of, paths_in, sets_in
 from decoders.filters.fields import ALIASES, BODIES, FIELDS, entity_paths, names
-from decoders.limits import CELL_MAX
+from decoders.limits import CELL_MAX, MIB
 from decoders.messages.record import SCALARS
 from decoders.schema.model import Side
 from decoders.wire.primitives import uuid_text
-from decoders.wire.text import in_bytes, json_bytes, json_text
+from decoders.wire.text import json_bytes, json_text
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -55,6 +54,7 @@ KEYS: Final[dict[str, tuple[str, ...] | None]] = {
     "detail": (),
 }
 Record = Mapping[str, Any]
+_OBJECT_COST: Final = 56
 
 
 class RecordPath:
@@ -152,11 +152,20 @@ def _bounded(found: Iterable[Any]) -> list[Any]:
     values: list[Any] = []
     room = CELL_MAX
     for value in found:
-        room -= getsizeof(value) if value.__class__ is not dict else sum(map(getsizeof, value.values()))
+        room -= _room_of(value)
         if room < 0 and values:
-            return [*values, f"… (more than {in_bytes(CELL_MAX)}: the rest is left out)"]
+            return [*values, f"… (more than {CELL_MAX // MIB} MiB: the rest is left out)"]
         values.append(value)
     return values
+
+
+def _room_of(value: Any) -> int:
+    """What a value of JSON's form takes in memory, about."""
+    if value.__class__ is dict:  # bytes
+        return sum(map(_room_of, value.values()))
+    if value.__class__ is str:
+        return _OBJECT_COST + len(value) * (1 if value.isascii() else 4)
+    return _OBJECT_COST
 
 
 def _names_of(entity: str) -> Callable[[Settled, Record], list[Any]]:

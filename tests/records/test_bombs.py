@@ -16,7 +16,6 @@ from decoders.frames.frame_search import FITS, NO, request_verdict
 from decoders.limits import CELL_MAX
 from decoders.messages.guess_api import guess_request
 from decoders.records.read import first_batch, read_batches
-from decoders.wire.text import in_bytes
 from kwcli.env import Exit
 from tests.cli.worlds import kw
 from tests.fuzz.bombs import COMMANDS, Bomb
@@ -72,7 +71,7 @@ def test_a_cell_has_as_many_values_as_it_may(tmp_path: Path) -> None:
     assert found.code == Exit.DONE
     cells = found.out.rstrip("\n").split(",")
     assert [len(cell) for cell in cells if len(cell) > MIB] == pytest.approx([size] * 2, abs=4)
-    assert cells[-1] == f"… (more than {in_bytes(CELL_MAX)}: the rest is left out)"
+    assert cells[-1] == f"… (more than {CELL_MAX // MIB} MiB: the rest is left out)"
 
 
 @pytest.mark.parametrize("look", [guess_request, lambda frame: request_verdict(frame, 0)], ids=["guess", "verdict"])
