@@ -399,12 +399,13 @@ _kw_values() {
 }
 _kw_verb() {
     case $verb in
-        "") verbs="sniff call proxy stats clients topics brokers doctor audit pipeline apis errors decode encode profile playground completion help version" options="--version --debug -X -h --help" ;;
+        "") verbs="sniff call proxy stats clients groups topics brokers doctor audit pipeline apis errors decode encode profile playground completion help version" options="--version --debug -X -h --help" ;;
         "sniff") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --guess-requests --rotate-size --rotate-interval --keep --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --records --reveal-secrets --names --sort --strict -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --names --compression --acks --magic --lines --values -K --key-separator --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets --names -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
         "stats") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --guess-requests --by --metric --bucket --sort --top --slowest --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --strict -o --output -J -e --field -E --field-option --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "clients") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
+        "groups") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
         "topics") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
         "brokers") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
         "doctor") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --fail-on --threshold --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
@@ -530,7 +531,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "stats --keylog") left=1 kind=files ;;
         "stats --since") left=1 kind= ;;
         "stats --until") left=1 kind= ;;
-        "stats --by") left=1 kind=words list="api version client client_id address software broker connection topic partition group error file time" ;;
+        "stats --by") left=1 kind=words list="api version client client_id address software user mechanism broker connection topic partition group error file time" ;;
         "stats --metric") left=1 kind=words list="latency bytes errors records throttle" ;;
         "stats --bucket") left=1 kind= ;;
         "stats --sort") left=1 kind=words list="count rate errors unanswered undecoded values sum min p50 p90 p95 p99 max bytes request_bytes response_bytes waited waited_ms batches record_bytes name" ;;
@@ -569,6 +570,27 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "clients -e"|"clients --field") left=1 kind= ;;
         "clients -E"|"clients --field-option") left=1 kind= ;;
         "clients --color") left=1 kind=words list="auto always never" ;;
+        "groups -r"|"groups --read") left=1 kind=files ;;
+        "groups -i"|"groups --interface") left=1 kind=interfaces ;;
+        "groups --bpf") left=1 kind= ;;
+        "groups -w"|"groups --write") left=1 kind=files ;;
+        "groups --port") left=1 kind= ;;
+        "groups --keylog") left=1 kind=files ;;
+        "groups --since") left=1 kind= ;;
+        "groups --until") left=1 kind= ;;
+        "groups --name") left=1 kind= ;;
+        "groups --api") left=1 kind=apis ;;
+        "groups --client-id") left=1 kind= ;;
+        "groups --client") left=1 kind= ;;
+        "groups --topic") left=1 kind= ;;
+        "groups --group") left=1 kind= ;;
+        "groups -f"|"groups -Y"|"groups --filter") left=1 kind=filter ;;
+        "groups --slower-than") left=1 kind= ;;
+        "groups -n"|"groups -c"|"groups --limit") left=1 kind= ;;
+        "groups -o"|"groups --output") left=1 kind=words list="text table ndjson json csv yaml fields" ;;
+        "groups -e"|"groups --field") left=1 kind= ;;
+        "groups -E"|"groups --field-option") left=1 kind= ;;
+        "groups --color") left=1 kind=words list="auto always never" ;;
         "topics -r"|"topics --read") left=1 kind=files ;;
         "topics -i"|"topics --interface") left=1 kind=interfaces ;;
         "topics --bpf") left=1 kind= ;;
@@ -751,6 +773,7 @@ _kw_place() {  # what the argument at a place may be
         "call "*) kind=body ;;
         "stats "*) kind=files ;;
         "clients "*) kind=files ;;
+        "groups "*) kind=files ;;
         "topics "*) kind=files ;;
         "brokers "*) kind=files ;;
         "doctor "*) kind=files ;;
@@ -775,7 +798,7 @@ _kw_place() {  # what the argument at a place may be
         "profile use 0") kind=profiles ;;
         "playground node 0") kind=words list="list stop kill start restart pause unpause" ;;
         "completion 0") kind=words list="bash zsh fish" ;;
-        "help "*) kind=words list="sniff stats clients topics brokers doctor audit call proxy decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls failures options exit-codes tables spark library contributing changes" ;;
+        "help "*) kind=words list="sniff stats clients groups topics brokers doctor audit call proxy decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls logins failures options exit-codes tables spark library contributing changes" ;;
     esac
 }
 _kw() {

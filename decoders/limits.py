@@ -46,6 +46,12 @@ EMBEDDED_MAX: Final = MIB
 # messages are hidden whole. A login has one secret, a request that sets all configs of a broker some hundred.
 SECRETS_MAX: Final = 2000
 SECRETS_SIZE_MAX: Final = 8 * MIB
+# Partitions of a fetch session that are followed and listed with each of its fetches, 8 bytes each there: consumers
+# have some hundred, and followers of large brokers some thousand; and those of all sessions, 0.1 KiB each.
+SESSION_PARTITIONS_MAX: Final = 1000
+SESSION_PARTITIONS_ALL_MAX: Final = 10**6
+# Members of groups, transactional ids and addresses of nodes that are remembered, 0.5 KiB each.
+HISTORY_MAX: Final = 10**5
 # Error codes of one exchange that are listed: each takes about 0.4 KiB.
 ERRORS_SHOWN_MAX: Final = 10**5
 # Words for numbers of one exchange, with --names: each takes about 0.3 KiB with its path.
@@ -68,6 +74,10 @@ CONNECTIONS_MAX: Final = 10**6
 IN_FLIGHT_MAX: Final = 10**4
 # A host that an answer names: a name in DNS has at most 253 characters (RFC 1035), an IPv6 address with its zone fewer.
 HOST_MAX: Final = 253
+# Characters of a user's name, a realm or a service: the longest real ones are distinguished names of certificates.
+USER_MAX: Final = 1024
+# Bytes of a login's token that are looked at for its claims: those of large identity providers have some KiB.
+SASL_TOKEN_READ_MAX: Final = 64 * 1024
 # Raw bytes of an undecoded side that are kept in the exchange record.
 RAW_KEPT_MAX: Final = 64 * 1024
 # Bytes kept of a connection while it is undecided whether it is Kafka.
@@ -131,3 +141,16 @@ TLS_WAIT_ALL_MAX: Final = 16 * MIB
 TLS_WAIT_NS: Final = 5 * 10**9
 # Alerts of one connection that are told.
 TLS_ALERTS_MAX: Final = 4
+# What `kw groups` keeps of one group and of all, 0.6 KiB an event: the latest of a group that rebalances all day.
+GROUP_EVENTS_MAX: Final = 1000
+GROUP_EVENTS_ALL_MAX: Final = 10**5
+# Members of one group that are remembered, 0.4 KiB each; those of a restless group have new ids each time.
+GROUP_MEMBERS_MAX: Final = 5000
+# Partitions that one member is shown to have, and topics that it asks for.
+ASSIGNED_SHOWN_MAX: Final = 2000
+# Partitions whose ends, positions and commits are kept, 1 KiB each: those of a large cluster that are read.
+PARTITIONS_KEPT_MAX: Final = 10**5
+# Moments at which the end of a partition is remembered, as evenly as may be: how long ago an offset was the last one.
+MOMENTS_MAX: Final = 16
+# Ranges of offsets that one client has read of a partition: what it reads again counts by them.
+RANGES_MAX: Final = 64

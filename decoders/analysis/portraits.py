@@ -30,6 +30,8 @@ from decoders.apis.keys import (
 )
 from decoders.apis.likeness import likeness
 from decoders.errors import LimitExceeded, Malformed
+from decoders.exchanges.addresses import broker_addresses
+from decoders.exchanges.api_versions import LOGGING_IN
 from decoders.exchanges.exchange import rfc3339
 from decoders.filters.fields import all_names, entity_paths
 from decoders.limits import GROUPS_MAX, NAMES_OF_PORTRAIT_MAX
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
-__all__ = ["Brokers", "Clients", "TopicPortraits"]
+__all__ = ["Brokers", "Clients", "Portrait", "Portraits", "TopicPortraits", "common_numbers", "versions_used"]
 
 # Facet → name → [how often, first and last time in ns].
 Facets = dict[str, dict[str, list[int]]]
@@ -196,7 +198,7 @@ class Portraits:
             self._found[key] = Portrait.of(portrait)
 
 
-def _common(group: GroupStatistics) -> Row:
+def common_numbers(group: GroupStatistics) -> Row:
     """The numbers of a portrait: latencies in ms, without what waited by design."""
     latency = group.percentiles() if group.values else {}
     return {
@@ -247,6 +249,8 @@ class Clients(Portraits):
             ("brokers", ends.broker),
             ("apis", f"{exchange.spec.name} {exchange.api_version}"),
         ]
+        if exchange.user and exchange.api_key not in LOGGING_IN:  # who is refused is nobody
+            names.append(("users", exchange.user))
         doing = _doing(exchange.api_key)
         names += [(doing, topic) for topic in _topic_names(exchange)]
         names += [("groups", group) for group in _entity(exchange, "groupId")]
@@ -269,10 +273,10 @@ class Clients(Portraits):
                     "addresses": portrait.names("addresses"),
                     "connections": len(portrait.facets.get("connections", ())),
                     "brokers": portrait.names("brokers"),
-                    "apis": _versions(portrait),
+                    "apis": versions_used(portrait),
                     **{facet: portrait.names(facet) for facet in ("writes", "reads", "administers")},
-                    **{facet: portrait.names(facet) for facet in ("groups", "transactional_ids")},
-                    **_common(group),
+                    **{facet: portrait.names(facet) for facet in ("groups", "transactional_ids", "users")},
+                    **common_numbers(group),
                     "first": rfc3339(portrait.first),
                     "last": rfc3339(portrait.last),
                     **({"cut": sorted(portrait.more)} if portrait.more else {}),
@@ -295,7 +299,7 @@ class Clients(Portraits):
         return found
 
 
-def _versions(portrait: Portrait) -> dict[str, list[int]]:
+def versions_used(portrait: Portrait) -> dict[str, list[int]]:
     """API → versions used."""
     found: dict[str, list[int]] = {}
     for text in portrait.facets.get("apis", ()):
@@ -329,8 +333,8 @@ class TopicPortraits(Portraits):
                 {
                     "topic": topic,
                     **{facet: portrait.names(facet) for facet in ("writes", "reads", "administers", "asks", "groups")},
-                    "apis": _versions(portrait),
-                    **_common(portrait.statistics),
+                    "apis": versions_used(portrait),
+                    **common_numbers(portrait.statistics),
                     "first": rfc3339(portrait.first),
                     "last": rfc3339(portrait.last),
                     **({"cut": sorted(portrait.more)} if portrait.more else {}),
@@ -339,8 +343,6 @@ class TopicPortraits(Portraits):
         return sorted(rows, key=lambda row: -row["count"])
 
 
-# Host names that are addresses of this machine, as brokers advertise them.
-_HERE: Final = {"localhost": ("127.0.0.1", "[::1]")}
 _NODE: Final = ("node_id", "host", "port", "rack")
 _LISTED: Final = {
     METADATA: frozenset({*(f"brokers[].{name}" for name in _NODE), "controller_id"}),
@@ -430,8 +432,8 @@ class Brokers(Portraits):
                 **self._known(address, nodes.get(address), controllers),
                 "release": str(likeness(offers[address])) if address in offers else None,
                 "clients": portrait.names("clients"),
-                "apis": _versions(portrait),
-                **_common(portrait.statistics),
+                "apis": versions_used(portrait),
+                **common_numbers(portrait.statistics),
                 "first": rfc3339(portrait.first),
                 "last": rfc3339(portrait.last),
                 **({"cut": sorted(portrait.more)} if portrait.more else {}),
@@ -439,7 +441,7 @@ class Brokers(Portraits):
             for (address,), portrait in in_order(self._found)
         ]
         reached = {address for (address,) in self._found}
-        nothing = _common(GroupStatistics())
+        nothing = common_numbers(GroupStatistics())
         for place, row in {row["address"]: row for row in advertised}.items():
             if not reached & {*_places(place)}:
                 known = self._known(place, row, controllers)
@@ -462,4 +464,4 @@ class Brokers(Portraits):
 def _places(advertised: str) -> list[str]:
     """The addresses that an advertised one stands for, where that is certain."""
     host, _, port = advertised.rpartition(":")
-    return [f"{name}:{port}" for name in _HERE.get(host, (host,))]
+    return broker_addresses(host, port)

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from decoders.apis.names import current_names
 from decoders.apis.public_configs import is_public
+from decoders.embedded.otlp import METRICS, metrics_from_json
 from decoders.errors import DecodeError, EncodeError, Truncated, UnknownApi, UnsupportedVersion
 from decoders.limits import EMBEDDED_MAX
 from decoders.schema.codec import TRAILING, decode, encode
@@ -304,6 +305,8 @@ def held_json(name: str, data: bytes | None) -> dict[str, Any] | None:
 def embedded_from_json(value: Mapping[str, Any], path: str) -> bytes:
     """The bytes of a structure in JSON form, told by its `$type` and `$version`. Raises EncodeError under `path`."""
     name, version = value.get(TYPE), value.get(VERSION)
+    if name == METRICS:
+        return metrics_from_json(value, path)
     exact = _BY_NAME.get(_folded(name)) if isinstance(name, str) else None
     if exact is None:
         raise EncodeError(f"no structure {shown(name)}", path=f"{path}.{TYPE}")

@@ -10,17 +10,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES
-from decoders.apis.keys import ENVELOPE, SASL_HANDSHAKE
+from decoders.apis.keys import ENVELOPE, SASL_AUTHENTICATE, SASL_HANDSHAKE
+from decoders.embedded import decode_embedded
 from decoders.errors import DecodeError
-from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.exchange import Exchange, Login
+from decoders.exchanges.logins import known_login
 from decoders.frames.headers import request_head
+from decoders.limits import USER_MAX
 from decoders.schema.model import Side
 
 if TYPE_CHECKING:
     from decoders.exchanges.api_versions import ApiVersions
 
 # What no broker forwards: its answers change what is known of the connection.
-_NEVER: Final = frozenset({ENVELOPE, SASL_HANDSHAKE})
+_NEVER: Final = frozenset({ENVELOPE, SASL_HANDSHAKE, SASL_AUTHENTICATE})
 
 
 def open_envelope(outer: Exchange, specs: ApiVersions) -> Exchange | None:
@@ -41,6 +44,7 @@ def open_envelope(outer: Exchange, specs: ApiVersions) -> Exchange | None:
     inner.correlation_id = head.correlation_id
     inner.client_id = None if head.client_id is None else head.client_id.decode("utf-8", "surrogateescape")
     inner.client_software = None
+    inner.login = _principal(outer)
     inner.looked = False
     inner.time_ns, inner.place = outer.time_ns, outer.place
     inner.request_end_ns = outer.request_end_ns
@@ -60,6 +64,17 @@ def open_envelope(outer: Exchange, specs: ApiVersions) -> Exchange | None:
         inner.extra |= {"reason": reason} if reason else {}
         inner.extra |= {"closed": outer.closed} if outer.closed else {}
     return inner
+
+
+def _principal(outer: Exchange) -> Login | None:
+    """Whom the broker took the client for; by which mechanism it does not say."""
+    data = outer.values("request").get("request_principal")
+    try:
+        said = decode_embedded("DefaultPrincipalData", data) if isinstance(data, bytes) else {}
+    except DecodeError:
+        return None
+    name = said.get("name")
+    return known_login(name[:USER_MAX], None) if isinstance(name, str) and name else None
 
 
 def _frame(outer: Exchange, side: Side) -> bytes | None:

@@ -28,6 +28,7 @@ from decoders.filters.fields import (
     value_of,
 )
 from decoders.filters.named_numbers import NamedNumber, folded, words_in
+from decoders.schema.json_form import MESSAGE
 from decoders.schema.model import Field, Side
 from decoders.schema.projection import getter
 
@@ -341,6 +342,11 @@ class Filter:
         return frozenset(name for name, row in FIELDS.items() if id(row) in rows)
 
     @property
+    def asks_history(self) -> bool:
+        """Whether it asks what an exchange means by those before it (exchanges/history.py)."""
+        return any(atom.row.history for atom in self._node.atoms())
+
+    @property
     def reads_records(self) -> bool:
         """Whether it asks what is in records."""
         return any(atom.reads_records for atom in self._node.atoms())
@@ -497,9 +503,18 @@ def _body_field(word: Word, name: str, first: str, path: str) -> _Named:
             for value in found if isinstance(found, list) else (found,):
                 if value is not None:
                     values.append(value if words is None else NamedNumber(value, words))
-        return values
+        return _concealed(exchange, values) if tells and values else values
 
+    tells = path.rpartition(".")[2].partition("[")[0] == MESSAGE
     return _Named(name, FieldRow(phase, "any", get, f"a field of the {side}"), (side,), path)
+
+
+def _concealed(exchange: Exchange, messages: list[Any]) -> list[Any]:
+    """Error messages without the secrets of the exchange that a broker repeats in them."""
+    from decoders.messages.bodies import conceal_of
+
+    conceal = conceal_of(exchange)
+    return [conceal(each) if conceal and isinstance(each, str) else each for each in messages]
 
 
 def _words(field: _Named) -> frozenset[str] | None:

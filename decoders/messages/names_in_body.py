@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from decoders.apis.enums import BITS
 from decoders.apis.number_words import ERROR, set_of, words_for
 from decoders.embedded import STRUCTURES, VERSION, structure
+from decoders.embedded.otlp import METRICS, TEMPORALITY
 from decoders.exchanges.api_versions import SIDES, layouts
 from decoders.limits import NAMES_SHOWN_MAX
 from decoders.schema.json_form import STRUCTURE
@@ -133,8 +134,27 @@ def _bytes(value: Any, path: str) -> Iterator[tuple[str, Words]]:
                         yield from _structure(record[held], f"{path}[{number}].records[{at}].{held}.")
 
 
+def _metrics(value: Mapping[str, Any], above: str, left: int = 4) -> Iterator[tuple[str, Words]]:
+    """The words of metrics, which no declaration of Kafka's describes: `left` messages down there are no more."""
+    if left < 0:
+        return
+    for name, inner in value.items():
+        if name == "aggregation_temporality" and isinstance(inner, int):
+            word = TEMPORALITY.get(inner)
+            if word is not None:
+                yield above + name, word
+        elif isinstance(inner, dict):
+            yield from _metrics(inner, f"{above}{name}.", left - 1)
+        elif isinstance(inner, list):
+            for number, each in enumerate(inner):
+                if isinstance(each, dict):
+                    yield from _metrics(each, f"{above}{name}[{number}].", left - 1)
+
+
 def _structure(value: Mapping[str, Any], above: str) -> Iterator[tuple[str, Words]]:
     name, version = value.get(STRUCTURE), value.get(VERSION)
+    if name == METRICS:
+        yield from _metrics(value, above)
     if isinstance(name, str) and isinstance(version, int) and name in STRUCTURES:
         message = structure(name)
         if version in message.versions:

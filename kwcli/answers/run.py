@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from decoders.filters import parse
 from kwcli.answers.portraits import PORTRAITS, PortraitRenderer
 from kwcli.answers.view import view_of
 from kwcli.key_logs import KeyLogFiles, key_log_names
@@ -69,7 +70,8 @@ def show_portraits(
     limit: int | None,
     shown: OutputOptions,
 ) -> Exit:
-    """What `kw clients` and `kw topics` do."""
+    """What `kw clients`, `kw groups`, `kw topics` and `kw brokers` do."""
     capture.check()
     settings = shown.settings(env)
-    return answer(env, settings, capture, filters, limit, PortraitRenderer(PORTRAITS[word], settings, name))
+    within = parse(capture.times(env, settings.zone)).matches
+    return answer(env, settings, capture, filters, limit, PortraitRenderer(PORTRAITS[word], settings, name, within))

@@ -360,7 +360,7 @@ ROWS: Final[dict[int, str]] = {
     94: "controller >controller_id",
     # Telemetry
     71: (
-        "subscription <subscription_id  every <push_interval_ms:period  <requested_metrics:count:metric"
+        "subscription <subscription_id  every <push_interval_ms:period  <requested_metrics:masks"
         "  client <client_instance_id|>client_instance_id"
     ),
     72: (

@@ -76,6 +76,10 @@ def count_of(count: int, noun: str) -> str:
     return f"{count:,} {noun[:-1]}ies" if noun.endswith("ry") else f"{count:,} {noun}s"
 
 
+# What brokers that want all metrics of a client ask for (KIP-714): Kafka's own, and what the KIP says.
+ALL_METRICS: Final = (["*"], [""])
+
+
 def join_some(items: Sequence[str], most: int | None) -> str:
     """`orders,payments`; beyond `most` of them `orders,payments,+7`."""
     if most is None or len(items) <= most:

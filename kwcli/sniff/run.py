@@ -23,7 +23,7 @@ from kwcli.env import Exit, Failure
 from kwcli.filter_options import WENT_WRONG, without_expected
 from kwcli.inputs import Captures, InputProblem, placed, utf8_text
 from kwcli.key_logs import KeyLogFiles
-from kwcli.output import Needs, Renderer, Wanted, Write, needs, open_renderer
+from kwcli.output import Needs, Renderer, Wanted, Write, asks_history, needs, open_renderer
 from kwcli.output.units import NS, count_of
 from kwcli.output.zone import UTC_ZONE, Zone, find_zone
 from kwcli.progress import Progress
@@ -355,6 +355,7 @@ class Sniffing:
         key_logs: KeyLogFiles | None = None,
     ) -> None:
         self._file_names: list[str] = []  # of the inputs, where rows are to say theirs
+        remembers = selection.asks_history or (view is None and asks_history(settings))
         view = view or SniffView(needs(settings), partial(open_renderer, settings))
         self._names_files = view.names_files or names_files(settings, selection)
         self._env = env
@@ -364,6 +365,8 @@ class Sniffing:
         self._key_logs = KeyLogFiles(()) if key_logs is None else key_logs
         wanted = Wanted(view.needs, selection.needs, *_order_needs(sort))
         self._engine = Engine(ports=ports, needs=wanted, keys=self._key_logs.keys)
+        if remembers:
+            self._engine.pairer.remember()
         self._left = limit
         self._sort = sort
         self._sorted: list[Settled] | None = [] if sort else None

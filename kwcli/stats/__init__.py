@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 BY: Final = (
-    *("api", "version", "client", "client_id", "address", "software", "broker", "connection"),
+    *("api", "version", "client", "client_id", "address", "software", "user", "mechanism", "broker", "connection"),
     *("topic", "partition", "group", "error", "file", "time"),
 )
 METRICS: Final = ("latency", "bytes", "errors", "records", "throttle")

@@ -24,6 +24,9 @@ SPELLINGS: Final = {
     "bucket": "time",
     "host": "address",
     "client_software": "software",
+    "users": "user",
+    "principal": "user",
+    "sasl_mechanism": "mechanism",
 }
 # Words that people may use for columns, and the column.
 SORT_SPELLINGS: Final = {

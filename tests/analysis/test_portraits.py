@@ -11,6 +11,7 @@ import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from decoders.analysis import portraits
+from decoders.analysis.groups.groups import Groups
 from decoders.analysis.portraits import Brokers, Clients, Portraits, TopicPortraits
 from decoders.capture.files import CaptureReader
 from decoders.errors import LimitExceeded, Malformed
@@ -23,14 +24,14 @@ from tests.cli.worlds import kw
 
 SCHEMA_FILE = FOLDER.parent / "decoders" / "messages" / "portraits.schema.json"
 SCHEMA = jsonschema.Draft202012Validator(json.loads(SCHEMA_FILE.read_bytes()))
-FOLDS = {"clients": Clients, "topics": TopicPortraits, "brokers": Brokers}
+FOLDS = {"clients": Clients, "groups": Groups, "topics": TopicPortraits, "brokers": Brokers}
 TOUR = str(FOLDER / "tour.pcapng")
 
 
 @cache
 def exchanges(name: str) -> list[Exchange]:
     """The exchanges of a capture."""
-    reader, engine = CaptureReader(), Engine(needs=Wanted(Clients().needs, Brokers().needs))
+    reader, engine = CaptureReader(), Engine(needs=Wanted(Clients().needs, Brokers().needs, Groups().needs))
     found = engine.feed([*reader.feed(capture_bytes(name)), *reader.finish()]) + engine.finish()
     return [each for each in found if isinstance(each, Exchange)]
 

@@ -46,6 +46,7 @@ def test_the_inside_is_an_exchange_of_its_own() -> None:
     assert (outer.api, outer.envelope) == ("Envelope", None)
     assert (inner.api, inner.api_version, inner.correlation_id, inner.client_id) == ("CreateTopics", 7, 3, "app")
     assert inner.envelope == {"correlation_id": 7}
+    assert (outer.user, inner.user, inner.mechanism) == (None, "alice", None)
     assert (inner.status, [error.name for error in inner.errors]) == ("complete", ["TOPIC_ALREADY_EXISTS"])
     assert inner.request["topics"][0]["name"] == "orders"
     record = to_json_dict(inner)

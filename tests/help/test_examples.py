@@ -103,6 +103,7 @@ def test_what_audit_prints_is_what_is_shown() -> None:
     ("topic", "chosen"),
     [
         ("clients", ("--client-id", "ledger")),
+        ("groups", ("--name", "fraud")),
         ("topics", ("--topic", "order")),
         ("brokers", ("--name", "1")),
     ],
@@ -115,6 +116,15 @@ def test_what_portraits_print_is_what_is_shown(topic: str, chosen: tuple[str, st
         assert kw(*words, env=env).out.rstrip().splitlines() == block(text, f"$ kw {command}\n")[1:]
     record = json.loads("".join(block(text, '{"kind":')))
     assert record == json.loads(kw(topic, TOUR, *chosen, "-o", "ndjson").out.splitlines()[0])
+
+
+def test_what_logins_print_is_what_is_shown() -> None:
+    text = TEXTS["logins"]
+    commands = re.findall(r"^\$ kw (.*)$", text, re.MULTILINE)
+    assert len(commands) == 2
+    for command in commands:
+        words = [str(ROOT / word) if word.startswith("captures/") else word for word in shlex.split(command)]
+        assert kw(*words).out.rstrip().splitlines() == block(text, f"$ kw {command}\n")[1:]
 
 
 def test_the_quick_start_of_the_pipeline(

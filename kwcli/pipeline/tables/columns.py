@@ -92,6 +92,8 @@ EXCHANGES: Final[tuple[TableColumn, ...]] = (
     _may("response_layout", "string", "release whose early layout the response has"),
     _may("client_software_name", "string", "library of the client, as it says itself"),
     _may("client_software_version", "string", "its version"),
+    _may("user", "string", "user who had logged in by SASL, else the subject of the client's certificate"),
+    _may("mechanism", "string", "SASL mechanism of the login"),
     _must(
         "topics", "list<string>", "topics it is about, each once; the id of one whose name the capture had not shown"
     ),
@@ -184,6 +186,8 @@ CONNECTIONS: Final[tuple[TableColumn, ...]] = (
     _may("client_id", "string", "last client id"),
     _may("client_software_name", "string", "library of the client, as it says itself"),
     _may("client_software_version", "string", "its version"),
+    _may("user", "string", "user who had logged in last by SASL, else the subject of the client's certificate"),
+    _may("mechanism", "string", "SASL mechanism of that login"),
     _must("exchanges", "int64", "exchanges on it"),
 )
 
