@@ -68,6 +68,8 @@ TAGS_MAX: Final = 10**5
 PARTS_MAX: Final = 5 * 10**4
 # JSON of one body in a table: as text and as a column it is held several times.
 BODY_TEXT_MAX: Final = 16 * MIB
+# Values of one cell of a row (`-e value`), with what each takes as text: a cell is joined, then encoded.
+CELL_MAX: Final = 32 * MIB
 # Wrappers inside wrappers: Kafka itself writes one level.
 RECORD_NESTING_MAX: Final = 4
 # A wrapper inside a wrapper, and what comes out of it: each level is held while the ones inside are read.

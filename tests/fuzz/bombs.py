@@ -99,7 +99,14 @@ def captured(rng: Random, folder: Path, made: Bomb) -> str:
 def decode(rng: Random, folder: Path, made: Bomb) -> tuple[list[str], Ended]:
     """As a message by itself."""
     path = folder / "bomb.bin"
-    words = ["decode", str(path), "--from", "raw", "-o", rng.choice(["text", "ndjson", "json", "hex"])]
+    words = [
+        "decode",
+        str(path),
+        "--from",
+        "raw",
+        "-o",
+        rng.choice(["text", "ndjson", "json", "yaml", "fields", "hex"]),
+    ]
     words += rng.choice([[], ["-v"], ["--records"], ["-v", "--records"]])
     if rng.random() < 0.5:
         path.write_bytes(made.asked)
