@@ -595,7 +595,9 @@ class Pairing:
 
         inner = open_envelope(envelope, self.context.specs)
         if inner is not None:
-            self.context.summary.unanswered += inner.outcome == "unanswered"
+            summary = self.context.summary
+            summary.unanswered += inner.outcome == "unanswered"
+            summary.client(self.ends.client, inner.client_id or "", None)
             self.settle(inner)
 
     def produce(self, exchange: Exchange) -> None:

@@ -109,10 +109,8 @@ def check(words: list[str], outcome: Outcome) -> None:
     assert outcome.code in (Exit.DONE, Exit.FAILURE, Exit.LOSSY), f"exit code {outcome.code}: {shown}"
     # One line says what is wrong with the file. With --strict others say what the capture lacks besides.
     lines = outcome.err.count("\n")
-    if "--strict" in words:
-        told = outcome.code != Exit.FAILURE or lines > 0
-    else:
-        told = lines == (outcome.code == Exit.FAILURE)
+    failed = outcome.code == Exit.FAILURE
+    told = not failed or lines > 0 if "--strict" in words else lines == failed
     assert told, f"exit code {outcome.code}: {shown}"
 
 
