@@ -42,6 +42,10 @@ PIECE: Final = 64 * 1024
 VALUE_WHOLE_MAX: Final = 256 * 1024
 # A structure inside bytes is held three times to be shown; the assignment of 10**5 partitions has 0.4 MB.
 EMBEDDED_MAX: Final = MIB
+# Metrics that a client pushes, inflated, and messages in them. Brokers take 1 MiB compressed; a consumer of 1,000
+# partitions has some 6,000 metrics in 1.2 MB, each of twelve messages of 0.3 KiB.
+METRICS_SIZE_MAX: Final = 2 * MIB
+METRICS_MESSAGES_MAX: Final = 15 * 10**4
 # Secrets of one exchange that are searched for in its error messages, and bytes of all their spellings; with more the
 # messages are hidden whole. A login has one secret, a request that sets all configs of a broker some hundred.
 SECRETS_MAX: Final = 2000
@@ -64,6 +68,8 @@ TAGS_MAX: Final = 10**5
 PARTS_MAX: Final = 5 * 10**4
 # JSON of one body in a table: as text and as a column it is held several times.
 BODY_TEXT_MAX: Final = 16 * MIB
+# Values of one cell of a row (`-e value`), with what each takes as text: a cell is joined, then encoded.
+CELL_MAX: Final = 32 * MIB
 # Wrappers inside wrappers: Kafka itself writes one level.
 RECORD_NESTING_MAX: Final = 4
 # A wrapper inside a wrapper, and what comes out of it: each level is held while the ones inside are read.

@@ -583,6 +583,8 @@ def _nearest_file(name: str, error: OSError | ValueError) -> str:
     """` (did you mean "x.pcap"?)` where there is no such file, and nearly one."""
     if not isinstance(error, FileNotFoundError):
         return ""
+    if "/" not in name and os.path.exists(f"/sys/class/net/{name}"):
+        return f" (did you mean -i {name}?)"
     from kwcli.spelling import nearest_words
 
     folder, last = os.path.split(name)

@@ -42,7 +42,17 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
-__all__ = ["Brokers", "Clients", "Portrait", "Portraits", "TopicPortraits", "common_numbers", "versions_used"]
+__all__ = [
+    "Brokers",
+    "Clients",
+    "Portrait",
+    "Portraits",
+    "common_numbers",
+    "doing_of",
+    "entities_of",
+    "topics_of",
+    "versions_used",
+]
 
 # Facet → name → [how often, first and last time in ns].
 Facets = dict[str, dict[str, list[int]]]
@@ -215,16 +225,16 @@ def common_numbers(group: GroupStatistics) -> Row:
     }
 
 
-def _topic_names(exchange: Exchange) -> list[str]:
+def topics_of(exchange: Exchange) -> list[str]:
     found: Sequence[str | None] = DIMENSIONS["topic"].get(exchange)
     return [name for name in dict.fromkeys(found) if name]
 
 
-def _entity(exchange: Exchange, entity: str) -> list[str]:
+def entities_of(exchange: Exchange, entity: str) -> list[str]:
     return [name for name in dict.fromkeys(all_names(exchange, entity)) if isinstance(name, str) and name]
 
 
-def _doing(key: int | None) -> str:
+def doing_of(key: int | None) -> str:
     """What an exchange about a topic does with it."""
     if key in _WRITING:
         return "writes"
@@ -251,10 +261,10 @@ class Clients(Portraits):
         ]
         if exchange.user and exchange.api_key not in LOGGING_IN:  # who is refused is nobody
             names.append(("users", exchange.user))
-        doing = _doing(exchange.api_key)
-        names += [(doing, topic) for topic in _topic_names(exchange)]
-        names += [("groups", group) for group in _entity(exchange, "groupId")]
-        names += [("transactional_ids", identity) for identity in _entity(exchange, "transactionalId")]
+        doing = doing_of(exchange.api_key)
+        names += [(doing, topic) for topic in topics_of(exchange)]
+        names += [("groups", group) for group in entities_of(exchange, "groupId")]
+        names += [("transactional_ids", identity) for identity in entities_of(exchange, "transactionalId")]
         yield (client_of(exchange.client_id, ends.client), exchange.client_id, name, version), names
 
     def rows(self) -> list[Row]:
@@ -307,40 +317,6 @@ def versions_used(portrait: Portrait) -> dict[str, list[int]]:
         if version.lstrip("-").isdigit():
             found.setdefault(name, []).append(int(version))
     return {name: sorted(versions) for name, versions in sorted(found.items())}
-
-
-class TopicPortraits(Portraits):
-    """What is done with topics: who writes, reads and administers each, and who only asked for it."""
-
-    noun = "topics"
-
-    def said(self, exchange: Exchange) -> Iterable[Said]:
-        """Each topic; its clients by what they do, groups that read it, and how often what is asked."""
-        software = exchange.client_software
-        client = client_of(exchange.client_id, exchange.ends.client)
-        name = software_of(software["name"], software["version"]) if software else None
-        names = [(_doing(exchange.api_key), client), ("apis", f"{exchange.spec.name} {exchange.api_version}")]
-        names += [("software", name)] if name else []
-        names += [("groups", group) for group in _entity(exchange, "groupId")]
-        for topic in _topic_names(exchange):
-            yield (topic,), names
-
-    def rows(self) -> list[Row]:
-        """A row for each topic, those that most is done with first."""
-        rows = []
-        for (topic,), portrait in in_order(self._found):
-            rows.append(
-                {
-                    "topic": topic,
-                    **{facet: portrait.names(facet) for facet in ("writes", "reads", "administers", "asks", "groups")},
-                    "apis": versions_used(portrait),
-                    **common_numbers(portrait.statistics),
-                    "first": rfc3339(portrait.first),
-                    "last": rfc3339(portrait.last),
-                    **({"cut": sorted(portrait.more)} if portrait.more else {}),
-                }
-            )
-        return sorted(rows, key=lambda row: -row["count"])
 
 
 _NODE: Final = ("node_id", "host", "port", "rack")

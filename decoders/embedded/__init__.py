@@ -249,11 +249,13 @@ def _head(row: StructureRow, version: int, frame: int) -> bytes:
     return ((row.number or 0) if row.framing == "key" else version).to_bytes(2, "big")
 
 
-def embedded_json(name: str, data: bytes | None, *, behind: bool = False) -> dict[str, Any] | None:
+def embedded_json(
+    name: str, data: bytes | None, *, behind: bool = False, reveal: bool = False
+) -> dict[str, Any] | None:
     """The structure in JSON form, or None unless `data` is exactly what encoding it gives, and not too large.
 
     With `behind` bytes may follow it, under `_trailing`: where it is known that this structure is there. Secrets are
-    redacted.
+    redacted unless `reveal` shows them.
     """
     if data is None or not 2 <= len(data) <= EMBEDDED_MAX:
         return None
@@ -267,7 +269,7 @@ def embedded_json(name: str, data: bytes | None, *, behind: bool = False) -> dic
             return None  # a varint with more bytes than it needs
     except (DecodeError, EncodeError):
         return None
-    return _shown(head, value, rest, reveal=False)
+    return _shown(head, value, rest, reveal=reveal)
 
 
 def read_structure(name: str, data: bytes, *, reveal: bool = False) -> tuple[Plan, dict[str, Any]]:

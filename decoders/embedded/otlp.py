@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import Any, Final, NamedTuple
 
 from decoders.errors import DecodeError, EncodeError, LimitExceeded
-from decoders.limits import EMBEDDED_MAX
+from decoders.limits import METRICS_MESSAGES_MAX, METRICS_SIZE_MAX
 from decoders.records.codecs import NAMES, deflate, inflate
 from decoders.schema.json_form import ERROR, base64_json, bytes_from_json, float_json, leaf_from_json, shown
 from decoders.wire.text import in_bytes, json_bytes
@@ -63,7 +63,7 @@ def metrics_json(data: bytes | None, codec: int | None) -> Any:
         plain = _inflated(data, codec or 0)
         found = _parsed(plain)
     except LimitExceeded:
-        return _unread(data, "limit", f"more than {in_bytes(EMBEDDED_MAX)} of metrics")
+        return _unread(data, "limit", f"more than {in_bytes(METRICS_SIZE_MAX)} of metrics")
     except DecodeError as problem:
         return _unread(data, "codec", problem.text)
     if found is None:
@@ -71,7 +71,10 @@ def metrics_json(data: bytes | None, codec: int | None) -> Any:
         text = "opentelemetry-proto is not installed" if missing else "no OTLP metrics"
         return _unread(data, "package" if missing else "malformed", text)
     made: dict[str, Any] = {**_HEAD, CODEC: NAMES[codec]} if codec else dict(_HEAD)
-    made |= _fields(found)
+    try:
+        made |= _fields(found, [METRICS_MESSAGES_MAX])
+    except LimitExceeded as problem:
+        return _unread(data, "limit", problem.text)
     if _packed(made, "") != data:
         made[ORIGINAL] = base64_json(data)
     return made
@@ -99,9 +102,9 @@ def _unread(data: bytes, reason: str, text: str) -> dict[str, Any]:
 
 def _inflated(data: bytes, codec: int) -> bytes:
     """The plain bytes, not more than may be looked at. Raises DecodeError."""
-    if len(data) > EMBEDDED_MAX:
+    if len(data) > METRICS_SIZE_MAX:
         raise LimitExceeded(f"{in_bytes(len(data))} of metrics")
-    return bytes(inflate(codec, memoryview(data), EMBEDDED_MAX, _MAGIC)) if codec else data
+    return bytes(inflate(codec, memoryview(data), METRICS_SIZE_MAX, _MAGIC)) if codec else data
 
 
 def _parsed(plain: bytes) -> Any:
@@ -116,18 +119,22 @@ def _parsed(plain: bytes) -> Any:
     return found if found.ListFields() or not plain else None
 
 
-def _fields(message: Any) -> dict[str, Any]:
-    return {field.name: _value(value) for field, value in message.ListFields()}
+def _fields(message: Any, left: list[int]) -> dict[str, Any]:
+    """The fields that are there; `left` counts down the messages that may still come."""
+    left[0] -= 1
+    if left[0] < 0:
+        raise LimitExceeded(f"more than {METRICS_MESSAGES_MAX:,} values in metrics")
+    return {field.name: _value(value, left) for field, value in message.ListFields()}
 
 
-def _value(value: Any) -> Any:
+def _value(value: Any, left: list[int]) -> Any:
     if isinstance(value, float):
         return float_json(value)
     if isinstance(value, bytes):
         return json_bytes(value)
     if isinstance(value, str | int):
         return value
-    return _fields(value) if hasattr(value, "ListFields") else [_value(each) for each in value]
+    return _fields(value, left) if hasattr(value, "ListFields") else [_value(each, left) for each in value]
 
 
 def _packed(value: Mapping[str, Any], path: str) -> bytes:

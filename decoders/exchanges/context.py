@@ -11,7 +11,6 @@ from decoders.errors import Malformed
 from decoders.exchanges.api_versions import ApiVersions
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped, Summary
 from decoders.exchanges.in_flight import Queue
-from decoders.exchanges.logins import LoginAttempt, read_login
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairing import Pairing, begin, put_no_response
 from decoders.exchanges.sasl_phase import SaslPhase
@@ -302,14 +301,20 @@ def resume_pairing(context: Context, state: object) -> None:
         context, ConnectionInfo(number, client, broker, began_ns, context.topics), client_first=True, opening=False
     )
     put(pairing, PAIRING, plain)
-    pairing.login = read_login(pairing.login)
+    if pairing.login is not None:
+        from decoders.exchanges.logins import read_login
+
+        pairing.login = read_login(pairing.login)
     pairing.ends.exchanges, pairing.ends.late_ns, pairing.ends.tls = exchanges, late_ns, tls
     for row in in_flight:
         correlation_id, waiting = fields(row, int, list)
         for each in waiting:
             pairing.in_flight.add(correlation_id, resume_request(context, pairing, each))
     phase, pairing.sasl.mechanism, pairing.sasl.left, tokens, attempt = fields(sasl, int, str, int, list, list | None)
-    pairing.sasl.attempt = None if attempt is None else LoginAttempt.resumed(attempt)
+    if attempt is not None:
+        from decoders.exchanges.logins import LoginAttempt
+
+        pairing.sasl.attempt = LoginAttempt.resumed(attempt)
     if phase not in PHASES:
         raise Malformed("a saved phase of another kind")
     pairing.sasl.phase = PHASES[phase]

@@ -48,7 +48,6 @@ from decoders.exchanges.exchange import (
     known_client,
 )
 from decoders.exchanges.in_flight import InFlight
-from decoders.exchanges.logins import LoginAttempt, learn_owners
 from decoders.exchanges.sasl_phase import Sasl, SaslPhase
 from decoders.exchanges.topics import Topics
 from decoders.frames.detect import GSSAPI_TAG, TOKEN_MAX
@@ -72,6 +71,9 @@ from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
 from decoders.schema.model import Side
 from decoders.tcp.chunks import Half, How
 from decoders.wire.primitives import read_uvarint
+
+if TYPE_CHECKING:
+    from decoders.exchanges.logins import LoginAttempt
 
 # An exchange and the frames of its sides in, its attributes set: the plain form of what the loop does in line.
 
@@ -499,16 +501,20 @@ class Pairing:
             self._attempt().ask(exchange, data if isinstance(data, bytes) else None, self.context.owners)
             return
         mechanism = str(request.get("mechanism", ""))
-        self.sasl.attempt = LoginAttempt(mechanism or None, self.login)
-        exchange.login = self.sasl.attempt.login
+        self.sasl.attempt = None
+        exchange.login = self._attempt(mechanism).login
         if exchange.api_version == 0:
             self.sasl.asked(mechanism)
             self._follow_phase()
 
-    def _attempt(self) -> LoginAttempt:
-        """The login under way."""
-        if self.sasl.attempt is None:  # its beginning is not in the capture, or nobody knows what its last step is
-            self.sasl.attempt = LoginAttempt(self.login and self.login["mechanism"], self.login)
+    def _attempt(self, mechanism: str = "") -> LoginAttempt:
+        """The login under way, or one that begins."""
+        if self.sasl.attempt is None:
+            from decoders.exchanges.logins import LoginAttempt  # few captures have any
+
+            # Where its beginning is not in the capture, or nobody knew what the last step was, it is as before.
+            before = mechanism or (self.login["mechanism"] if self.login is not None else None)
+            self.sasl.attempt = LoginAttempt(before, self.login)
         return self.sasl.attempt
 
     def _logged_in(self, exchange: Exchange, data: bytes | None) -> None:
@@ -590,7 +596,9 @@ class Pairing:
 
         inner = open_envelope(envelope, self.context.specs)
         if inner is not None:
-            self.context.summary.unanswered += inner.outcome == "unanswered"
+            summary = self.context.summary
+            summary.unanswered += inner.outcome == "unanswered"
+            summary.client(self.ends.client, inner.client_id or "", None)
             self.settle(inner)
 
     def produce(self, exchange: Exchange) -> None:
@@ -617,6 +625,8 @@ class Pairing:
         """Learn what an exchange teaches: topic names, and how a login goes."""
         if exchange.api_key in TELLING_OWNERS:
             if not self.context.connections:
+                from decoders.exchanges.logins import learn_owners
+
                 learn_owners(exchange, self.context.owners)
             return
         if exchange.api_key not in LOGGING_IN:

@@ -21,6 +21,7 @@ from decoders.exchanges.api_versions import SIDES
 from decoders.filters.errors import FilterError
 from decoders.filters.expression import all_paths, apis_with, field_of, paths_in, sets_in
 from decoders.filters.fields import ALIASES, BODIES, FIELDS, entity_paths, names
+from decoders.limits import CELL_MAX, MIB
 from decoders.messages.record import SCALARS
 from decoders.schema.model import Side
 from decoders.wire.primitives import uuid_text
@@ -57,6 +58,7 @@ KEYS: Final[dict[str, tuple[str, ...] | None]] = {
     "detail": (),
 }
 Record = Mapping[str, Any]
+_OBJECT_COST: Final = 56
 
 
 class RecordPath:
@@ -144,9 +146,30 @@ def _field_path(text: str) -> RecordPath:
             return [shown(found)]
         if named:
             found = dict.fromkeys(found)
-        return [shown(each) for each in found if each is not None]
+        return _bounded(shown(each) for each in found if each is not None)
 
     return RecordPath(text, values, needs=field.asked(None).needs)
+
+
+def _bounded(found: Iterable[Any]) -> list[Any]:
+    """As many values as a cell may have, of all records of an exchange for one; the last says that there are more."""
+    values: list[Any] = []
+    room = CELL_MAX
+    for value in found:
+        room -= _room_of(value)
+        if room < 0 and values:
+            return [*values, f"… (more than {CELL_MAX // MIB} MiB: the rest is left out)"]
+        values.append(value)
+    return values
+
+
+def _room_of(value: Any) -> int:
+    """What a value of JSON's form takes in memory, about."""
+    if value.__class__ is dict:  # bytes
+        return sum(map(_room_of, value.values()))
+    if value.__class__ is str:
+        return _OBJECT_COST + len(value) * (1 if value.isascii() else 4)
+    return _OBJECT_COST
 
 
 def _names_of(entity: str) -> Callable[[Settled, Record], list[Any]]:

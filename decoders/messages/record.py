@@ -160,7 +160,7 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     if options.records and (spec.key in RECORD_ARRAYS or spec.key == FETCH_SNAPSHOT):
         from decoders.messages.structures import show_structures
 
-        show_structures(exchange, request, response)
+        show_structures(exchange, request, response, reveal=options.reveal_secrets)
     status: str = exchange.outcome
     reason = undecoded = None
     if failures:

@@ -124,8 +124,13 @@ class _Redaction:
         """The list; the same object where nothing in it is hidden."""
         if not isinstance(values, list):
             return values
-        made = [hide(each) for each in values]
-        return made if any(one is not other for one, other in zip(made, values, strict=True)) else values
+        made = None
+        for number, each in enumerate(values):
+            found = hide(each)
+            if found is not each:
+                made = made or list(values)
+                made[number] = found
+        return made or values
 
     def _one(self, field: PlanField, value: Any, *, owner: Json) -> Any:
         if field.plan is not None:
@@ -158,6 +163,8 @@ class _Redaction:
         if not isinstance(record, dict):
             return record
         key, value = record.get("key"), record.get("value")
+        if not self._metadata and key.__class__ is not dict and value.__class__ is not dict:
+            return record
         shown = self._held(key), self._held(value)
         if self._metadata and "control_record" not in record:
             data = _bytes_of(value)

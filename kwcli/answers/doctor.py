@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kwcli.net.options import ConnectionOptions
     from kwcli.options import CaptureOptions
 
-__all__ = ["FAIL_ON", "DoctorRenderer", "check_source", "read_thresholds"]
+__all__ = ["FAIL_ON", "DoctorRenderer", "check_source", "count_findings", "findings_text", "read_thresholds"]
 
 # What --fail-on takes → the severities that end with exit code 4.
 FAIL_ON: Final[dict[str, tuple[str, ...]]] = {"error": SEVERITIES[:1], "warning": SEVERITIES[:2], "never": ()}
@@ -69,7 +69,7 @@ class DoctorRenderer(AnswerRenderer):
 
     def __init__(self, settings: Settings, thresholds: Thresholds) -> None:
         fold = self.doctor = Doctor(thresholds)
-        super().__init__(fold, "finding", fold.rows, self._findings_text, settings)
+        super().__init__(fold, "finding", fold.rows, findings_text, settings)
         self.hear = fold.hear
 
     def exit_code(self, code: Exit, fail_on: str) -> Exit:
@@ -79,23 +79,30 @@ class DoctorRenderer(AnswerRenderer):
 
     def line(self) -> str:
         """`2 errors, 1 warning, 3 notes`; `nothing found`."""
-        counts = Counter(row["severity"] for row in self.found)
-        parts = [count_of(counts[severity], severity) for severity in SEVERITIES if counts[severity]]
-        return ", ".join(parts) or "nothing found"
+        return count_findings(self.found)
 
-    def _findings_text(self, rows: Sequence[Row], settings: Settings) -> str:
-        colors, lines = palette(settings.color), []
-        for row in rows:
-            sign, paint = SIGNS[row["severity"]], colors.bad if row["severity"] == "error" else colors.name
-            head = clean(row["title"]) + (f" ×{row['count']:,}" if row["count"] > 1 else "")
-            first, *rest = _wrapped(head, settings)
-            brief = row["severity"] == "note" and not settings.verbose
-            lines.append(f"{paint}{sign}{colors.off}  {first}")
-            lines += [_MARGIN + each for each in rest]
-            if not brief:
-                for text in _explained(row, settings):
-                    lines += [f"{_MARGIN}{colors.dim}{each}{colors.off}" for each in _wrapped(text, settings)]
-        return "".join(f"{line}\n" for line in lines)
+
+def count_findings(rows: Sequence[Row]) -> str:
+    """`2 errors, 1 warning, 3 notes`; `nothing found`."""
+    counts = Counter(row["severity"] for row in rows)
+    parts = [count_of(counts[severity], severity) for severity in SEVERITIES if counts[severity]]
+    return ", ".join(parts) or "nothing found"
+
+
+def findings_text(rows: Sequence[Row], settings: Settings) -> str:
+    """A paragraph for each finding."""
+    colors, lines = palette(settings.color), []
+    for row in rows:
+        sign, paint = SIGNS[row["severity"]], colors.bad if row["severity"] == "error" else colors.name
+        head = clean(row["title"]) + (f" ×{row['count']:,}" if row["count"] > 1 else "")
+        first, *rest = _wrapped(head, settings)
+        brief = row["severity"] == "note" and not settings.verbose
+        lines.append(f"{paint}{sign}{colors.off}  {first}")
+        lines += [_MARGIN + each for each in rest]
+        if not brief:
+            for text in _explained(row, settings):
+                lines += [f"{_MARGIN}{colors.dim}{each}{colors.off}" for each in _wrapped(text, settings)]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _wrapped(text: str, settings: Settings) -> list[str]:

@@ -77,7 +77,7 @@ GROUP_LINES: Final[tuple[tuple[str, Callable[[Row], str]], ...]] = (
     ("state", lambda row: _state(row) if "timeline" in row else ""),
     ("protocol", lambda row: row.get("protocol") or ""),
     ("coordinator", lambda row: row.get("coordinator") or ""),
-    ("lag", lambda row: _lag(row) if "partitions" in row else ""),
+    ("lag", lambda row: _lag(row) if "commit_lag" in row else ""),
     ("read again", lambda row: f"{row['refetched']:.0%} of offsets" if row.get("refetched") else ""),
     ("records", lambda row: _shared(row) if row.get("shared") else ""),
     ("asked by", lambda row: ", ".join(row.get("asked_by") or ())),

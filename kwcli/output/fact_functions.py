@@ -37,7 +37,7 @@ def row_of(key: int | None) -> FactRow | None:
 
 def _token(exchange: Exchange, _request: View, _response: View, _shape: Shape) -> list[str]:
     said = exchange.extra.get("sasl") if exchange.extra else None
-    who = [text for text in (exchange.mechanism, exchange.user) if text]
+    who = [text for text in (exchange.user, exchange.mechanism) if text]
     if said or len(who) > 1:
         return [" ".join(who), *_step(said or {})]
     sizes = exchange.request_size, exchange.response_size

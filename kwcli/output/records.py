@@ -42,9 +42,10 @@ class YamlWriter:
 
     def add(self, value: Any) -> None:
         """Write one document."""
-        from kwcli.output.yaml import yaml_document
+        from kwcli.output.yaml import yaml_pieces
 
-        self._write(yaml_document(value))
+        for piece in yaml_pieces(value):
+            self._write(piece)
 
     def close(self) -> None:
         """Nothing is owed."""

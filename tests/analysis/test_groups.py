@@ -15,11 +15,17 @@ from decoders import encode_embedded
 from decoders.analysis.groups import groups, offsets
 from decoders.analysis.groups.groups import Groups
 from decoders.analysis.groups.offsets import Moments, united
+from decoders.analysis.security import Security
+from decoders.analysis.topic_portraits import TopicPortraits
+from decoders.capture.files import CaptureReader
+from decoders.exchanges.engine import Engine
+from decoders.exchanges.exchange import Exchange
 from decoders.limits import MOMENTS_MAX
 from decoders.records.model import Record
 from decoders.records.write import encode_batch
+from kwcli.output import Wanted
 from tests.analysis.scenes import BEGUN, FIN, NS, Scene
-from tests.captures.shipped import FOLDER
+from tests.captures.shipped import FOLDER, capture_bytes
 from tests.cli.worlds import kw
 
 PRODUCE, FETCH, LIST_OFFSETS = (0, 9), (1, 12), (2, 7)
@@ -383,6 +389,26 @@ def test_rows_of_records_are_those_of_the_capture(name: str, tmp_path: Any) -> N
         for key in ("state", "members", "partitions", "refused", "shared", "generation", "clients"):
             assert one[key] == other[key]
         assert [each["members"] for each in one["timeline"]] == [each["members"] for each in other["timeline"]]
+
+
+def cut(value: Any, draw: Random) -> Any:
+    """A view that ends in the middle: of its structs fields are missing."""
+    if isinstance(value, dict):
+        return {name: cut(each, draw) for name, each in value.items() if draw.random() > 0.15}
+    return [cut(each, draw) for each in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("make", [Groups, TopicPortraits, Security])
+@pytest.mark.parametrize("name", [*SHIPPED, "sasl-framed.pcapng"])
+def test_sides_that_end_in_the_middle_stop_nobody(name: str, make: type[Groups | TopicPortraits | Security]) -> None:
+    fold, draw = make(), Random(name)
+    reader, engine = CaptureReader(), Engine(needs=Wanted(fold.needs))
+    for each in engine.feed([*reader.feed(capture_bytes(name)), *reader.finish()]) + engine.finish():
+        if isinstance(each, Exchange):
+            each.view("request")
+            each.request_view, each.response_view = cut(each.request_view, draw), cut(each.response_view, draw)
+            fold.add(each)
+    assert fold.rows()
 
 
 # Limits.

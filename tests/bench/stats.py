@@ -26,6 +26,9 @@ ASKED: tuple[tuple[list[str], float], ...] = (
     (["stats", "--metric", "throttle"], 1.3),
     (["stats", "--slowest", "10"], 1.3),
     (["doctor", "--fail-on", "never"], 2.0),
+    (["groups"], 2.0),
+    (["topics"], 4.0),
+    (["audit", "--security"], 2.0),
 )
 
 

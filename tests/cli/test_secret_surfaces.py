@@ -68,6 +68,15 @@ def test_records_are_redacted_when_they_are_read(capture: str, revealed: str) ->
     assert asked == Path(revealed).read_text()
 
 
+def test_every_secret_is_shown_to_whoever_asks(revealed: str) -> None:
+    """Those of structures and inside Envelopes too."""
+    found = "\n".join(leaked(Path(revealed).read_text()))
+    secrets = planted()[1]
+    assert [where for secret, where in secrets.items() if secret not in found] == []
+    assert any(where.startswith("UserScramCredentialRecord") for where in secrets.values())
+    assert any(where.startswith("ConfigRecord") for where in secrets.values())
+
+
 @pytest.mark.parametrize("output", READABLE)
 def test_no_format_has_a_secret_of_a_record(revealed: str, output: str) -> None:
     shown("sniff", revealed, *in_format(output), "-vv", "--names")

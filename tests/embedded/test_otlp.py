@@ -16,7 +16,7 @@ from decoders import decode_message, encode_message
 from decoders.embedded import embedded_from_json, otlp
 from decoders.embedded.otlp import METRICS, ORIGINAL, metrics_from_json, metrics_json
 from decoders.errors import EncodeError
-from decoders.limits import EMBEDDED_MAX
+from decoders.limits import METRICS_MESSAGES_MAX, METRICS_SIZE_MAX
 from decoders.records.codecs import NAMES, deflate
 from kwcli.output.metrics import metric_lines
 from kwcli.output.units import PLAIN
@@ -118,9 +118,10 @@ def test_bytes_of_other_writers_are_kept() -> None:
         (b"nonsense", -1, "codec"),
         (b"\x0a\xffnonsense", NONE, "malformed"),
         (bytes.fromhex("fa01 03 616263"), NONE, "malformed"),
-        (deflate("zstd", bytes(EMBEDDED_MAX + 1)), ZSTD, "limit"),
-        (deflate("gzip", bytes(64 * EMBEDDED_MAX)), GZIP, "limit"),
-        (bytes(EMBEDDED_MAX + 1), NONE, "limit"),
+        (deflate("zstd", bytes(METRICS_SIZE_MAX + 1)), ZSTD, "limit"),
+        (deflate("gzip", bytes(64 * METRICS_SIZE_MAX)), GZIP, "limit"),
+        (bytes(METRICS_SIZE_MAX + 1), NONE, "limit"),
+        (deflate("zstd", bytes.fromhex("0a00") * (METRICS_MESSAGES_MAX + 1)), ZSTD, "limit"),
     ],
 )
 def test_bytes_that_cannot_be_read_say_why(data: bytes, codec: int, reason: str) -> None:

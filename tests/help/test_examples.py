@@ -99,6 +99,16 @@ def test_what_audit_prints_is_what_is_shown() -> None:
     assert record == json.loads(kw("audit", TOUR, "--target", "4.0", "-o", "ndjson").out.splitlines()[0])
 
 
+def test_what_audit_prints_of_security_is_what_is_shown() -> None:
+    text = TEXTS["audit"]
+    env = world(columns=100, terminal=True, variables={"NO_COLOR": "1"})
+    raw, gssapi = (str(ROOT / "captures" / name) for name in ("sasl-raw.pcap", "sasl-gssapi.pcap.gz"))
+    shown = block(text, "$ kw audit captures/sasl-raw.pcap --security\n")[1:]
+    assert kw("audit", raw, "--security", env=env).out.rstrip().splitlines() == shown
+    record = json.loads("".join(block(text, '{"kind":"security"')))
+    assert record == json.loads(kw("audit", gssapi, "--security", "-o", "ndjson").out.splitlines()[0])
+
+
 @pytest.mark.parametrize(
     ("topic", "chosen"),
     [

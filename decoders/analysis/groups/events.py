@@ -202,7 +202,16 @@ def _structure(name: str, value: Any) -> Mapping[str, Any]:
 def _has(value: Any) -> Assigned:
     """What an assignment of a classic group says."""
     found = _structure("ConsumerProtocolAssignment", value)
-    return _cut((str(each["topic"]), each["partitions"]) for each in found.get("assigned_partitions") or ())
+    return _numbers(found.get("assigned_partitions"), "topic")
+
+
+def _numbers(rows: Any, name: str) -> Assigned:
+    """The numbers of partitions in rows that say what they are of in `name`; a side may end in the middle of one."""
+    return _cut(
+        (str(each.get(name) or ""), [number for number in each.get("partitions") or () if isinstance(number, int)])
+        for each in rows or ()
+        if isinstance(each, dict)
+    )
 
 
 def _cut(pairs: Iterable[tuple[str, Iterable[int]]]) -> Assigned:
@@ -309,13 +318,13 @@ def _given(exchange: Exchange, answer: Mapping[str, Any]) -> Assigned | None:
         tasks = [answer.get(name) for name in ("active_tasks", "standby_tasks", "warmup_tasks")]
         if all(each is None for each in tasks):
             return None
-        return _cut((str(each["subtopology_id"]), each["partitions"]) for each in tasks[0] or ())
+        return _numbers(tasks[0], "subtopology_id")
     assignment = answer.get("assignment")
     if not isinstance(assignment, dict):
         return None
     # Releases before 3.7 called it `assigned_topic_partitions`.
     rows = assignment.get("topic_partitions", assignment.get("assigned_topic_partitions"))
-    return _cut((topic_of(exchange, each) or "", each["partitions"]) for each in rows or ())
+    return _cut((topic_of(exchange, each) or "", each.get("partitions") or ()) for each in rows or ())
 
 
 def _described(scene: _Scene) -> Found:
@@ -353,9 +362,8 @@ def _described_has(member: Mapping[str, Any]) -> Assigned:
     if not isinstance(assignment, dict):
         return _has(member.get("member_assignment"))
     if "active_tasks" in assignment:
-        return _cut((str(each["subtopology_id"]), each["partitions"]) for each in assignment["active_tasks"] or ())
-    rows = assignment.get("topic_partitions") or ()
-    return _cut((str(each.get("topic_name") or ""), each["partitions"]) for each in rows)
+        return _numbers(assignment["active_tasks"], "subtopology_id")
+    return _numbers(assignment.get("topic_partitions"), "topic_name")
 
 
 def _listed(scene: _Scene) -> Found:

@@ -478,7 +478,7 @@ class GroupOffsets:
         if not isinstance(answer, dict) or not isinstance(request, dict):
             return
         time_ns = exchange.response_ns or exchange.time_ns
-        whole = [{**answer, "group_id": request.get("group_id")}] if "groups" not in answer else answer["groups"]
+        whole = [{**answer, "group_id": request.get("group_id")}] if "groups" not in answer else answer["groups"] or ()
         for row in whole:
             group = row.get("group_id")
             for element in structs(row, "topics"):
@@ -508,16 +508,16 @@ class GroupOffsets:
             for part in structs(element, "partitions"):
                 for batch in structs(part, "acknowledgement_batches"):
                     kinds = batch.get("acknowledge_types") or []
-                    count = batch["last_offset"] - batch["first_offset"] + 1
+                    count = _length(batch)
                     for kind in kinds:
                         counts[kind] = counts.get(kind, 0) + (count if len(kinds) == 1 else 1)
         acquired = again = 0
         for element in structs(exchange.view("response"), "responses"):
             for part in structs(element, "partitions"):
                 for row in structs(part, "acquired_records"):
-                    count = row["last_offset"] - row["first_offset"] + 1
+                    count = _length(row)
                     acquired += count
-                    again += count if row["delivery_count"] > 1 else 0
+                    again += count if row.get("delivery_count", 0) > 1 else 0
         self._share(group, ShareCounts(acquired, again, counts[1], counts[2], counts[3]))
 
     def share_offsets(self, exchange: Exchange) -> None:
@@ -531,6 +531,11 @@ class GroupOffsets:
                         topic = topic_in(exchange, element.get("topic_name"))
                         commit = self.commit(str(row.get("group_id") or ""), topic, part.get("partition_index"))
                         commit.add((time_ns, offset), None)
+
+
+def _length(row: dict[str, Any]) -> int:
+    """How many offsets a row has; none where the side ends in the middle of it."""
+    return int(row.get("last_offset", NOTHING) - row.get("first_offset", 0) + 1)
 
 
 def _replica(request: dict[str, Any]) -> int:
