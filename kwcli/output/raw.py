@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from decoders.exchanges.api_versions import SIDES
+from decoders.messages.bodies import conceal_of, echoes
 from decoders.messages.byte_layout import anatomy
 
 if TYPE_CHECKING:
@@ -55,6 +56,9 @@ class Raw:
     def _hidden(self, row: Exchange, side: Side, frame: bytes) -> bytes:
         """The frame with its secrets overwritten."""
         found = anatomy(frame, side, row.api_key, row.api_version)
+        conceal = conceal_of(row) if side == "response" else None
+        if conceal is not None:
+            found.body = list(echoes(found.body, conceal))
         spans = [(part.at, part.end) for part in (*found.header, *found.body) if part.secret]
         if found.rest_secret:
             spans.append((found.rest_at, len(frame)))
