@@ -11,12 +11,14 @@ from decoders.apis import KEYS, NAMES, api
 from decoders.apis.number_words import set_of
 from decoders.apis.paths import PathStep, parse_path
 from decoders.filters import fields as questions
+from decoders.filters.contents import structure_needs
 from decoders.filters.errors import FilterError
 from decoders.filters.fields import (
     ALIASES,
     BODIES,
     FIELDS,
     HEADER,
+    RECORD,
     FieldRow,
     Kind,
     Phase,
@@ -194,7 +196,7 @@ class Atom:
     @property
     def reads_records(self) -> bool:
         """Whether it asks what is in records."""
-        return self.row.kind == "held"
+        return self.row.kind == "held" or self.row.needs is structure_needs
 
     def needs(self, key: int, side: Side) -> tuple[str, ...]:
         """The paths that it reads of a side."""
@@ -480,8 +482,26 @@ def _field(word: Word) -> _Named:
         return _Named(name, header_row(path))
     if first in BODIES and path:
         return _body_field(word, name, first, path)
-    names = [*FIELDS, *ALIASES, f"{HEADER}.NAME", *(f"{side}." for side in BODIES)]
+    if first == RECORD and path:
+        return _structure_field(word, name, path)
+    names = [*FIELDS, *ALIASES, f"{HEADER}.NAME", f"{RECORD}.", *(f"{side}." for side in BODIES)]
     raise FilterError(f"there is no field {word.text!r}", word.at + 1, word=word.text, candidates=names)
+
+
+def _structure_field(word: Word, name: str, path: str) -> _Named:
+    """A field of what records of internal topics hold."""
+    from decoders.filters.structures import structure_paths, structure_values  # few expressions have one
+
+    plain = _INDEX.sub("", path)
+    known = structure_paths()
+    if plain not in known:
+        text = f"no record of an internal topic has a field {path!r}"
+        raise FilterError(text, word.at + 1, word=name, candidates=[f"{RECORD}.{each}" for each in known])
+    row = FieldRow(Phase.RESPONSE, "any", structure_values(plain), "a field of records", needs=structure_needs)
+    return _Named(name, row)
+
+
+_INDEX: Final = re.compile(r"\[\d*\]")
 
 
 def _body_field(word: Word, name: str, first: str, path: str) -> _Named:

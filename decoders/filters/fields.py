@@ -245,6 +245,10 @@ def header_row(name: str) -> FieldRow:
     return FieldRow(R, "held", headers_named(name), f"values of the headers {name}", needs=record_needs)
 
 
+# `record.PATH`: a field of what records of internal topics hold.
+RECORD: Final = "record"
+
+
 BODIES: Final[dict[str, tuple[Side, Phase]]] = {"request": ("request", Q), "response": ("response", R)}
 
 # Text of an expression in, its words with their places out, and the values and questions that they stand for.

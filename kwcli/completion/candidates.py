@@ -267,10 +267,17 @@ def _open_list(before: list[str]) -> str | None:
 
 
 def _fields(typed: Typed) -> Iterator[Candidate]:
-    from decoders.filters.fields import FIELDS, HEADER
+    from decoders.filters.fields import FIELDS, HEADER, RECORD
 
     yield from ((name, row.text) for name, row in FIELDS.items())
     yield from ((f"{HEADER}.", "a header of the records"), ("not", ""))
+    begun = typed.word.rpartition(" ")[2].lstrip("(")
+    if begun.startswith(f"{RECORD}."):
+        from decoders.filters.structures import structure_paths
+
+        yield from ((f"{RECORD}.{path}", "") for path in structure_paths())
+    else:
+        yield f"{RECORD}.", "a field of records of internal topics"
     yield from _body_paths(typed.word.rpartition(" ")[2].lstrip("("))
 
 
