@@ -23,7 +23,7 @@ from decoders.analysis.doctor.observations import Observation, Observations, mos
 from decoders.apis.enums import ENUMS
 from decoders.apis.keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.apis.public_configs import is_public
-from decoders.exchanges.exchange import Skipped, rfc3339
+from decoders.exchanges.exchange import Skipped
 from decoders.exchanges.topics import structs
 
 if TYPE_CHECKING:
@@ -428,22 +428,10 @@ def _row(kind: str, seen: Observation, values: Mapping[str, Any], severity: Seve
         "id": kind,
         "severity": severity or row.severity,
         "title": row.title.format_map(words),
-        "count": seen.count,
-        "first": rfc3339(seen.first) if seen.count else None,
-        "last": rfc3339(seen.last) if seen.count else None,
+        **seen.times(),
         **known,
         **({"clients": clients} if clients else {}),
-        "evidence": [
-            {
-                "time": rfc3339(time_ns),
-                "connection": number,
-                "client": client,
-                "broker": broker,
-                "correlation_id": correlation_id,
-                "packets": None if first is None else [first, last],
-            }
-            for time_ns, number, client, broker, correlation_id, first, last in seen.evidence
-        ],
+        "evidence": seen.evidence_rows(),
         "meaning": row.meaning.format_map(words),
         "remedy": row.remedy,
     }

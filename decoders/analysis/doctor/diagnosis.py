@@ -16,7 +16,6 @@ from decoders.apis import NAMES, api
 from decoders.apis.error_codes import ERRORS, error_name
 from decoders.apis.keys import METADATA
 from decoders.apis.remedies import REMEDIES
-from decoders.exchanges.exchange import rfc3339
 from decoders.wire.units import format_latency, format_size
 
 if TYPE_CHECKING:
@@ -102,21 +101,9 @@ def _row(found: Found) -> Row:
         "id": found.id,
         "severity": found.severity,
         "title": kind.title.format_map(words),
-        "count": seen.count,
-        "first": rfc3339(seen.first) if seen.count else None,
-        "last": rfc3339(seen.last) if seen.count else None,
+        **seen.times(),
         **{name: value for name, value in values.items() if name in _ABOUT},
-        "evidence": [
-            {
-                "time": rfc3339(time_ns),
-                "connection": number,
-                "client": client,
-                "broker": broker,
-                "correlation_id": correlation_id,
-                "packets": None if first is None else [first, last],
-            }
-            for time_ns, number, client, broker, correlation_id, first, last in seen.evidence
-        ],
+        "evidence": seen.evidence_rows(),
         "meaning": meaning,
         "remedy": remedy,
     }

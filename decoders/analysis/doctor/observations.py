@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from decoders.errors import Malformed
+from decoders.exchanges.exchange import rfc3339
 from decoders.limits import EVIDENCE_MAX, NAMES_OBSERVED_MAX, OBSERVATIONS_MAX
 from decoders.wire.pack import fields, pack, unpack
 
@@ -112,6 +113,25 @@ class Observation:
     def _keep(self, more: Iterable[Evidence]) -> None:
         order = sorted({*self.evidence, *more}, key=lambda each: (each[0], each[2], each[3], each[4] or 0, each[1]))
         self.evidence = order[:EVIDENCE_MAX]
+
+    def times(self) -> dict[str, Any]:
+        """How often, first and last, as rows of findings have them."""
+        first, last = (rfc3339(at) if self.count else None for at in (self.first, self.last))
+        return {"count": self.count, "first": first, "last": last}
+
+    def evidence_rows(self) -> list[dict[str, Any]]:
+        """The exchanges that show it, likewise."""
+        return [
+            {
+                "time": rfc3339(time_ns),
+                "connection": number,
+                "client": client,
+                "broker": broker,
+                "correlation_id": correlation_id,
+                "packets": None if first is None else [first, last],
+            }
+            for time_ns, number, client, broker, correlation_id, first, last in self.evidence
+        ]
 
     def state(self) -> list[object]:
         """What is handed over."""
