@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from decoders.analysis.doctor.diagnosis import ABOUT
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.findings import SEVERITIES
 from decoders.analysis.doctor.thresholds import THRESHOLDS, Thresholds
@@ -71,6 +72,7 @@ class DoctorRenderer(AnswerRenderer):
         fold = self.doctor = Doctor(thresholds)
         super().__init__(fold, "finding", fold.rows, findings_text, settings)
         self.hear = fold.hear
+        self.keys = sorted(ABOUT)
 
     def exit_code(self, code: Exit, fail_on: str) -> Exit:
         """The exit code of the run as `code`, or the one that says that something is wrong."""

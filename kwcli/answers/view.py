@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from decoders.messages.record import SCHEMA
@@ -38,6 +38,7 @@ class AnswerRenderer(FoldRenderer):
         self._settings = settings
         self._write: Write | None = None
         # Who wants to know what is wrong with the captures themselves; else it is told beside the answer.
+        self.keys: Iterable[str] = ()  # that rows may have beside those that the found ones have
         self.hear: Callable[[list[str]], None] | None = None
 
     def open(self, write: Write) -> AnswerRenderer:
@@ -54,7 +55,7 @@ class AnswerRenderer(FoldRenderer):
             shown = {"text": self._text, "table": _table, "csv": _csv}[settings.format](self.found, settings)
             self._write(shown.encode("utf-8", "backslashreplace"))
             return
-        writer = record_writer(settings, self._write)
+        writer = record_writer(settings, self._write, [*_names(self.found), *self.keys])
         for row in self.found:
             writer.add({"kind": self._kind, "schema": SCHEMA, **_json(row)})
         writer.close()

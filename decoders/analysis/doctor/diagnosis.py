@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from decoders.analysis.statistics import GroupStatistics
     from decoders.schema.model import Versions
 
-__all__ = ["diagnose"]
+__all__ = ["ABOUT", "diagnose"]
 
 _NS: Final = 1_000_000_000
 _MS: Final = 1_000_000
@@ -102,7 +102,7 @@ def _row(found: Found) -> Row:
         "severity": found.severity,
         "title": kind.title.format_map(words),
         **seen.times(),
-        **{name: value for name, value in values.items() if name in _ABOUT},
+        **{name: value for name, value in values.items() if name in ABOUT},
         "evidence": seen.evidence_rows(),
         "meaning": meaning,
         "remedy": remedy,
@@ -110,7 +110,7 @@ def _row(found: Found) -> Row:
 
 
 # Keys of a row that say what a finding is about; all others only fill its title.
-_ABOUT: Final = frozenset(
+ABOUT: Final = frozenset(
     {
         *("client_id", "clients", "topic", "topics", "partition", "partitions", "group", "transactional_id"),
         *("broker", "node_id", "address", "api", "api_version", "error", "went_on", "nearest_topic", "reasons"),
