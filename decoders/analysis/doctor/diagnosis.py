@@ -206,7 +206,7 @@ def _went_on(case: Case, client: str, key: int, about: str | None, seen: Observa
 
 
 def _subject(kind: str, subject: str | None) -> str:
-    nouns = {"topic": "topic", "group": "group", "transactional_id": "transactional id"}
+    nouns = {"topic": "topic", "group": "group", "transactional_id": "transactional id", "client_id": "client"}
     return f"{nouns[kind]} {subject}" if kind in nouns else f"{subject}"
 
 

@@ -142,7 +142,7 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         "the quorum lost its leader: nothing that changes the cluster is done meanwhile",
         "look at the controllers' load, disks and network at that time",
     ),
-    "controller-moved": FindingKind(_WARNING, "{client}: {error}{by}"),
+    "controller-moved": FindingKind(_WARNING, "{subject}: {error}{by}"),
     "broker-failed": FindingKind(_ERROR, "{broker}: {error}", went_on=_WARNING),
     "slow-broker": FindingKind(
         _WARNING,
