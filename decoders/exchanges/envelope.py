@@ -49,7 +49,7 @@ def open_envelope(outer: Exchange, specs: ApiVersions) -> Exchange | None:
     inner.time_ns = outer.time_ns
     # Where it is in the Envelope, so that no other request begins there.
     inner.place = outer.place + max((outer.request_raw or b"").find(frame[4:]), 1)
-    inner.response_place = outer.response_place
+    inner.response_place = getattr(outer, "response_place", 0)
     inner.request_end_ns = outer.request_end_ns
     inner.request_packet, inner.request_packet_end = outer.request_packet, outer.request_packet_end
     inner.response_ns, inner.response_end_ns = outer.response_ns, outer.response_end_ns
