@@ -5,6 +5,7 @@ Hellos are read as far as they go, since the first bytes of a connection may be 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from decoders.limits import TLS_HANDSHAKE_MAX
@@ -46,6 +47,8 @@ _RETRY: Final = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e0
 _RANDOM_SIZE: Final = 32
 # Names and subjects are shown: longer ones are cut.
 _TEXT_MAX: Final = 256
+# Certificates whose facts are kept: a cluster shows the same few on every connection, and to read one takes 0.1 ms.
+_CERTIFICATES_MAX: Final = 128
 
 
 class ClientHello(NamedTuple):
@@ -216,6 +219,7 @@ def read_certificate(data: bytes, version: int) -> bytes:
     return der if len(der) == size else b""
 
 
+@lru_cache(maxsize=_CERTIFICATES_MAX)
 def describe_certificate(der: bytes) -> CertificateFacts | None:
     """What is worth telling of a certificate; None where it cannot be read."""
     import warnings
