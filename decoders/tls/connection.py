@@ -31,6 +31,7 @@ from decoders.tls.handshake import (
     END_OF_EARLY_DATA,
     FINISHED,
     KEY_UPDATE,
+    NEW_SESSION_TICKET,
     SERVER_HELLO,
     TLS_1_2,
     TLS_1_3,
@@ -40,17 +41,17 @@ from decoders.tls.handshake import (
     read_client_hello,
     read_encrypted_extensions,
     read_server_hello,
+    read_ticket,
 )
 from decoders.tls.key_log import (
     CLIENT_EARLY,
     CLIENT_HANDSHAKE,
     CLIENT_TRAFFIC,
-    MASTER_SECRET,
     SERVER_HANDSHAKE,
     SERVER_TRAFFIC,
-    SESSION_SECRET,
     KeyLog,
 )
+from decoders.tls.sessions import Origin, Sessions, ticket_identity
 from decoders.tls.sides import HEADER_SIZE, RECORD_HEADER, RECORD_MAX, TlsSide
 from decoders.tls.suites import find_suite
 from decoders.wire.pack import fields
@@ -80,6 +81,7 @@ _RECORD_MIN: Final = HEADER_SIZE + 17
 _SAVED: Final = (
     *("phase", "client_first", "client_random", "server_random", "session_id", "version", "suite_number"),
     *("encrypt_then_mac", "early_pending", "retried", "impatient", "since_ns", "waiting_size", "stalled_first"),
+    *("ticket", "given_ticket", "lacking"),
 )
 # What becomes of the bytes that come: they are read, they wait for a key, they are counted.
 Phase = Literal["open", "waiting", "over"]
@@ -94,11 +96,14 @@ DAMAGED: Final = "records are missing or damaged"
 class TlsConnection:
     """One connection, whose first hello is what comes next. What it gives goes to `out`."""
 
-    __slots__ = ("_sides", "client", "connection", "facts", "keys", "out", "server", "waiting", *_SAVED)
+    __slots__ = ("_sides", "client", "connection", "facts", "keys", "out", "server", "sessions", "waiting", *_SAVED)
 
-    def __init__(self, connection: Connection, client: Half, keys: KeyLog, time_ns: int) -> None:
+    def __init__(
+        self, connection: Connection, client: Half, keys: KeyLog, time_ns: int, sessions: Sessions | None = None
+    ) -> None:
         self.connection = connection
         self.keys = keys
+        self.sessions = Sessions() if sessions is None else sessions
         self.out: list[Chunk] = []
         self.facts = TlsFacts(time_ns)
         self.client = TlsSide(client)
@@ -108,6 +113,9 @@ class TlsConnection:
         self.client_random = b""
         self.server_random = b""
         self.session_id = b""
+        self.ticket = b""  # what stands for the one that the client showed
+        self.given_ticket = b""  # the same of the one that the server gave
+        self.lacking = -1  # secrets there were of it when one that it needs was missing
         self.version = 0  # that the server chose; 0 before
         self.suite_number = 0
         self.encrypt_then_mac = False
@@ -249,7 +257,7 @@ class TlsConnection:
         if cipher is None:
             cipher = side.cipher = self._find_cipher(side, side.epoch)
             if cipher is None:
-                return self._without_cipher(side, at, end)
+                return self._without_cipher(side, buf, view, at, end)
         opened = cipher.open(side.number, buf[at : at + HEADER_SIZE], view[at + HEADER_SIZE : end])
         if opened is None:
             self._not_opened(side, at, end)
@@ -274,6 +282,8 @@ class TlsConnection:
         elif kind == ALERT and len(body) == 2:
             self._alert(side, body)
         elif kind == CHANGE_CIPHER:
+            if side is self.server and self.client.epoch == PLAIN and self.ticket and self.version == TLS_1_2:
+                self.facts.resumed = True  # who does not resume waits for the client's (RFC 5077, 3.1)
             if self.version and self.version != TLS_1_3:
                 side.epoch, side.number, side.cipher = APPLICATION, 0, None
         elif kind == APPLICATION_DATA and side is self.client and not self.version:
@@ -310,12 +320,15 @@ class TlsConnection:
         if side.epoch == PLAIN and kind == CLIENT_HELLO and side is self.client and not self.version:
             hello = read_client_hello(body)
             self.client_random, self.session_id = hello.random, hello.session_id
+            self.ticket = ticket_identity(hello.ticket)
             self.facts.offer(hello, time_ns)
             side.hello = True
         elif side.epoch == PLAIN and kind == SERVER_HELLO and side is self.server and not self.version:
             self._server_hello(body, time_ns)
         elif kind == CERTIFICATE:
             self._certificate(side, body)
+        elif kind == NEW_SESSION_TICKET and self.version == TLS_1_2 and side is self.server:
+            self.given_ticket = ticket_identity(read_ticket(body))
         elif self.version == TLS_1_3:
             self._change_epoch(side, kind, body)
 
@@ -391,7 +404,7 @@ class TlsConnection:
 
         client = side is self.client
         if self.version == TLS_1_2:
-            master = keys.secret(MASTER_SECRET, random) or keys.secret(SESSION_SECRET, self.session_id)
+            master = self._master_secret()
             if master is None or len(self.server_random) != len(random) or suite.number >> 8 == 0x13:
                 return None
             pair = tls12_ciphers(suite, master, random, self.server_random, encrypt_then_mac=self.encrypt_then_mac)
@@ -399,7 +412,26 @@ class TlsConnection:
         if self.version != TLS_1_3 or suite.number >> 8 != 0x13:
             return None
         secret = self._secret(side, epoch)
-        return None if secret is None else tls13_cipher(suite, secret)
+        if secret is None:
+            self.lacking = keys.count(random)
+            return None
+        return tls13_cipher(suite, secret)
+
+    def _master_secret(self) -> bytes | None:
+        """The master secret of TLS 1.2: of the connection, or of the session that it resumes."""
+        shown = self._shown()
+        origin = Origin(self.client_random, self.session_id, self.facts.hello_ns, shown)
+        master = origin.secret(self.keys)
+        if master is None:
+            self.lacking = self.keys.count(self.client_random)
+            master = self.sessions.secret(shown, self.facts.hello_ns, self.keys)
+        for given in (self.session_id, self.given_ticket) if len(self.keys) else ():
+            self.sessions.note(given, origin)
+        return master
+
+    def _shown(self) -> tuple[bytes, ...]:
+        """By what the client resumes a session."""
+        return (self.ticket, self.session_id) if self.facts.resumed else ()
 
     def _secret(self, side: TlsSide, epoch: int) -> bytes | None:
         """The traffic secret of an epoch of TLS 1.3."""
@@ -422,8 +454,12 @@ class TlsConnection:
                 return found
         return None
 
-    def _without_cipher(self, side: TlsSide, at: int, end: int) -> bool:
+    def _without_cipher(self, side: TlsSide, buf: bytes, view: memoryview, at: int, end: int) -> bool:
         """No key for the record at hand: wait, look for one that another key opens, or give up. False: wait."""
+        if self._is_readable() and self.keys.search():
+            side.cipher = self._find_cipher(side, side.epoch)
+            if side.cipher is not None:
+                return self._record(side, buf, view, at, end)
         if self._can_wait():
             self.phase = "waiting"
             self.since_ns, _ = side.when(at)
@@ -443,10 +479,12 @@ class TlsConnection:
         return True
 
     def _can_wait(self) -> bool:
+        return self.keys.grows and not self.impatient and self._is_readable()
+
+    def _is_readable(self) -> bool:
+        """Whether a key is all that is missing."""
         return (
-            self.keys.grows
-            and not self.impatient
-            and bool(self.client_random)
+            bool(self.client_random)
             and self.version in (TLS_1_2, TLS_1_3)
             and bool(find_suite(self.suite_number).kind)
         )
@@ -648,6 +686,12 @@ class TlsConnection:
 
     # State.
 
+    def lack(self) -> list[Any] | None:
+        """By what a secret that was missing is found, and how many there were; None where none was missing."""
+        if self.lacking < 0:
+            return None
+        return [self.client_random, self.lacking, list(self._shown()), self.facts.hello_ns]
+
     def export(self) -> list[Any]:
         """As built-in values, without a key."""
         first = self.connection.first
@@ -656,12 +700,12 @@ class TlsConnection:
         return [saved, self.facts.export(), self.client.export(), self.server.export(), waiting]
 
     @classmethod
-    def resumed(cls, state: object, connection: Connection, keys: KeyLog) -> TlsConnection:
+    def resumed(cls, state: object, connection: Connection, keys: KeyLog, sessions: Sessions) -> TlsConnection:
         """The connection of which `export` gave this. Raises DecodeError when it is something else."""
         saved, facts, client, server, waiting = fields(state, list, list, list, list, list)
         if len(saved) != len(_SAVED) or not isinstance(saved[1], bool) or saved[0] not in ("open", "waiting", "over"):
             raise Malformed("a saved TLS connection of another kind")
-        self = cls(connection, connection.first if saved[1] else connection.second, keys, 0)
+        self = cls(connection, connection.first if saved[1] else connection.second, keys, 0, sessions)
         for name, value in zip(_SAVED, saved, strict=True):
             if type(value) is not type(getattr(self, name)):
                 raise Malformed(f"a saved TLS connection with another {name}")

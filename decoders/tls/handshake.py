@@ -14,7 +14,7 @@ __all__ = [
     *("CERTIFICATE", "CLIENT_HELLO", "CLIENT_KEY_EXCHANGE", "ENCRYPTED_EXTENSIONS", "END_OF_EARLY_DATA", "FINISHED"),
     *("HELLO_REQUEST", "KEY_UPDATE", "NEW_SESSION_TICKET", "SERVER_HELLO", "TLS_1_2", "TLS_1_3", "VERSIONS"),
     *("CertificateFacts", "ClientHello", "HandshakeMessages", "ServerHello", "read_certificate", "read_client_hello"),
-    *("describe_certificate", "read_encrypted_extensions", "read_server_hello", "readable"),
+    *("describe_certificate", "read_encrypted_extensions", "read_server_hello", "read_ticket", "readable"),
 ]
 
 TLS_1_2: Final = 0x0303
@@ -61,6 +61,7 @@ class ClientHello(NamedTuple):
     resumes: bool  # a session id, ticket or pre-shared key of an earlier session
     session_id: bytes
     early_data: bool
+    ticket: bytes  # of TLS 1.2
 
 
 class ServerHello(NamedTuple):
@@ -149,7 +150,8 @@ def read_client_hello(data: bytes, at: int = 0) -> ClientHello:
     for width in (1, 2, 1):  # session id, cipher suites, compression methods
         behind += width + _number(data, behind, width)
     versions: tuple[int, ...] = (_number(data, at, 2),)
-    name, ticket, early = "", False, False
+    name, resumes, early = "", False, False
+    ticket = b""
     protocols: tuple[str, ...] = ()
     for kind, start, end in _extensions(data, behind):
         if kind == _SERVER_NAME and end <= len(data):
@@ -158,15 +160,16 @@ def read_client_hello(data: bytes, at: int = 0) -> ClientHello:
             protocols = _protocols(data, start, end)
         elif kind == _SUPPORTED_VERSIONS:
             versions = tuple(_number(data, each, 2) for each in range(start + 1, min(end, len(data)) - 1, 2))
-        elif kind == _PRE_SHARED_KEY or (kind == _SESSION_TICKET and end > start):
-            ticket = True
+        elif kind == _PRE_SHARED_KEY:
+            resumes = True
+        elif kind == _SESSION_TICKET:
+            ticket = data[start:end]
         elif kind == _EARLY_DATA:
             early = True
     # In TLS 1.3 a session id is there for the sake of old middleboxes alone.
-    resumes = ticket or bool(session_id and TLS_1_3 not in versions)
-    return ClientHello(
-        random if len(random) == _RANDOM_SIZE else b"", versions, name, protocols, resumes, session_id, early
-    )
+    resumes = resumes or bool(ticket) or bool(session_id and TLS_1_3 not in versions)
+    whole = random if len(random) == _RANDOM_SIZE else b""
+    return ClientHello(whole, versions, name, protocols, resumes, session_id, early, ticket)
 
 
 def read_server_hello(data: bytes, at: int = 0) -> ServerHello:
@@ -196,6 +199,11 @@ def read_server_hello(data: bytes, at: int = 0) -> ServerHello:
         encrypt_then_mac,
         random == _RETRY,
     )
+
+
+def read_ticket(data: bytes) -> bytes:
+    """The ticket in a NewSessionTicket of TLS 1.2 (RFC 5077, 3.3); empty where the server gives none after all."""
+    return data[6 : 6 + _number(data, 4, 2)]
 
 
 def read_encrypted_extensions(data: bytes) -> tuple[str, bool]:

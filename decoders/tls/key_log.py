@@ -8,6 +8,7 @@ TLS 1.2. Nothing here shows a secret.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Final
 
 from decoders.limits import KEY_LOG_LINE_MAX, TLS_SECRETS_MAX
@@ -52,15 +53,17 @@ class KeyLog:
 
     `grows` says whether more may come, so that it is worth waiting for a key. `counts` are lines by what became of
     them: `secrets`, `rsa` (pre-master secrets: not used), `unused` (labels of no use here), `unreadable`, `surplus`
-    (beyond the limit).
+    (beyond the limit). `look_further` adds what there may be elsewhere, such as behind the packets of a file: it takes
+    a while, and is called once, when a secret is missing.
     """
 
-    __slots__ = ("_secrets", "counts", "grows", "version")
+    __slots__ = ("_secrets", "counts", "grows", "look_further", "version")
 
     def __init__(self, *, grows: bool = False) -> None:
         self._secrets: dict[bytes, dict[str, bytes]] = {}
         self.counts: Counter[str] = Counter()
         self.grows = grows
+        self.look_further: Callable[[], None] | None = None
         self.version = 0
 
     def __repr__(self) -> str:
@@ -81,6 +84,18 @@ class KeyLog:
         """The secret of a session under a label, None where no line has it; of SESSION_SECRET, by session id."""
         found = self._secrets.get(client_random)
         return None if found is None else found.get(label)
+
+    def count(self, client_random: bytes) -> int:
+        """How many secrets there are of a session."""
+        return len(self._secrets.get(client_random, ()))
+
+    def search(self) -> bool:
+        """Look for more secrets where nobody has looked yet; whether some were found."""
+        look, self.look_further = self.look_further, None
+        before = self.version
+        if look is not None:
+            look()
+        return self.version > before
 
     def __len__(self) -> int:
         return len(self._secrets)
