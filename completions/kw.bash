@@ -21,7 +21,7 @@ _kw_profiles() {
     done
     _kw_offer "$all"
 }
-_kw_live() {  # what kw itself knows about $1 (body, filter, node, property): in a third of a second, or nothing
+_kw_live() {  # what kw itself knows about $1: body, columns, filter, node, property; in 0.3 s, or nothing
     local one limit=
     type -P timeout > /dev/null && limit="timeout ${KW_COMPLETION_LIMIT:-0.3}"
     while IFS=$'\t' read -r one _; do
@@ -84,7 +84,7 @@ _kw_kind() {
         profiles) _kw_profiles ;;
         interfaces) _kw_offer "any $(command ls /sys/class/net 2> /dev/null)" ;;
         files) _kw_files ;;
-        property | filter | node) _kw_live $kind ;;
+        columns | filter | node | property) _kw_live $kind ;;
     esac
 }
 _kw_split() {  # the words of $1 as the shell parts them, into `line`; `quote` is the one that is open, from `begin` on
@@ -399,22 +399,24 @@ _kw_values() {
 }
 _kw_verb() {
     case $verb in
-        "") verbs="sniff call proxy stats clients topics brokers audit pipeline apis errors decode encode profile playground completion help version" options="--version --debug -X -h --help" ;;
-        "sniff") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --guess-requests --rotate-size --rotate-interval --keep --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --records --reveal-secrets --sort --strict -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
-        "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --compression --acks --magic --lines --values -K --key-separator --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
-        "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
+        "") verbs="sniff call proxy stats clients groups topics brokers doctor audit pipeline apis errors decode encode profile playground completion help version" options="--version --debug -X -h --help" ;;
+        "sniff") verbs="" options="--whole-connections --with-keys -r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --guess-requests --rotate-size --rotate-interval --keep --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --records --reveal-secrets --names --sort --strict -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
+        "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --names --compression --acks --magic --lines --values -K --key-separator --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
+        "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets --names -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
         "stats") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --guess-requests --by --metric --bucket --sort --top --slowest --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --strict -o --output -J -e --field -E --field-option --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "clients") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
+        "groups") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
         "topics") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
         "brokers") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
-        "audit") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --target --clients --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -X --property --profile --timeout -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
+        "doctor") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --fail-on --threshold --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
+        "audit") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --target --clients --security --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -X --property --profile --timeout -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "pipeline") verbs="report run sql" options="-h --help" ;;
         "pipeline report") verbs="" options="--target --html --master -o --output -J --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "pipeline run") verbs="" options="--out --point --since --until --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --port --keylog --tables --bodies --reveal-secrets --engine --master --split-size --strict --explain -v --verbose -q --quiet --debug -h --help" ;;
         "pipeline sql") verbs="" options="--views -n -c --limit --master -o --output -J --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "apis") verbs="" options="--release --diff --grep -o --output -J -e --field -E --field-option --csv-safe --color --no-pager --debug -h --help" ;;
         "errors") verbs="" options="--retriable --grep -o --output -J -e --field -E --field-option --csv-safe --color --no-pager --debug -h --help" ;;
-        "decode") verbs="" options="--api --version --api-version --request --response --as --from --explain --records --reveal-secrets -o --output -J -e --field -E --field-option --color --no-pager -v --verbose --debug -h --help" ;;
+        "decode") verbs="" options="--api --version --api-version --request --response --as --from --explain --records --reveal-secrets --names -o --output -J -e --field -E --field-option --color --no-pager -v --verbose --debug -h --help" ;;
         "encode") verbs="" options="--response --frame --correlation-id --client-id --skeleton -o --output --debug -h --help" ;;
         "profile") verbs="add current edit export import list remove rename show use" options="-h --help" ;;
         "profile add") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --use --force -h --help" ;;
@@ -457,10 +459,10 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "sniff --slower-than") left=1 kind= ;;
         "sniff -n"|"sniff -c"|"sniff --limit") left=1 kind= ;;
         "sniff --sort") left=1 kind=words list="time latency size" ;;
-        "sniff -o"|"sniff --output") left=1 kind=words list="text table ndjson json csv yaml fields hex" ;;
-        "sniff -e"|"sniff --field") left=1 kind= ;;
+        "sniff -o"|"sniff --output") left=1 kind=words list="text table ndjson json csv yaml fields hex raw" ;;
+        "sniff -e"|"sniff --field") left=1 kind=columns ;;
         "sniff -E"|"sniff --field-option") left=1 kind= ;;
-        "sniff --columns") left=1 kind= ;;
+        "sniff --columns") left=1 kind=columns ;;
         "sniff --color") left=1 kind=words list="auto always never" ;;
         "call --api-version") left=1 kind=versions ;;
         "call --as-kafka") left=1 kind=releases ;;
@@ -485,9 +487,9 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "call --connect-timeout") left=1 kind= ;;
         "call --dial-map") left=1 kind= ;;
         "call -o"|"call --output") left=1 kind=words list="text table ndjson json csv yaml fields hex" ;;
-        "call -e"|"call --field") left=1 kind= ;;
+        "call -e"|"call --field") left=1 kind=columns ;;
         "call -E"|"call --field-option") left=1 kind= ;;
-        "call --columns") left=1 kind= ;;
+        "call --columns") left=1 kind=columns ;;
         "call --color") left=1 kind=words list="auto always never" ;;
         "proxy -b"|"proxy --bootstrap-server") left=1 kind= ;;
         "proxy --bootstrap-controller") left=1 kind= ;;
@@ -512,9 +514,9 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "proxy -f"|"proxy -Y"|"proxy --filter") left=1 kind=filter ;;
         "proxy --slower-than") left=1 kind= ;;
         "proxy -o"|"proxy --output") left=1 kind=words list="text table ndjson json csv yaml fields hex" ;;
-        "proxy -e"|"proxy --field") left=1 kind= ;;
+        "proxy -e"|"proxy --field") left=1 kind=columns ;;
         "proxy -E"|"proxy --field-option") left=1 kind= ;;
-        "proxy --columns") left=1 kind= ;;
+        "proxy --columns") left=1 kind=columns ;;
         "proxy --color") left=1 kind=words list="auto always never" ;;
         "proxy -w"|"proxy --write") left=1 kind=files ;;
         "proxy --record") left=1 kind=words list="client both" ;;
@@ -529,7 +531,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "stats --keylog") left=1 kind=files ;;
         "stats --since") left=1 kind= ;;
         "stats --until") left=1 kind= ;;
-        "stats --by") left=1 kind=words list="api version client client_id address software broker connection topic partition group error time" ;;
+        "stats --by") left=1 kind=words list="api version client client_id address software user mechanism broker connection topic partition group error file time" ;;
         "stats --metric") left=1 kind=words list="latency bytes errors records throttle" ;;
         "stats --bucket") left=1 kind= ;;
         "stats --sort") left=1 kind=words list="count rate errors unanswered undecoded values sum min p50 p90 p95 p99 max bytes request_bytes response_bytes waited waited_ms batches record_bytes name" ;;
@@ -568,6 +570,27 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "clients -e"|"clients --field") left=1 kind= ;;
         "clients -E"|"clients --field-option") left=1 kind= ;;
         "clients --color") left=1 kind=words list="auto always never" ;;
+        "groups -r"|"groups --read") left=1 kind=files ;;
+        "groups -i"|"groups --interface") left=1 kind=interfaces ;;
+        "groups --bpf") left=1 kind= ;;
+        "groups -w"|"groups --write") left=1 kind=files ;;
+        "groups --port") left=1 kind= ;;
+        "groups --keylog") left=1 kind=files ;;
+        "groups --since") left=1 kind= ;;
+        "groups --until") left=1 kind= ;;
+        "groups --name") left=1 kind= ;;
+        "groups --api") left=1 kind=apis ;;
+        "groups --client-id") left=1 kind= ;;
+        "groups --client") left=1 kind= ;;
+        "groups --topic") left=1 kind= ;;
+        "groups --group") left=1 kind= ;;
+        "groups -f"|"groups -Y"|"groups --filter") left=1 kind=filter ;;
+        "groups --slower-than") left=1 kind= ;;
+        "groups -n"|"groups -c"|"groups --limit") left=1 kind= ;;
+        "groups -o"|"groups --output") left=1 kind=words list="text table ndjson json csv yaml fields" ;;
+        "groups -e"|"groups --field") left=1 kind= ;;
+        "groups -E"|"groups --field-option") left=1 kind= ;;
+        "groups --color") left=1 kind=words list="auto always never" ;;
         "topics -r"|"topics --read") left=1 kind=files ;;
         "topics -i"|"topics --interface") left=1 kind=interfaces ;;
         "topics --bpf") left=1 kind= ;;
@@ -610,6 +633,36 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "brokers -e"|"brokers --field") left=1 kind= ;;
         "brokers -E"|"brokers --field-option") left=1 kind= ;;
         "brokers --color") left=1 kind=words list="auto always never" ;;
+        "doctor -r"|"doctor --read") left=1 kind=files ;;
+        "doctor -i"|"doctor --interface") left=1 kind=interfaces ;;
+        "doctor --bpf") left=1 kind= ;;
+        "doctor -w"|"doctor --write") left=1 kind=files ;;
+        "doctor --port") left=1 kind= ;;
+        "doctor --keylog") left=1 kind=files ;;
+        "doctor --since") left=1 kind= ;;
+        "doctor --until") left=1 kind= ;;
+        "doctor -b"|"doctor --bootstrap-server") left=1 kind= ;;
+        "doctor --bootstrap-controller") left=1 kind= ;;
+        "doctor -X"|"doctor --property") left=1 kind=property ;;
+        "doctor -F"|"doctor --command-config") left=1 kind=files ;;
+        "doctor --profile") left=1 kind=profiles ;;
+        "doctor --timeout") left=1 kind= ;;
+        "doctor --connect-timeout") left=1 kind= ;;
+        "doctor --dial-map") left=1 kind= ;;
+        "doctor --fail-on") left=1 kind=words list="error warning never" ;;
+        "doctor --threshold") left=1 kind= ;;
+        "doctor --api") left=1 kind=apis ;;
+        "doctor --client-id") left=1 kind= ;;
+        "doctor --client") left=1 kind= ;;
+        "doctor --topic") left=1 kind= ;;
+        "doctor --group") left=1 kind= ;;
+        "doctor -f"|"doctor -Y"|"doctor --filter") left=1 kind=filter ;;
+        "doctor --slower-than") left=1 kind= ;;
+        "doctor -n"|"doctor -c"|"doctor --limit") left=1 kind= ;;
+        "doctor -o"|"doctor --output") left=1 kind=words list="text table ndjson json csv yaml fields" ;;
+        "doctor -e"|"doctor --field") left=1 kind= ;;
+        "doctor -E"|"doctor --field-option") left=1 kind= ;;
+        "doctor --color") left=1 kind=words list="auto always never" ;;
         "audit -r"|"audit --read") left=1 kind=files ;;
         "audit -i"|"audit --interface") left=1 kind=interfaces ;;
         "audit --bpf") left=1 kind= ;;
@@ -720,8 +773,10 @@ _kw_place() {  # what the argument at a place may be
         "call "*) kind=body ;;
         "stats "*) kind=files ;;
         "clients "*) kind=files ;;
+        "groups "*) kind=files ;;
         "topics "*) kind=files ;;
         "brokers "*) kind=files ;;
+        "doctor "*) kind=files ;;
         "audit "*) kind=files ;;
         "pipeline report 0") kind=files ;;
         "pipeline run "*) kind=files ;;
@@ -743,7 +798,7 @@ _kw_place() {  # what the argument at a place may be
         "profile use 0") kind=profiles ;;
         "playground node 0") kind=words list="list stop kill start restart pause unpause" ;;
         "completion 0") kind=words list="bash zsh fish" ;;
-        "help "*) kind=words list="sniff stats clients topics brokers audit call proxy decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls failures options exit-codes tables spark library contributing changes" ;;
+        "help "*) kind=words list="sniff stats clients groups topics brokers doctor audit call proxy decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls logins failures options exit-codes tables spark library contributing changes" ;;
     esac
 }
 _kw() {

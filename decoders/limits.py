@@ -42,12 +42,24 @@ PIECE: Final = 64 * 1024
 VALUE_WHOLE_MAX: Final = 256 * 1024
 # A structure inside bytes is held three times to be shown; the assignment of 10**5 partitions has 0.4 MB.
 EMBEDDED_MAX: Final = MIB
+# Metrics that a client pushes, inflated, and messages in them. Brokers take 1 MiB compressed; a consumer of 1,000
+# partitions has some 6,000 metrics in 1.2 MB, each of twelve messages of 0.3 KiB.
+METRICS_SIZE_MAX: Final = 2 * MIB
+METRICS_MESSAGES_MAX: Final = 15 * 10**4
 # Secrets of one exchange that are searched for in its error messages, and bytes of all their spellings; with more the
 # messages are hidden whole. A login has one secret, a request that sets all configs of a broker some hundred.
 SECRETS_MAX: Final = 2000
 SECRETS_SIZE_MAX: Final = 8 * MIB
+# Partitions of a fetch session that are followed and listed with each of its fetches, 8 bytes each there: consumers
+# have some hundred, and followers of large brokers some thousand; and those of all sessions, 0.1 KiB each.
+SESSION_PARTITIONS_MAX: Final = 1000
+SESSION_PARTITIONS_ALL_MAX: Final = 10**6
+# Members of groups, transactional ids and addresses of nodes that are remembered, 0.5 KiB each.
+HISTORY_MAX: Final = 10**5
 # Error codes of one exchange that are listed: each takes about 0.4 KiB.
 ERRORS_SHOWN_MAX: Final = 10**5
+# Words for numbers of one exchange, with --names: each takes about 0.3 KiB with its path.
+NAMES_SHOWN_MAX: Final = 10**5
 # Elements of arrays that a view of a large message keeps, 0.3 KiB each: a line, a filter and a fold look at these.
 VIEW_ELEMENTS_MAX: Final = 10**5
 # Tagged fields in one struct: Kafka's own messages have five.
@@ -56,6 +68,8 @@ TAGS_MAX: Final = 10**5
 PARTS_MAX: Final = 5 * 10**4
 # JSON of one body in a table: as text and as a column it is held several times.
 BODY_TEXT_MAX: Final = 16 * MIB
+# Values of one cell of a row (`-e value`), with what each takes as text: a cell is joined, then encoded.
+CELL_MAX: Final = 32 * MIB
 # Wrappers inside wrappers: Kafka itself writes one level.
 RECORD_NESTING_MAX: Final = 4
 # A wrapper inside a wrapper, and what comes out of it: each level is held while the ones inside are read.
@@ -64,6 +78,10 @@ CONNECTIONS_MAX: Final = 10**6
 IN_FLIGHT_MAX: Final = 10**4
 # A host that an answer names: a name in DNS has at most 253 characters (RFC 1035), an IPv6 address with its zone fewer.
 HOST_MAX: Final = 253
+# Characters of a user's name, a realm or a service: the longest real ones are distinguished names of certificates.
+USER_MAX: Final = 1024
+# Bytes of a login's token that are looked at for its claims: those of large identity providers have some KiB.
+SASL_TOKEN_READ_MAX: Final = 64 * 1024
 # Raw bytes of an undecoded side that are kept in the exchange record.
 RAW_KEPT_MAX: Final = 64 * 1024
 # Bytes kept of a connection while it is undecided whether it is Kafka.
@@ -95,6 +113,11 @@ GROUPS_MAX: Final = 2 * 10**5
 # Names of one facet of a portrait (`kw clients`, `kw topics`), 100 bytes each: who has more of them is not read name by
 # name; how many more there are is not known then, but that there are.
 NAMES_OF_PORTRAIT_MAX: Final = 10**4
+# What `kw doctor` keeps: observations of 1.5 KiB each (clients × what they do × topics or partitions), names of a facet
+# of one, exchanges that show it.
+OBSERVATIONS_MAX: Final = 10**5
+NAMES_OBSERVED_MAX: Final = 100
+EVIDENCE_MAX: Final = 3
 # Containers inside containers (`x.pcap.zst.gz`): nobody compresses a capture more often.
 COMPRESSED_NESTING_MAX: Final = 4
 # A block of an lz4 frame is held whole; the format knows none that are larger.
@@ -126,3 +149,16 @@ TLS_WAIT_ALL_MAX: Final = 16 * MIB
 TLS_WAIT_NS: Final = 5 * 10**9
 # Alerts of one connection that are told.
 TLS_ALERTS_MAX: Final = 4
+# What `kw groups` keeps of one group and of all, 0.6 KiB an event: the latest of a group that rebalances all day.
+GROUP_EVENTS_MAX: Final = 1000
+GROUP_EVENTS_ALL_MAX: Final = 10**5
+# Members of one group that are remembered, 0.4 KiB each; those of a restless group have new ids each time.
+GROUP_MEMBERS_MAX: Final = 5000
+# Partitions that one member is shown to have, and topics that it asks for.
+ASSIGNED_SHOWN_MAX: Final = 2000
+# Partitions whose ends, positions and commits are kept, 1 KiB each: those of a large cluster that are read.
+PARTITIONS_KEPT_MAX: Final = 10**5
+# Moments at which the end of a partition is remembered, as evenly as may be: how long ago an offset was the last one.
+MOMENTS_MAX: Final = 16
+# Ranges of offsets that one client has read of a partition: what it reads again counts by them.
+RANGES_MAX: Final = 64

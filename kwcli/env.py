@@ -70,6 +70,7 @@ class Settings(NamedTuple):
     quiet: bool = False
     records: bool = False
     reveal_secrets: bool = False
+    names: bool = False  # in JSON and its like, words beside numbers that have some
     heading: bool = True  # the names of the columns above them
     prompt: bool = False  # rows are wanted as they settle, not in large pieces
     csv_safe: bool = False  # no cell of CSV is a formula to a spreadsheet

@@ -20,6 +20,7 @@ from kwcli.capture_paths import is_named_capture, is_named_records, is_read_once
 from kwcli.inflating import PIECE_SIZE, InputProblem, inflated, is_compressed, shown
 
 if TYPE_CHECKING:
+    from decoders.capture.cut_notes import CutReceiver
     from decoders.errors import DecodeError
     from decoders.exchanges.exchange import Settled
     from decoders.messages.record_lines import RecordLines
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CAPTURE_MAGICS",
     "PIECE_SIZE",
+    "STANDARD_INPUT",
     "CaptureSource",
     "Captures",
     "InputProblem",
@@ -42,6 +44,8 @@ __all__ = [
     "reason",
 ]
 
+# How standard input is called where it is named.
+STANDARD_INPUT: Final = "standard input"
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -211,7 +215,8 @@ class Captures:
 
     Inputs that hold records which kw wrote, and no packets, are told apart by their first bytes: segments come of the
     others alone (`__iter__`), then `recorded` gives what the records say. `size` is that of all together, where each
-    has one; `taken` how much of it has been read. `on_secrets` gets the TLS key logs in them (capture/files.py).
+    has one; `taken` how much of it has been read. `on_secrets` gets the TLS key logs in them, `cut_receiver`
+    what captures say that were cut out of others (capture/files.py).
     """
 
     def __init__(
@@ -221,11 +226,15 @@ class Captures:
         *,
         numbered: bool = False,
         on_secrets: Callable[[bytes], None] | None = None,
+        cut_receiver: CutReceiver | None = None,
+        reader: type[CaptureReader] = CaptureReader,
     ) -> None:
-        """`numbered`: the numbers of packets name the file as well (capture/merge.py)."""
+        """`numbered`: the numbers of packets name the file as well (capture/merge.py). `reader` makes segments."""
         self.problems: list[str] = []
         self.taken = 0
         self._on_secrets = on_secrets
+        self._cut_receiver = cut_receiver
+        self._reader = reader
         self._numbered = numbered
         self._files = OpenFiles()
         self._sources: list[CaptureSource] = []
@@ -311,8 +320,9 @@ class Captures:
             yield from merged(feeds, [_first_ns(source) for source in self._sources])
 
     def _segments(self, number: int, source: CaptureSource) -> Iterator[list[Segment]]:
-        reader = self._reading[number] = CaptureReader(before=before(number) if self._numbered else 0)
+        reader = self._reading[number] = self._reader(before=before(number) if self._numbered else 0)
         reader.on_secrets = self._on_secrets
+        reader.cut_receiver = self._cut_receiver
         taken = 0
         try:
             for piece in source.pieces():
@@ -557,7 +567,7 @@ class CaptureSource:
 def open_source(name: str, env: Environment, files: OpenFiles | None = None) -> CaptureSource:
     """Open a file, as one of `files`, or standard input for `-`; a failure names the input and the reason."""
     if name == "-":
-        return CaptureSource("standard input", _standard_input(env.stdin))
+        return CaptureSource(STANDARD_INPUT, _standard_input(env.stdin))
     try:
         file = (files or OpenFiles()).open(name)
     except (OSError, ValueError) as error:
@@ -573,6 +583,8 @@ def _nearest_file(name: str, error: OSError | ValueError) -> str:
     """` (did you mean "x.pcap"?)` where there is no such file, and nearly one."""
     if not isinstance(error, FileNotFoundError):
         return ""
+    if "/" not in name and os.path.exists(f"/sys/class/net/{name}"):
+        return f" (did you mean -i {name}?)"
     from kwcli.spelling import nearest_words
 
     folder, last = os.path.split(name)

@@ -26,8 +26,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "proxy": ("proxy", "Stand between clients and a cluster, and see what they say."),
     "stats": ("stats", "Count what captures hold: latency, bytes, errors, records."),
     "clients": ("clients", "Show who talks: software, topics, groups, errors, latency."),
+    "groups": ("groups", "Show groups: members, rebalances and their causes, lag."),
     "topics": ("topics", "Show who writes, reads and administers each topic."),
     "brokers": ("brokers", "Show brokers: node, addresses, release, latency, errors."),
+    "doctor": ("doctor", "Say what is wrong in captures, why, and what to do."),
     "audit": ("audit", "Say which clients break when the brokers are upgraded."),
     "pipeline": ("pipeline", "Turn captures of any size into tables; report, ask in SQL."),
     "apis": ("apis", "Look up APIs, fields, wire layouts, releases."),
@@ -45,7 +47,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
 # What the scripts of shells call; it is no command of people.
 COMPLETE: Final = "__complete"
 # Commands whose --errors may be followed by the word `all`.
-FILTERING: Final = frozenset({"sniff", "stats", "clients", "topics", "brokers", "audit", "pipeline", "proxy"})
+FILTERING: Final = frozenset(
+    {"sniff", "stats", "clients", "groups", "topics", "brokers", "audit", "doctor", "pipeline", "proxy"}
+)
 
 
 class Commands(click.Group):

@@ -1,4 +1,4 @@
-"""Words of the command line in, checked values out: the option types that commands share."""
+"""Options that commands share, and what they are together: captures, filters, contents, output."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from kwcli.env import Environment, Exit, Failure, Settings, settings
+from kwcli.option_types import Duration, PortList, RowCount, TimeWord, Words
 from kwcli.spelling import or_list
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from decoders.wire.units import Moment
 
 FORMATS: Final = ("text", "table", "ndjson", "json", "csv", "yaml", "fields", "hex")
+# What a command that shows frames has besides: their bytes.
+FRAME_FORMATS: Final = (*FORMATS, "raw")
 # Other words for formats.
 FORMAT_WORDS: Final = {"jsonl": "ndjson", "jsonlines": "ndjson", "ndjson": "ndjson", "yml": "yaml", "txt": "text"}
 # Names another default of -o, for the commands that have this format.
@@ -33,115 +36,7 @@ WITH_COLUMNS: Final = ("text", "table", "csv", "fields")
 # Where an option leaves the format that it asks for.
 ASKED: Final = "kwcli.format"
 
-# A file, or a part of one, that is smaller than this would be all beginnings.
-AMOUNT_LEAST: Final = 1000
-
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-class Duration(click.ParamType[float]):
-    """`100ms`, `1.5s`, `2m`, `10` (seconds, as everywhere): milliseconds as a float."""
-
-    name = "duration"
-
-    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        if isinstance(value, float):
-            return value
-        from decoders.wire.units import parse_duration
-
-        try:
-            return parse_duration(value.strip())
-        except ValueError:
-            self.fail(
-                f"{value!r} is no duration (write 250us, 100ms, 1.5s or 2m; a bare number is seconds)", param, ctx
-            )
-
-
-class Seconds(Duration):
-    """`10`, `10s`, `500ms`: seconds as a float, more than none."""
-
-    name = "seconds"
-
-    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        if isinstance(value, float):
-            return value
-        found = super().convert(value, param, ctx) / 1000
-        if not found:
-            self.fail(f"{value!r} is no time (write 10, 10s or 500ms)", param, ctx)
-        return found
-
-
-class VersionWord(click.ParamType[str]):
-    """`12`, `v12`, `latest`, `earliest`: a version as it is written; kwcli.spelling.find_version says which it is."""
-
-    name = "version"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if "=" in value or value[:1] in ("@", "{"):
-            self.fail(f"it is missing before {value}: write a number or latest", param, ctx)
-        if not value.strip().lower().removeprefix("v").isdecimal() and not value.strip().isalpha():
-            self.fail(f"{value!r} is no version (write 12, v12 or latest)", param, ctx)
-        return value
-
-
-class Amount(click.ParamType[int]):
-    """`100MB`, `1GiB`: a number of bytes."""
-
-    name = "amount"
-
-    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
-        from decoders.wire.units import parse_size
-
-        try:
-            size = int(parse_size(value.strip()))
-        except ValueError:
-            self.fail(f"{value!r} is no amount of bytes (write 500kB, 100MB or 1GiB)", param, ctx)
-        if size < AMOUNT_LEAST:
-            self.fail(f"{value!r} is too little for a file", param, ctx)
-        return size
-
-
-class PortList(click.ParamType[tuple[int, ...]]):
-    """`9092,9093`, `9092-9094`: a tuple of port numbers."""
-
-    name = "ports"
-
-    def convert(
-        self, value: str | tuple[int, ...], param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, ...]:
-        if isinstance(value, tuple):
-            return value
-        ports: list[int] = []
-        for word in value.split(","):
-            low, dash, high = word.strip().partition("-")
-            ends = [low, high if dash else low]
-            if not all(end.isascii() and end.isdecimal() and 0 < int(end) < 65536 for end in ends):
-                self.fail(f"{word!r} is no port (write 9092, 9092,9093 or 9092-9094)", param, ctx)
-            if int(ends[0]) > int(ends[1]):
-                self.fail(f"{word!r} has no port in it: write {ends[1]}-{ends[0]}", param, ctx)
-            ports += range(int(ends[0]), int(ends[1]) + 1)
-        return tuple(ports)
-
-
-class Words(click.ParamType[tuple[str, ...]]):
-    """`a,b`: a tuple of the words, none of them empty. `known` are offered by completion; others may be as good."""
-
-    name = "words"
-
-    def __init__(self, known: tuple[str, ...] = ()) -> None:
-        self.known = known
-
-    def convert(
-        self, value: str | tuple[str, ...], param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, ...]:
-        if isinstance(value, tuple):
-            return value
-        words = tuple(word.strip() for word in value.split(","))
-        if not all(words):
-            self.fail(f"{value!r} has an empty word in it", param, ctx)
-        return words
 
 
 class Clash(NamedTuple):
@@ -189,50 +84,6 @@ def _typed(context: click.Context) -> tuple[dict[str, str], set[str]]:
     return names, {name for name in names if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
 
 
-class TimeWord(click.ParamType["Moment"]):
-    """`2026-11-21T03:04:05Z`, `17:34`, `5m` before the end: a Moment, in UTC where no zone is said."""
-
-    name = "time"
-
-    def convert(self, value: str | Moment, param: click.Parameter | None, ctx: click.Context | None) -> Moment:
-        if not isinstance(value, str):
-            return value
-        from decoders.wire.units import parse_moment
-
-        try:
-            return parse_moment(value)
-        except ValueError:
-            self.fail(f"{value!r} is no time (write 17:34, 2026-11-21T17:34:05Z, or 5m before the end)", param, ctx)
-
-
-class RowCount(click.ParamType[int]):
-    """A number of rows. tcpdump's -nn (no names), which -n would make of it, asks for what is so anyway: None."""
-
-    name = "integer"
-
-    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
-        if value == "n":
-            return None  # type: ignore[return-value]  # as if the option were not there
-        if not (value.isascii() and value.isdecimal() and int(value)):
-            hint = "; names are never looked up, so leave tcpdump's -n out" if not value[:1].isdigit() else ""
-            self.fail(f"{value!r} is no number of rows (write -n 10){hint}", param, ctx)
-        return int(value)
-
-
-class Word(click.ParamType[str]):
-    """One word. `known` are offered by completion; others may be as good."""
-
-    name = "word"
-
-    def __init__(self, known: tuple[str, ...] = ()) -> None:
-        self.known = known
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ARG002
-        return value.strip()
-
-
 class OutputFormat(click.Choice[str]):
     """One of the formats of a command; `jsonl` and its like are other words for them."""
 
@@ -260,6 +111,8 @@ class CaptureOptions(NamedTuple):
     since: Moment | None = None
     until: Moment | None = None
     keylogs: tuple[str, ...] = ()
+    whole_connections: bool = False
+    with_keys: bool = False
     follow: bool = False
     guess_requests: bool = False  # of commands that have guess_option
     rotation: Rotation = Rotation()
@@ -280,8 +133,8 @@ class CaptureOptions(NamedTuple):
 
         return time_expression(self.since, self.until, () if self.interface or self.follow else self.files, env, zone)
 
-    def check(self) -> None:
-        """UsageError when these do not say what to read, once."""
+    def check(self, *, cuts: bool = False) -> None:
+        """UsageError when these do not say what to read, once. `cuts`: the command cuts packets out of files (-w)."""
         context = click.get_current_context()
         if self.files and self.interface:
             from kwcli.other_tools import is_bpf
@@ -292,15 +145,24 @@ class CaptureOptions(NamedTuple):
             raise click.UsageError(f"{files} and -i {self.interface}: not both; give files, or an interface", context)
         if not self.files and not self.interface:
             raise click.UsageError("give capture files, or - for standard input, or -i IFACE", context)
-        for name, value in (("--bpf", self.bpf), ("-w", self.write)):
+        for name, value in (("--bpf", self.bpf), ("-w", None if cuts else self.write)):
             if value is not None and not self.interface:
                 raise click.UsageError(f"{name} is for a live capture: it needs -i IFACE", context)
+        for name, given in (("--whole-connections", self.whole_connections), ("--with-keys", self.with_keys)):
+            if given and (not self.write or self.interface):
+                raise click.UsageError(f"{name} is for packets cut out of files: FILE -w OUT.pcapng", context)
         if self.follow and self.interface:
             raise click.UsageError("a live capture is followed anyway: leave --follow out", context)
+        if self.follow and self.write:
+            raise click.UsageError("-w cuts packets out of files that are whole: leave --follow out", context)
         if self.follow and len(self.files) > 1:
             why = "reads one file and those that its writer goes on with: name one, a folder or a pattern"
             raise click.UsageError(f"--follow {why}", context)
         refuse_without("write", _ROTATION, "it is for packets that are kept")
+        if self.rotation != Rotation() and not self.interface:
+            raise click.UsageError(
+                "--rotate-size, --rotate-interval and --keep are for a live capture: -i IFACE", context
+            )
         if self.rotation.keep is not None and self.rotation == (None, None, self.rotation.keep):
             raise click.UsageError("--keep needs --rotate-size or --rotate-interval: it counts their files", context)
 
@@ -330,6 +192,7 @@ class ContentOptions(NamedTuple):
 
     records: bool = False
     reveal_secrets: bool = False
+    names: bool = False
 
 
 class OutputOptions(NamedTuple):
@@ -625,7 +488,7 @@ def capture_options(command: Command) -> Command:
             "--write",
             metavar="FILE.pcapng",
             type=click.Path(readable=False),
-            help="Keep the packets of a live capture in this file.",
+            help="Keep the packets of a live capture in this file; kw sniff FILE -w: those of the rows shown.",
         ),
         click.option("--follow", is_flag=True, help="Read FILE on while it grows, with the next files of its writer."),
         ports_option,
@@ -635,6 +498,17 @@ def capture_options(command: Command) -> Command:
         # What tcpdump and tshark take and kw does anyway: rows at once, packets whole.
         click.option("-l", "-U", "line_buffered", is_flag=True, hidden=True, expose_value=False),
         click.option("-s", "snaplen", hidden=True, expose_value=False),
+    )
+
+
+def cut_options(command: Command) -> Command:
+    """How packets are cut out of files; behind `capture_options`, whose value has them."""
+    return with_options(
+        command,
+        click.option(
+            "--whole-connections", is_flag=True, help="With FILE -w: all packets of the connections that have a row."
+        ),
+        click.option("--with-keys", is_flag=True, help="With FILE -w: the TLS keys of what is written as well."),
     )
 
 
@@ -691,8 +565,7 @@ def content_options(command: Command) -> Command:
         gathered("content", ContentOptions, ContentOptions._fields)(command),
         click.option("--records", is_flag=True, help="Show every record, with key, value and headers."),
         click.option(
-            "--reveal-secrets",
-            is_flag=True,
-            help="Show tokens, salts and config values instead of {redacted}.",
+            "--reveal-secrets", is_flag=True, help="Show tokens, salts and config values instead of {redacted}."
         ),
+        click.option("--names", is_flag=True, help="In JSON and fields, words for numbers: 1 is read_committed."),
     )

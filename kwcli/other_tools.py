@@ -86,6 +86,8 @@ _READING: Final[Mapping[str, str]] = {
     "--only-errors": "--errors shows what went wrong",
     "--failed": "--errors shows what went wrong",
     "--order-by": "--sort time or --sort latency",
+    "--live": "kw sniff -i IFACE captures live",
+    "--stats": "kw stats FILE counts",
     "--snaplen": "kw captures packets whole: leave it out",
     "--snapshot-length": "kw captures packets whole: leave it out",
     "--src": "-f 'client == 10.0.0.7' chooses one",
@@ -221,11 +223,26 @@ _TABLES: Final[Mapping[str, str]] = {
     "-o": "--out DIR is the folder of the tables",
 }  # fmt: skip
 
+_COUNTING: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("--p50", "--p90", "--p95", "--p99", "--percentile", "--percentiles"), "every row has p50 to p99"),
+    "--interval": "--bucket 10s counts by time",
+}
+
+_ANSWERING: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("--by", "--group-by"), "kw stats --by client,topic counts by anything"),
+    "--top": "kw stats --by client --top N shows the first; `| head`",
+    "--severity": "--fail-on says what ends with 4; -o ndjson has the severity of each",
+    "--release": "kw audit --target RELEASE",
+    "-b": "this reads captures: kw doctor -b HOST:PORT looks at a cluster, kw call -b HOST:PORT asks it",
+    "--bootstrap-server": "this reads captures: kw doctor -b HOST:PORT looks at a cluster",
+}
+
 # Command → tables of its options, the first that knows one is right.
 OPTIONS: Final[Mapping[str, tuple[Mapping[str, str], ...]]] = {
     "": (_PROGRAM,),
     "sniff": (_READING,),
-    "stats": (_READING,),
+    "stats": (_COUNTING, _READING),
+    **dict.fromkeys(("clients", "topics", "brokers", "audit", "doctor"), (_ANSWERING, _READING)),
     "pipeline run": (_TABLES, _READING),
     "call": (_CALLING, _CONNECTING),
     "proxy": (_PROXYING, _CONNECTING, _READING),
@@ -260,7 +277,8 @@ COMMANDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("start", "up", "run", "serve", "broker", "server", "kafka"), "kw playground"),
     **dict.fromkeys(("versions", "releases", "protocol", "spec"), "kw apis"),
     **dict.fromkeys(("context", "contexts", "use", "login", "connect"), "kw profile"),
-    **dict.fromkeys(("man", "manual", "docs"), "kw help"),
+    **dict.fromkeys(("man", "manpage"), "kw help, or kw help --man > kw.1; man ./kw.1"),
+    **dict.fromkeys(("manual", "docs"), "kw help"),
 }  # fmt: skip
 
 # Parameter and a value that it has elsewhere → what it is here.

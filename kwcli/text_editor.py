@@ -7,10 +7,17 @@ import shlex
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import PurePath
+from typing import Final
 
 from kwcli.env import Environment, Exit, Failure
 
-_TERMINAL = "/dev/tty"
+_TERMINAL: Final = "/dev/tty"
+# Editors that draw on a terminal: without one they wait for ever, or edit what they were not asked to.
+_ON_TERMINAL: Final = (
+    *("emacs", "helix", "hx", "jed", "joe", "kak", "mcedit", "mg", "micro", "nano", "ne", "nvi", "nvim", "pico"),
+    *("vi", "vim", "vim.basic", "vim.tiny", "zile"),
+)
 
 
 def run_editor(env: Environment, path: str, unchanged: str) -> None:
@@ -20,8 +27,13 @@ def run_editor(env: Environment, path: str, unchanged: str) -> None:
         words = shlex.split(editor)
     except ValueError as failure:
         raise Failure(f"$EDITOR: {failure}: {editor}", Exit.USAGE) from None
+    if not words:
+        raise Failure("$EDITOR is empty", Exit.USAGE)
     try:
         with _terminal(env) as terminal:
+            if terminal is None and not _at_terminal(env) and PurePath(words[0]).name in _ON_TERMINAL:
+                text = f"the editor {editor} needs a terminal, and there is none; {unchanged}"
+                raise Failure(f"{text} (set $EDITOR to what needs none)", Exit.USAGE)
             code = subprocess.run([*words, path], stdin=terminal, stdout=terminal, check=False).returncode
     except OSError as failure:
         raise Failure(f"cannot start the editor {editor}: {failure.strerror} (set $EDITOR)") from None
@@ -29,10 +41,14 @@ def run_editor(env: Environment, path: str, unchanged: str) -> None:
         raise Failure(f"the editor {editor} ended with {code}; {unchanged}")
 
 
+def _at_terminal(env: Environment) -> bool:
+    return env.stdin_terminal and env.stdout_terminal
+
+
 @contextmanager
 def _terminal(env: Environment) -> Iterator[int | None]:
     """The terminal as a file descriptor where our own streams are none; None: take ours."""
-    if env.stdin_terminal and env.stdout_terminal:
+    if _at_terminal(env):
         yield None
         return
     try:

@@ -37,6 +37,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
         "kwcli.output",
     ),
     ("kwcli.filter_options", "kwcli.declarations"),
+    ("kwcli.option_types",),
     ("kwcli.options",),
     ("kwcli.reference", "kwcli.decoding", "kwcli.net"),
     ("kwcli.calling", "kwcli.sniff", "kwcli.stats"),

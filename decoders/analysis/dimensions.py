@@ -138,12 +138,15 @@ DIMENSIONS: Final[dict[str, Dimension]] = {
     "client_id": Dimension(lambda x: x.client_id, "client id"),
     "address": Dimension(lambda x: host_of(x.ends.client), "the client's address, without the port"),
     "software": Dimension(_software, "name and version of the client's library"),
+    "user": Dimension(lambda x: x.user, "user who had logged in, or the subject of the client's certificate"),
+    "mechanism": Dimension(lambda x: x.mechanism, "SASL mechanism of the login"),
     "broker": Dimension(lambda x: x.ends.broker, "address of the broker"),
     "connection": Dimension(_connection, "the two addresses with their ports"),
     "topic": Dimension(_topics, "each topic in request or response", True, "topicName"),
     "partition": Dimension(_partitions, "each partition in request or response, with its topic", True),
     "group": Dimension(_names("groupId"), "consumer group", True, "groupId"),
     "error": Dimension(_errors, "each error code in the response that counts as one", True),
+    "file": Dimension(lambda x: x.extra and x.extra.get("file"), "the capture that it was read from"),
     "time": Dimension(lambda x: x.time_ns, "time bucket of the request's first byte"),
 }
 

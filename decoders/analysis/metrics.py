@@ -35,13 +35,13 @@ def _nothing(_key: int, _side: Side) -> frozenset[str]:
 
 
 def _latency(exchange: Exchange) -> int | None:
-    if exchange.response_ns is None or exchange.request_end_ns is None:
+    if exchange.response_ns is None or exchange.request_end_ns is None or exchange.envelope:
         return None
     return exchange.response_ns - exchange.request_end_ns
 
 
 def _bytes(exchange: Exchange) -> int:
-    return (exchange.request_size or 0) + (exchange.response_size or 0)
+    return 0 if exchange.envelope else (exchange.request_size or 0) + (exchange.response_size or 0)
 
 
 def _throttle(exchange: Exchange) -> int | None:

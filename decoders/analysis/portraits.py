@@ -30,6 +30,8 @@ from decoders.apis.keys import (
 )
 from decoders.apis.likeness import likeness
 from decoders.errors import LimitExceeded, Malformed
+from decoders.exchanges.addresses import broker_addresses
+from decoders.exchanges.api_versions import LOGGING_IN
 from decoders.exchanges.exchange import rfc3339
 from decoders.filters.fields import all_names, entity_paths
 from decoders.limits import GROUPS_MAX, NAMES_OF_PORTRAIT_MAX
@@ -40,7 +42,17 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
-__all__ = ["Brokers", "Clients", "TopicPortraits"]
+__all__ = [
+    "Brokers",
+    "Clients",
+    "Portrait",
+    "Portraits",
+    "common_numbers",
+    "doing_of",
+    "entities_of",
+    "topics_of",
+    "versions_used",
+]
 
 # Facet → name → [how often, first and last time in ns].
 Facets = dict[str, dict[str, list[int]]]
@@ -157,8 +169,9 @@ class Portraits:
 
     def _count(self, group: GroupStatistics, exchange: Exchange) -> None:
         group.count += 1
-        group.request_bytes += exchange.request_size or 0
-        group.response_bytes += exchange.response_size or 0
+        if not exchange.envelope:
+            group.request_bytes += exchange.request_size or 0
+            group.response_bytes += exchange.response_size or 0
         group.unanswered += exchange.outcome == "unanswered"
         group.undecoded += exchange.status == "undecoded"
         errors = exchange.unexpected
@@ -195,7 +208,7 @@ class Portraits:
             self._found[key] = Portrait.of(portrait)
 
 
-def _common(group: GroupStatistics) -> Row:
+def common_numbers(group: GroupStatistics) -> Row:
     """The numbers of a portrait: latencies in ms, without what waited by design."""
     latency = group.percentiles() if group.values else {}
     return {
@@ -212,16 +225,16 @@ def _common(group: GroupStatistics) -> Row:
     }
 
 
-def _topic_names(exchange: Exchange) -> list[str]:
+def topics_of(exchange: Exchange) -> list[str]:
     found: Sequence[str | None] = DIMENSIONS["topic"].get(exchange)
     return [name for name in dict.fromkeys(found) if name]
 
 
-def _entity(exchange: Exchange, entity: str) -> list[str]:
+def entities_of(exchange: Exchange, entity: str) -> list[str]:
     return [name for name in dict.fromkeys(all_names(exchange, entity)) if isinstance(name, str) and name]
 
 
-def _doing(key: int | None) -> str:
+def doing_of(key: int | None) -> str:
     """What an exchange about a topic does with it."""
     if key in _WRITING:
         return "writes"
@@ -246,10 +259,12 @@ class Clients(Portraits):
             ("brokers", ends.broker),
             ("apis", f"{exchange.spec.name} {exchange.api_version}"),
         ]
-        doing = _doing(exchange.api_key)
-        names += [(doing, topic) for topic in _topic_names(exchange)]
-        names += [("groups", group) for group in _entity(exchange, "groupId")]
-        names += [("transactional_ids", identity) for identity in _entity(exchange, "transactionalId")]
+        if exchange.user and exchange.api_key not in LOGGING_IN:  # who is refused is nobody
+            names.append(("users", exchange.user))
+        doing = doing_of(exchange.api_key)
+        names += [(doing, topic) for topic in topics_of(exchange)]
+        names += [("groups", group) for group in entities_of(exchange, "groupId")]
+        names += [("transactional_ids", identity) for identity in entities_of(exchange, "transactionalId")]
         yield (client_of(exchange.client_id, ends.client), exchange.client_id, name, version), names
 
     def rows(self) -> list[Row]:
@@ -268,10 +283,10 @@ class Clients(Portraits):
                     "addresses": portrait.names("addresses"),
                     "connections": len(portrait.facets.get("connections", ())),
                     "brokers": portrait.names("brokers"),
-                    "apis": _versions(portrait),
+                    "apis": versions_used(portrait),
                     **{facet: portrait.names(facet) for facet in ("writes", "reads", "administers")},
-                    **{facet: portrait.names(facet) for facet in ("groups", "transactional_ids")},
-                    **_common(group),
+                    **{facet: portrait.names(facet) for facet in ("groups", "transactional_ids", "users")},
+                    **common_numbers(group),
                     "first": rfc3339(portrait.first),
                     "last": rfc3339(portrait.last),
                     **({"cut": sorted(portrait.more)} if portrait.more else {}),
@@ -294,7 +309,7 @@ class Clients(Portraits):
         return found
 
 
-def _versions(portrait: Portrait) -> dict[str, list[int]]:
+def versions_used(portrait: Portrait) -> dict[str, list[int]]:
     """API → versions used."""
     found: dict[str, list[int]] = {}
     for text in portrait.facets.get("apis", ()):
@@ -304,42 +319,6 @@ def _versions(portrait: Portrait) -> dict[str, list[int]]:
     return {name: sorted(versions) for name, versions in sorted(found.items())}
 
 
-class TopicPortraits(Portraits):
-    """What is done with topics: who writes, reads and administers each, and who only asked for it."""
-
-    noun = "topics"
-
-    def said(self, exchange: Exchange) -> Iterable[Said]:
-        """Each topic; its clients by what they do, groups that read it, and how often what is asked."""
-        software = exchange.client_software
-        client = client_of(exchange.client_id, exchange.ends.client)
-        name = software_of(software["name"], software["version"]) if software else None
-        names = [(_doing(exchange.api_key), client), ("apis", f"{exchange.spec.name} {exchange.api_version}")]
-        names += [("software", name)] if name else []
-        names += [("groups", group) for group in _entity(exchange, "groupId")]
-        for topic in _topic_names(exchange):
-            yield (topic,), names
-
-    def rows(self) -> list[Row]:
-        """A row for each topic, those that most is done with first."""
-        rows = []
-        for (topic,), portrait in in_order(self._found):
-            rows.append(
-                {
-                    "topic": topic,
-                    **{facet: portrait.names(facet) for facet in ("writes", "reads", "administers", "asks", "groups")},
-                    "apis": _versions(portrait),
-                    **_common(portrait.statistics),
-                    "first": rfc3339(portrait.first),
-                    "last": rfc3339(portrait.last),
-                    **({"cut": sorted(portrait.more)} if portrait.more else {}),
-                }
-            )
-        return sorted(rows, key=lambda row: -row["count"])
-
-
-# Host names that are addresses of this machine, as brokers advertise them.
-_HERE: Final = {"localhost": ("127.0.0.1", "[::1]")}
 _NODE: Final = ("node_id", "host", "port", "rack")
 _LISTED: Final = {
     METADATA: frozenset({*(f"brokers[].{name}" for name in _NODE), "controller_id"}),
@@ -429,8 +408,8 @@ class Brokers(Portraits):
                 **self._known(address, nodes.get(address), controllers),
                 "release": str(likeness(offers[address])) if address in offers else None,
                 "clients": portrait.names("clients"),
-                "apis": _versions(portrait),
-                **_common(portrait.statistics),
+                "apis": versions_used(portrait),
+                **common_numbers(portrait.statistics),
                 "first": rfc3339(portrait.first),
                 "last": rfc3339(portrait.last),
                 **({"cut": sorted(portrait.more)} if portrait.more else {}),
@@ -438,7 +417,7 @@ class Brokers(Portraits):
             for (address,), portrait in in_order(self._found)
         ]
         reached = {address for (address,) in self._found}
-        nothing = _common(GroupStatistics())
+        nothing = common_numbers(GroupStatistics())
         for place, row in {row["address"]: row for row in advertised}.items():
             if not reached & {*_places(place)}:
                 known = self._known(place, row, controllers)
@@ -461,4 +440,4 @@ class Brokers(Portraits):
 def _places(advertised: str) -> list[str]:
     """The addresses that an advertised one stands for, where that is certain."""
     host, _, port = advertised.rpartition(":")
-    return [f"{name}:{port}" for name in _HERE.get(host, (host,))]
+    return broker_addresses(host, port)

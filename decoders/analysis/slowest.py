@@ -63,7 +63,7 @@ class Slowest:
     def add(self, exchange: Exchange) -> None:
         """Look at an exchange."""
         answered, sent = exchange.response_ns, exchange.request_end_ns
-        if answered is None or sent is None:
+        if answered is None or sent is None or exchange.envelope:
             return
         took = answered - sent
         heap = self._heap

@@ -217,8 +217,9 @@ class Statistics:
                 group.unanswered += 1
             elif exchange.failed and exchange.outcome == "complete":
                 group.undecoded += 1
-            group.request_bytes += exchange.request_size or 0
-            group.response_bytes += exchange.response_size or 0
+            if not exchange.envelope:
+                group.request_bytes += exchange.request_size or 0
+                group.response_bytes += exchange.response_size or 0
             found = self._count_errors(group, exchange, key, parts) if exchange.error_codes else 0
             if waited is not None:
                 group.waited += 1

@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass
 from functools import cache
 from math import gcd
 from struct import Struct
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from decoders.capture.links import LINKS, UNSUPPORTED
 from decoders.capture.packets import FUSED_SIZE, Dissector, Shape, shapes
@@ -16,6 +16,9 @@ from decoders.limits import BLOCK_MAX, INTERFACES_MAX, PACKET_MAX
 from decoders.tcp.chunks import Segment
 from decoders.wire.pack import fields, pack, unpack
 from decoders.wire.text import in_bytes
+
+if TYPE_CHECKING:  # loaded with the first capture that was cut out of another one
+    from decoders.capture.cut_notes import CutNote, CutReceiver, CutSegments
 
 __all__ = ["HEADER_SIZE", "MAGIC", "MAGICS", "CaptureReader", "Interface", "Pcap", "Pcapng"]
 
@@ -162,10 +165,13 @@ _struct = cache(Struct)
 
 # Option codes of interface descriptions and of interface statistics.
 _END: Final = 0
+_COMMENT: Final = 1
 _IF_NAME: Final = 2
 _IF_TSRESOL: Final = 9
 _IF_TSOFFSET: Final = 14
 _ISB_DROPS: Final = (5, 7)  # dropped by the interface, by the operating system
+# How the comment of a section begins whose packets kw has cut out of another capture: cut_notes.MARK.
+_CUT_OUT: Final = b"cut out by kw sniff -w"
 # What a block of decryption secrets has, of those that are read: lines of a TLS key log.
 _TLS_KEY_LOG: Final = 0x544C534B
 
@@ -201,6 +207,8 @@ class Pcapng:
         self._order = "<"
         self._earlier_drops = 0  # of earlier sections
         self.on_secrets: Callable[[bytes], None] | None = None
+        self.cut_receiver: CutReceiver | None = None
+        self.cuts: CutSegments | None = None  # of a section whose packets were cut out of another capture
         self._time_ns = 0  # of the latest packet that had one
 
     @property
@@ -237,7 +245,7 @@ class Pcapng:
 
     def _usual(self, buf: bytes, at: int, out: list[Segment]) -> int:
         """Take the usual packets of one interface from `at` on, and give the offset of the first other block."""
-        if len(buf) < at + PACKET_AT:
+        if len(buf) < at + PACKET_AT or self.cuts is not None:
             return at
         number = self._u32(buf, at + 8)
         if number < len(self.interfaces):
@@ -303,17 +311,22 @@ class Pcapng:
     def export(self) -> object:
         """The state as built-in values."""
         interfaces = [list(astuple(interface)) for interface in self.interfaces]
-        return [self.packets, self._order, self._earlier_drops, self._time_ns, interfaces]
+        cuts = None if self.cuts is None else self.cuts.count
+        return [self.packets, self._order, self._earlier_drops, self._time_ns, interfaces, cuts]
 
     def resume(self, state: object) -> None:
         """Take over what `export` gave. Raises DecodeError when it is something else."""
-        self.packets, order, self._earlier_drops, self._time_ns, interfaces = fields(state, int, str, int, int, list)
+        self.packets, order, self._earlier_drops, self._time_ns, interfaces, cuts = fields(
+            state, int, str, int, int, list, int | None
+        )
         if order not in _ORDERS.values() or len(interfaces) > INTERFACES_MAX:
             raise Malformed("a saved state of no known section")
         self._order = order
         self.interfaces = [Interface(*fields(row, int, int, str, int, int, int, int)) for row in interfaces]
         if any(interface.denominator < 1 for interface in self.interfaces):
             raise Malformed("a saved interface without a clock")
+        if cuts is not None:
+            self._begin_cuts().count = cuts
 
     def _u32(self, buf: bytes, at: int) -> int:
         value: int = _struct(self._order + "I").unpack_from(buf, at)[0]
@@ -332,6 +345,28 @@ class Pcapng:
         major = _struct(self._order + "H").unpack_from(buf, at + 12)[0] if at + 16 <= end else 0
         if major != 1:
             raise Malformed(f"version {major} of pcapng is not known", offset=at + 12)
+        comments = [value for code, value in self._options(buf, at + 24, end) if code == _COMMENT]
+        if any(comment.startswith(_CUT_OUT) for comment in comments):
+            self._begin_cuts().tell(comments, self.cut_receiver)
+
+    def _begin_cuts(self) -> CutSegments:
+        """From here on packets may have notes (cut_notes.py)."""
+        from decoders.capture.cut_notes import CutSegments
+
+        if self.cuts is None:
+            self.cuts = CutSegments()
+        return self.cuts
+
+    def _noted(self, buf: bytes, at: int, end: int) -> CutNote | None:
+        """The note of the packet in an enhanced packet block."""
+        assert self.cuts is not None
+        options = self._options(buf, at + PACKET_AT + (self._u32(buf, at + 20) + 3 & -4), end)
+        return self.cuts.note([value for code, value in options if code == _COMMENT])
+
+    def _cut(self, note: CutNote, before: int, out: list[Segment]) -> None:
+        """Put in the place of the segment that a packet with a note has given, if any, those that are meant."""
+        if self.cuts is not None and len(out) > before:
+            out[before:] = self.cuts.meant(out[before], note, self.cut_receiver)
 
     def _describe(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
         if at + 16 > end:
@@ -403,7 +438,11 @@ class Pcapng:
         if at + PACKET_AT > end:
             raise Malformed("a packet block too short to be one", offset=at)
         number, high, low, captured, wire = _struct(self._order + "IIIII").unpack_from(buf, at + 8)
+        note = None if self.cuts is None else self._noted(buf, at, end)
+        before = len(out)
         self._timed(buf, at, end, number, high << 32 | low, captured, wire, out)
+        if note is not None:
+            self._cut(note, before, out)
 
     def _timed(
         self, buf: bytes, at: int, end: int, number: int, ticks: int, captured: int, wire: int, out: list[Segment]
@@ -464,7 +503,8 @@ class CaptureReader:
     `problem` is None, or says at which byte of the file reading ended and why; all segments before it were given, what
     is fed after it is ignored. `kind` is "pcap", "pcapng", or None where the bytes are (so far) no capture. The first
     packet gets the number `before` + 1. `on_secrets` is called with the lines of TLS key logs that a pcapng holds,
-    before the packets behind them are given; nothing of them is kept.
+    before the packets behind them are given; nothing of them is kept. `cut_receiver` gets what notes say in a
+    capture that was cut out of another one (cut_notes.py).
     """
 
     dissector: type[Dissector] = Dissector
@@ -474,6 +514,7 @@ class CaptureReader:
         self.problem: DecodeError | None = None
         self.kind: str | None = None
         self.on_secrets: Callable[[bytes], None] | None = None
+        self.cut_receiver: CutReceiver | None = None
         self._fused = fused  # False: the plain way for every packet, the oracle in tests
         self._before = before
         self._dissector = self.dissector()
@@ -500,8 +541,14 @@ class CaptureReader:
             **self._dissector.counts,
             "fragmented": self._dissector.fragments.given_up,
             "dropped": dropped,
+            **self._cut_out(),
             **{f"{CUT_AT}{size}": count for size, count in self._dissector.cut.items()},
         }
+
+    def _cut_out(self) -> dict[str, int]:
+        """`cut_out`: packets of which only parts count, in a capture that was cut out of another one."""
+        cuts = self._file.cuts if isinstance(self._file, Pcapng) else None
+        return {} if cuts is None else {"cut_out": cuts.count}
 
     def feed(self, data: bytes, now_ns: int = 0) -> list[Segment]:  # noqa: ARG002 - one protocol for all stages
         """The segments of the packets that are whole with these bytes."""
@@ -556,6 +603,7 @@ class CaptureReader:
     def _pcapng(self) -> Pcapng:
         file = self.formats[1](self._dissector, fused=self._fused)
         file.on_secrets = self.on_secrets
+        file.cut_receiver = self.cut_receiver
         return file
 
     @property

@@ -13,6 +13,11 @@ __all__ = ["PcapngWriter"]
 
 _ENHANCED: Final = Struct("<IIIIIII")
 _PAD: Final = (b"", b"\0\0\0", b"\0\0", b"\0")
+# Codes of options and blocks: a comment, an interface's name, decryption secrets and their kind, a TLS key log.
+_COMMENT: Final = 1
+_IF_NAME: Final = 2
+_SECRETS: Final = 10
+_TLS_KEY_LOG: Final = 0x544C534B
 
 
 class PcapngWriter:
@@ -25,21 +30,47 @@ class PcapngWriter:
         interface: str = "",
         more: Sequence[str] = (),
         program: str = "kw",
+        comments: Sequence[str] = (),
     ) -> None:
         self._link_type = link_type
         self._interfaces = (interface, *more)
         self._program = program
+        self._comments = comments
 
     def header(self) -> bytes:
         """What the file begins with."""
-        section = Struct("<IHHq").pack(0x1A2B3C4D, 1, 0, -1) + _options((4, self._program.encode()))
-        return _block(0x0A0D0D0A, section) + b"".join(map(self._described, self._interfaces))
+        return self.section() + b"".join(self.describe(self._link_type, name) for name in self._interfaces)
 
-    def _described(self, name: str) -> bytes:
+    def section(self) -> bytes:
+        """The beginning alone, where interfaces are described one by one."""
+        said = [*((_COMMENT, comment.encode()) for comment in self._comments), (4, self._program.encode())]
+        return _block(0x0A0D0D0A, Struct("<IHHq").pack(0x1A2B3C4D, 1, 0, -1) + _options(*said))
+
+    @staticmethod
+    def describe(link_type: int, name: str) -> bytes:
+        """An interface, the next one of this section."""
         described = [(9, b"\x09")]  # the clock: 10**-9 s
         if name:
-            described.insert(0, (2, name.encode("utf-8", "replace")))
-        return _block(1, Struct("<HxxI").pack(self._link_type, 0) + _options(*described))
+            described.insert(0, (_IF_NAME, name.encode("utf-8", "replace")))
+        return _block(1, Struct("<HxxI").pack(link_type, 0) + _options(*described))
+
+    @staticmethod
+    def secrets(key_log: bytes) -> bytes:
+        """Lines of a TLS key log, for the packets behind them."""
+        padded = key_log + _PAD[len(key_log) & 3]
+        return _block(_SECRETS, Struct("<II").pack(_TLS_KEY_LOG, len(key_log)) + padded)
+
+    @staticmethod
+    def commented(
+        time_ns: int, data: bytes, comments: Sequence[str], *, wire: int | None = None, interface: int = 0
+    ) -> bytes:
+        """One packet, as `packet` gives it, with comments."""
+        said = [(_COMMENT, comment.encode("utf-8", "backslashreplace")) for comment in comments]
+        size = len(data)
+        head = Struct("<IIIII").pack(
+            interface, time_ns >> 32, time_ns & 0xFFFFFFFF, size, size if wire is None else wire
+        )
+        return _block(6, head + data + _PAD[size & 3] + (_options(*said) if said else b""))
 
     def packet(self, time_ns: int, data: bytes, wire: int | None = None, interface: int = 0) -> bytes:
         """One packet: its bytes as captured, and how many it had on the wire where that is more."""

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from decoders.apis.names import current_names
 from decoders.apis.public_configs import is_public
+from decoders.embedded.otlp import METRICS, metrics_from_json
 from decoders.errors import DecodeError, EncodeError, Truncated, UnknownApi, UnsupportedVersion
 from decoders.limits import EMBEDDED_MAX
 from decoders.schema.codec import TRAILING, decode, encode
@@ -248,11 +249,13 @@ def _head(row: StructureRow, version: int, frame: int) -> bytes:
     return ((row.number or 0) if row.framing == "key" else version).to_bytes(2, "big")
 
 
-def embedded_json(name: str, data: bytes | None, *, behind: bool = False) -> dict[str, Any] | None:
+def embedded_json(
+    name: str, data: bytes | None, *, behind: bool = False, reveal: bool = False
+) -> dict[str, Any] | None:
     """The structure in JSON form, or None unless `data` is exactly what encoding it gives, and not too large.
 
     With `behind` bytes may follow it, under `_trailing`: where it is known that this structure is there. Secrets are
-    redacted.
+    redacted unless `reveal` shows them.
     """
     if data is None or not 2 <= len(data) <= EMBEDDED_MAX:
         return None
@@ -266,7 +269,7 @@ def embedded_json(name: str, data: bytes | None, *, behind: bool = False) -> dic
             return None  # a varint with more bytes than it needs
     except (DecodeError, EncodeError):
         return None
-    return _shown(head, value, rest, reveal=False)
+    return _shown(head, value, rest, reveal=reveal)
 
 
 def read_structure(name: str, data: bytes, *, reveal: bool = False) -> tuple[Plan, dict[str, Any]]:
@@ -304,6 +307,8 @@ def held_json(name: str, data: bytes | None) -> dict[str, Any] | None:
 def embedded_from_json(value: Mapping[str, Any], path: str) -> bytes:
     """The bytes of a structure in JSON form, told by its `$type` and `$version`. Raises EncodeError under `path`."""
     name, version = value.get(TYPE), value.get(VERSION)
+    if name == METRICS:
+        return metrics_from_json(value, path)
     exact = _BY_NAME.get(_folded(name)) if isinstance(name, str) else None
     if exact is None:
         raise EncodeError(f"no structure {shown(name)}", path=f"{path}.{TYPE}")

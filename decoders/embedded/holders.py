@@ -13,6 +13,8 @@ from decoders.wire.text import json_bytes
 
 _SUBSCRIPTION: Final = "ConsumerProtocolSubscription"
 _ASSIGNMENT: Final = "ConsumerProtocolAssignment"
+# No structure of Kafka's own, and compressed as the field beside it says.
+_METRICS: Final = "MetricsData(compression_type)"
 
 # (API key, side) → {path without indices: the structure's name, which is the hook's name too}.
 HOLDERS: Final[dict[tuple[int, Side], dict[str, str]]] = {
@@ -25,6 +27,7 @@ HOLDERS: Final[dict[tuple[int, Side], dict[str, str]]] = {
         "groups[].members[].member_assignment": _ASSIGNMENT,
     },
     (58, "request"): {"request_principal": "DefaultPrincipalData"},
+    (72, "request"): {"metrics": _METRICS},
 }
 
 
@@ -40,6 +43,13 @@ def _shown(name: str) -> Callable[[bytes | None], Any]:
     return show
 
 
-HOOKS: Final[dict[str, Callable[[bytes | None], Any]]] = {
-    name: _shown(name) for paths in HOLDERS.values() for name in paths.values()
+def _metrics(data: bytes | None, codec: int | None) -> Any:
+    from decoders.embedded.otlp import metrics_json  # loads codecs
+
+    return metrics_json(data, codec)
+
+
+HOOKS: Final[dict[str, Callable[..., Any]]] = {
+    **{name: _shown(name) for paths in HOLDERS.values() for name in paths.values()},
+    _METRICS: _metrics,
 }

@@ -14,7 +14,16 @@ from uuid import UUID
 
 from decoders.apis import NAMES, api
 from decoders.apis.expected_errors import expected_codes
-from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, PRODUCE, SASL_HANDSHAKE
+from decoders.apis.keys import (
+    API_VERSIONS,
+    CONTROLLED_SHUTDOWN,
+    CREATE_DELEGATION_TOKEN,
+    DESCRIBE_DELEGATION_TOKEN,
+    ENVELOPE,
+    PRODUCE,
+    SASL_AUTHENTICATE,
+    SASL_HANDSHAKE,
+)
 from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion, without_frames
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.topics import TOPIC_ID_SOURCES, Topics, at_path, nameless_ids
@@ -29,6 +38,9 @@ from decoders.wire.primitives import uuid_text
 SOFTWARE_SINCE: Final = 3
 SIDES: Final[tuple[Side, Side]] = ("request", "response")
 
+# What says whose a delegation token is (KIP-48), and what a login is made of (logins.py).
+TELLING_OWNERS: Final = (CREATE_DELEGATION_TOKEN, DESCRIBE_DELEGATION_TOKEN)
+LOGGING_IN: Final = (SASL_HANDSHAKE, SASL_AUTHENTICATE)
 TRANSACTIONAL_SINCE: Final = 3
 UNSUPPORTED_VERSION: Final = b"\0\x23"
 # API versions kept apart: all there are are 368, garbage may claim more.
@@ -149,7 +161,7 @@ class ApiVersion:
         self.response_at = 9 if self.flexible and key != API_VERSIONS else 8
         self._quick: tuple[Projector, Projector] | None = None
         self.json: list[Any] = [None, None]  # what messages/bodies.py has made: without and with secrets
-        self.watched = key == SASL_HANDSHAKE or teaches(key, version)
+        self.watched = key in (*LOGGING_IN, *TELLING_OWNERS, ENVELOPE) or teaches(key, version)
         self.expected = expected_codes(key)
         self._needs = needs
         self._nameless: dict[Side, tuple[str, ...]] = {}
@@ -161,7 +173,7 @@ class ApiVersion:
             return False
         if self.key == API_VERSIONS:
             return self.version < SOFTWARE_SINCE
-        return self.key != SASL_HANDSHAKE and (self.key, self.version) != (CONTROLLED_SHUTDOWN, 0)
+        return self.key not in LOGGING_IN and (self.key, self.version) != (CONTROLLED_SHUTDOWN, 0)
 
     def layouts(self, side: Side) -> tuple[Layout, ...]:
         """The layouts of a side, the stable one first."""
@@ -344,17 +356,22 @@ class ApiVersion:
     def teach(self, exchange: Sides, topics: Topics) -> None:
         """Give the topic names in an exchange to `topics`."""
         for source in TOPIC_ID_SOURCES.get(self.key or 0, ()):
-            data = exchange.raw(source.side)
-            if data is None or (exchange.extra is not None and source.side in exchange.extra):
-                continue
             wanted = frozenset((f"{source.path}.{source.name}", f"{source.path}.{source.id}"))
-            try:
-                at = self.body(source.side, data)
-                view, _, after = projector(self.layouts(source.side)[0].plan, wanted, False)(data, at, len(data))
-            except (*CRUDE, DecodeError, IndexError):
-                continue
-            if after == len(data):
+            view = self.read(exchange, source.side, wanted)
+            if view is not None:
                 topics.learn(view, source)
+
+    def read(self, exchange: Sides, side: Side, wanted: frozenset[str]) -> Any:
+        """These fields of a side in the stable layout; None where it is not there, or something is wrong with it."""
+        data = exchange.raw(side)
+        if data is None or (exchange.extra is not None and side in exchange.extra):
+            return None
+        try:
+            at = self.body(side, data)
+            view, _, after = projector(self.layouts(side)[0].plan, wanted, False)(data, at, len(data))
+        except (*CRUDE, DecodeError, IndexError):
+            return None
+        return view if after == len(data) else None
 
     def nameless(self, side: Side) -> tuple[str, ...]:
         """The paths of topic ids whose name is not beside them."""

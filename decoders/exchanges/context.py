@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from decoders.errors import Malformed
@@ -20,6 +20,9 @@ from decoders.frames.framing import Frame, FrameDirection, MemoryBudget, Unframe
 from decoders.limits import HELD_MAX, RAW_KEPT_MAX
 from decoders.tcp.chunks import Chunk, Connection, Gap
 from decoders.wire.pack import fields
+
+if TYPE_CHECKING:
+    from decoders.exchanges.history import History
 
 # Of a request that is given up for the budget, what is kept to say which it was.
 HEAD_KEPT = 512
@@ -41,7 +44,9 @@ class Context:
             "budget",
             "connections",
             "guesses",
+            "history",
             "out",
+            "owners",
             "pairings",
             "ports",
             "runs",
@@ -54,10 +59,14 @@ class Context:
 
     def __init__(self, ports: Iterable[int] | None, needs: Needs, *, connections: bool = False) -> None:
         self.connections = connections  # give them at their end
+        self.history: History | None = None  # what came before, where somebody asks for it
         self.guesses = False  # what a response answers whose request is not in the capture (answer_guess.py)
         self.ports = None if ports is None else frozenset(ports)
         self.specs = ApiVersions(needs)
         self.topics = Topics()
+        # Of delegation tokens, by id. Rows for tables, which may be made of a part of the capture, do without: a token
+        # is told on one connection and used on others.
+        self.owners: dict[str, str] = {}
         self.budget = MemoryBudget()
         self.summary = Summary()
         self.out: list[Settled] = []
@@ -151,7 +160,7 @@ def _sent(exchange: Exchange) -> int:
 PHASES: Final = {phase.value: phase for phase in SaslPhase}
 # The attributes that are saved as they are.
 REQUEST: Final = (
-    *("api_key", "api_version", "correlation_id", "client_id", "client_software", "outcome", "extra", "place"),
+    *("api_key", "api_version", "correlation_id", "client_id", "client_software", "login", "outcome", "extra", "place"),
     *("time_ns", "request_end_ns", "request_packet", "request_packet_end", "request_size", "request_raw"),
 )
 LANE: Final = (
@@ -162,7 +171,7 @@ RUN: Final = ("reason", "detail", "time_ns", "packet", "size")
 FRAME: Final = (*("data", "size", "first_ns", "first_packet", "last_ns", "last_packet", "place", "missing", "again"),)
 SUSPECT: Final = ("followed", "opening", "window", "starts", "asked", "pairs", "first")
 UNDECIDED: Final = ("held", "sizes", "dropped", "foreign", "tokens", "answers")
-PAIRING: Final = ("client_first", "opening", "client_raw", "client_id", "software")
+PAIRING: Final = ("client_first", "opening", "client_raw", "client_id", "software", "login")
 COUNTS: Final = (*("connections", "exchanges", "first_ns", "gaps", "last_ns", "unanswered"),)
 STATE_KINDS: Final[dict[str, tuple[type, ...]]] = {
     "parts": (list,),
@@ -201,12 +210,22 @@ def export_context(context: Context) -> list[Any]:
         dict(sorted(context.brokers.items())),
         _counts(context.summary),
         [context.budget.held, context.budget.most],
+        None if context.history is None else context.history.export(),
+        dict(context.owners),
     ]
 
 
 def resume_context(context: Context, state: object, connections: Mapping[int, Connection]) -> None:
     """Take over what export_context() gave. Raises DecodeError when it is something else."""
-    pairings, undecided, topics, brokers, counts, budget = fields(state, list, list, list, dict, list, list)
+    pairings, undecided, topics, brokers, counts, budget, history, owners = fields(
+        state, *[list] * 3, dict, *[list] * 2, list | None, dict
+    )
+    context.owners = owners
+    if history is not None:
+        from decoders.exchanges.history import History
+
+        context.history = History()
+        context.history.resume(history)
     for row in topics:
         identity, name = fields(row, bytes, str)
         if len(identity) != 16:
@@ -257,7 +276,10 @@ def export_pairing(pairing: Pairing) -> list[Any]:
             [correlation_id, [saved(each, REQUEST) for each in (entry if isinstance(entry, Queue) else (entry,))]]
             for correlation_id, entry in pairing.in_flight.items()
         ],
-        [sasl.phase.value, sasl.mechanism, sasl.left, [saved(token, REQUEST) for token in sasl.tokens]],
+        [
+            *(sasl.phase.value, sasl.mechanism, sasl.left, [saved(token, REQUEST) for token in sasl.tokens]),
+            None if sasl.attempt is None else sasl.attempt.export(),
+        ],
         [[correlation_id, saved(frame, FRAME)] for correlation_id, frame in pairing.early.items()],
         _direction(pairing.requests),
         _direction(pairing.responses),
@@ -279,12 +301,20 @@ def resume_pairing(context: Context, state: object) -> None:
         context, ConnectionInfo(number, client, broker, began_ns, context.topics), client_first=True, opening=False
     )
     put(pairing, PAIRING, plain)
+    if pairing.login is not None:
+        from decoders.exchanges.logins import read_login
+
+        pairing.login = read_login(pairing.login)
     pairing.ends.exchanges, pairing.ends.late_ns, pairing.ends.tls = exchanges, late_ns, tls
     for row in in_flight:
         correlation_id, waiting = fields(row, int, list)
         for each in waiting:
             pairing.in_flight.add(correlation_id, resume_request(context, pairing, each))
-    phase, pairing.sasl.mechanism, pairing.sasl.left, tokens = fields(sasl, int, str, int, list)
+    phase, pairing.sasl.mechanism, pairing.sasl.left, tokens, attempt = fields(sasl, int, str, int, list, list | None)
+    if attempt is not None:
+        from decoders.exchanges.logins import LoginAttempt
+
+        pairing.sasl.attempt = LoginAttempt.resumed(attempt)
     if phase not in PHASES:
         raise Malformed("a saved phase of another kind")
     pairing.sasl.phase = PHASES[phase]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.capture.files import CaptureReader
 from decoders.capture.merge import merged
@@ -12,11 +13,16 @@ from decoders.errors import DecodeError
 from decoders.exchanges.exchange import Exchange, Settled, Summary
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairer import Pairer
+from decoders.exchanges.topics import TOPICS_MAX
 from decoders.tcp.chunks import Chunk, Segment
+from decoders.tcp.connections import endpoints
 from decoders.tcp.reassembly import Reassembly
 from decoders.tls.decryption import Decryption
 from decoders.tls.key_log import KeyLog
 from decoders.wire.pack import fields, pack, unpack
+
+if TYPE_CHECKING:
+    from decoders.capture.cut_notes import TopicName
 
 
 class Engine:
@@ -38,6 +44,8 @@ class Engine:
         self.decryption = Decryption(keys)
         self.pairer = Pairer(ports, needs, connections=connections)
         self.pairer.context.awake = deque()
+        self._names: list[TopicName] = []  # of topics, to be known from a time on
+        self._chosen: dict[tuple[str, str], set[int]] = {}  # of connections of which not all exchanges are meant
 
     @property
     def summary(self) -> Summary:
@@ -54,9 +62,58 @@ class Engine:
 
     def feed(self, segments: list[Segment], now_ns: int = 0) -> list[Settled]:
         """What settles with these segments."""
+        if self._names:
+            return self._feed_by_names(segments, now_ns)
+        return self._feed(segments, now_ns)
+
+    def _feed(self, segments: list[Segment], now_ns: int) -> list[Settled]:
         settled = self.pairer.feed(self._plain(self.reassembly.feed(segments, now_ns), now_ns), now_ns)
         self.pairer.context.rest()
-        return settled
+        return self._meant(settled) if self._chosen else settled
+
+    def vouch(self, broker: str) -> None:
+        """Connections to this host:port are Kafka without a look: a capture says so that was cut out of another one."""
+        self.pairer.context.brokers.setdefault(broker, 0)
+
+    def name_topic(self, topic: TopicName) -> None:
+        """A topic's name is known from a time on: such a capture says so."""
+        if len(self._names) < TOPICS_MAX:
+            insort(self._names, topic)
+
+    def _feed_by_names(self, segments: list[Segment], now_ns: int) -> list[Settled]:
+        """What settles with these segments, each name known when its time has come."""
+        topics, settled = self.pairer.context.topics, []
+        for segment in segments:
+            if self._names and segment[1] >= self._names[0].since_ns:
+                break
+        else:
+            return self._feed(segments, now_ns)
+        at = 0
+        for place, segment in enumerate(segments):
+            while self._names and segment[1] >= self._names[0].since_ns:
+                settled += self._feed(segments[at:place], now_ns)
+                at = place
+                topic = self._names.pop(0)
+                if topic.identity not in topics.names and len(topics.names) < TOPICS_MAX:
+                    topics.add(topic.identity, topic.name)
+        return settled + self._feed(segments[at:], now_ns)
+
+    def choose(self, key: bytes, places: Iterable[int]) -> None:
+        """Of the connection with this key, as its client sends, only those exchanges whose request begins there.
+
+        What is said of a connection adds up; such a capture says it before it has the request.
+        """
+        client, broker = endpoints(key)
+        self._chosen.setdefault((client, broker), set()).update(places)
+
+    def _meant(self, settled: list[Settled]) -> list[Settled]:
+        """Without the exchanges that were not chosen, and what is skipped between them."""
+        out: list[Settled] = []
+        for row in settled:
+            places = self._chosen.get((row.client, row.broker))
+            if places is None or (row.kind == "exchange" and (row.is_orphan or row.place in places)):
+                out.append(row)
+        return out
 
     def _plain(self, chunks: list[Chunk], now_ns: int = 0) -> list[Chunk]:
         """The chunks, those of TLS decrypted."""
@@ -78,7 +135,8 @@ class Engine:
     def finish(self) -> list[Settled]:
         """What the end of the capture settles."""
         chunks = [*self._plain(self.reassembly.finish()), *self.decryption.finish()]
-        return self.pairer.feed(chunks) + self.pairer.finish()
+        settled = self.pairer.feed(chunks) + self.pairer.finish()
+        return self._meant(settled) if self._chosen else settled
 
 
 # Captures in, exchanges out: the library's call for whole captures.
@@ -125,7 +183,7 @@ def read_settled(
     keys = KeyLog() if keys is None else keys
     engine = Engine(ports, needs, keys=keys)
     problems: list[DecodeError] = []
-    streams = [_segments(source, problems, keys) for source in sources]
+    streams = [_segments(source, problems, engine, keys) for source in sources]
     for segments in merged(streams):
         yield from engine.feed(segments)
     yield from engine.finish()
@@ -133,9 +191,10 @@ def read_settled(
         raise problems[0]
 
 
-def _segments(source: Source, problems: list[DecodeError], keys: KeyLog) -> Iterator[list[Segment]]:
+def _segments(source: Source, problems: list[DecodeError], engine: Engine, keys: KeyLog) -> Iterator[list[Segment]]:
     reader = CaptureReader()
     reader.on_secrets = keys.add
+    reader.cut_receiver = engine
     for piece in pieces(source):
         yield reader.feed(piece)
     yield reader.finish()

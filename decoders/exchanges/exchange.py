@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from decoders.tls.facts import TlsInfo
 
 __all__ = [
+    "SESSION_PARTITIONS",
     "SESSION_PATHS",
     "ApiError",
     "ClientIdentity",
@@ -35,6 +36,7 @@ __all__ = [
     "Ended",
     "Exchange",
     "FetchSession",
+    "Login",
     "Packets",
     "Row",
     "Seen",
@@ -179,11 +181,22 @@ SESSION_PATHS: Final[dict[tuple[int, Side], tuple[str, ...]]] = {
 }
 
 
+# In `Exchange.extra`: the partitions that an incremental Fetch asks for (history.py).
+SESSION_PARTITIONS: Final = "session_partitions"
+
+
 class ClientSoftware(TypedDict):
     """The `client_software` key of the exchange record."""
 
     name: str
     version: str
+
+
+class Login(TypedDict):
+    """Who has logged in by SASL, or tries to, and how; None where the capture does not show it."""
+
+    user: str | None
+    mechanism: str | None
 
 
 class FetchSession(TypedDict):
@@ -192,6 +205,12 @@ class FetchSession(TypedDict):
     id: int
     epoch: int
     incremental: bool
+
+
+class EnvelopeId(TypedDict):
+    """The `envelope` key of the exchange record: the Envelope's correlation id on its connection."""
+
+    correlation_id: int
 
 
 class ConnectionInfo:
@@ -252,6 +271,20 @@ class Seen:
 
     ends: ConnectionInfo
     time_ns: int
+    login: Login | None = None  # who had logged in, where it can be said
+
+    @property
+    def user(self) -> str | None:
+        """Who asked: by SASL, or else by the certificate that the client showed in TLS."""
+        if self.login is not None:
+            return self.login["user"]
+        tls = self.ends.tls
+        return None if tls is None else tls["client_subject"]
+
+    @property
+    def mechanism(self) -> str | None:
+        """The SASL mechanism of the login."""
+        return None if self.login is None else self.login["mechanism"]
 
     @property
     def client(self) -> str:
@@ -295,6 +328,7 @@ class Exchange(Seen):
         "extra",
         "failed",
         "known",
+        "login",
         "looked",
         "outcome",
         "place",
@@ -308,6 +342,7 @@ class Exchange(Seen):
         "response_ns",
         "response_packet",
         "response_packet_end",
+        "response_place",
         "response_raw",
         "response_size",
         "response_view",
@@ -317,6 +352,7 @@ class Exchange(Seen):
 
     kind: Literal["exchange"] = "exchange"
     record: Mapping[str, Any] | None = None  # where it was read from one (messages/from_record.py)
+    revealed: Mapping[str, Any] | None = None  # that record with the secrets that it was written with
     spec: ApiVersion
     api_key: int | None
     api_version: int | None
@@ -336,7 +372,9 @@ class Exchange(Seen):
     response_raw: bytes | None
     outcome: Status
     place: int  # of the request's first byte in its direction's stream
+    response_place: int  # of the response's, where there is one
     known: int  # topic names known when this was settled
+    login: Login | None  # that held when the request was sent; of a step of a login the one that it is about
     extra: dict[str, Any] | None
 
     # Each of these is there only once it has been asked for.
@@ -507,6 +545,11 @@ class Exchange(Seen):
         return bool(self.extra and self.extra.get("retransmitted"))
 
     @property
+    def envelope(self) -> EnvelopeId | None:
+        """The Envelope that it travelled in, which has its bytes and its latency already; None where it came alone."""
+        return self.extra.get("envelope") if self.extra else None
+
+    @property
     def topic_names(self) -> dict[str, str]:
         """Names, learnt earlier in the capture, of the topic ids in this exchange."""
         return self.spec.topic_names(self)
@@ -610,7 +653,7 @@ class Ended(Seen):
 
     __slots__ = (
         *("client_again", "client_bytes", "client_gaps", "client_id", "client_missing", "client_packets"),
-        *("client_software", "detail", "ends", "exchanges", "how", "kafka", "last_ns", "opened", "reason"),
+        *("client_software", "detail", "ends", "exchanges", "how", "kafka", "last_ns", "login", "opened", "reason"),
         *("server_again", "server_bytes", "server_gaps", "server_missing", "server_packets", "time_ns"),
     )
 
@@ -628,6 +671,7 @@ class Ended(Seen):
         self.detail = ""
         self.client_id: str | None = None  # of the latest request
         self.client_software: ClientSoftware | None = None
+        self.login: Login | None = None  # the latest
         self.exchanges = 0
         self.client_packets, self.server_packets = client.packets, server.packets
         self.client_bytes, self.server_bytes = client.size, server.size

@@ -78,6 +78,7 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
                 if need < 4 or after > size or exchange.__class__ is not Exchange:
                     break
                 del table[correlation_id]
+                exchange.response_place = direction.place
                 direction.place += need + 4
                 exchange.response_ns = exchange.response_end_ns = time_ns
                 exchange.response_packet = exchange.response_packet_end = packet
@@ -86,9 +87,10 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
                 budget.held -= len(exchange.request_raw)  # type: ignore[arg-type]  # a request in flight has its bytes
                 at = after
                 if exchange.spec.watched:
-                    direction.owner.watch(exchange)
-                exchange.known = len(names)
-                push(exchange)
+                    direction.owner.settle(exchange)
+                else:
+                    exchange.known = len(names)
+                    push(exchange)
                 if direction.mode != RESPONSE:
                     break
         elif mode == REQUEST:
@@ -114,6 +116,7 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
                 exchange.correlation_id = correlation_id
                 exchange.client_id = owner.client_id
                 exchange.client_software = owner.software
+                exchange.login = owner.login
                 exchange.outcome = "complete"
                 exchange.extra = None
                 exchange.looked = False
@@ -172,6 +175,7 @@ class Pairer:
         self, ports: Iterable[int] | None = None, needs: Needs | None = None, *, connections: bool = False
     ) -> None:
         self.context = Context(ports, needs or Needs(), connections=connections)
+        self._remembered = 0  # rows of `context.out` that history has taken
 
     @property
     def summary(self) -> Summary:
@@ -221,6 +225,9 @@ class Pairer:
         self.context.out.clear()
         if self.context.connections:
             count(out)
+        if self.context.history is not None:
+            self.context.history.feed(out[self._remembered :])
+            self._remembered = 0
         self.context.summary.exchanges += len(out) - self.context.runs
         self.context.runs = 0
         return out
@@ -366,15 +373,28 @@ class Pairer:
         chunks, undecided.chunks = undecided.chunks, []
         take_chunks(context, chunks, self._unusual)
 
+    def remember(self) -> None:
+        """Note in exchanges what they mean by those before them (history.py). To be called before the first `feed`."""
+        from decoders.exchanges.history import History
+
+        if self.context.history is None:
+            self.context.history = History()
+
     def _end(self, pairing: Pairing, how: How, connection: Connection | None = None) -> None:
         del self.context.pairings[pairing.ends.number]
         unseen = connection is not None and self._note_sides(connection, client_first=pairing.client_first)
         pairing.close(how, "one_direction" if unseen else None)
+        history = self.context.history
+        if history is not None:  # at once: what comes behind is to find the same whichever pieces the input comes in
+            history.feed(self.context.out[self._remembered :])
+            self._remembered = len(self.context.out)
+            history.forget(pairing.ends.number)
         if self.context.connections and connection is not None:
             client = connection.first if pairing.client_first else connection.second
             ended = Ended(pairing.ends, connection, client, how)
             ended.kafka = True
             ended.client_id, ended.client_software = pairing.client_id, pairing.software
+            ended.login = pairing.login
             self._give(ended)
         if not pairing.resting:
             del pairing.requests, pairing.responses  # they refer to it: see Connection.untie

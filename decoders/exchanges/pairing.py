@@ -32,13 +32,14 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.apis import NAMES, api
-from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, PRODUCE, SASL_HANDSHAKE
+from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, ENVELOPE, PRODUCE, SASL_AUTHENTICATE
 from decoders.errors import DecodeError
-from decoders.exchanges.api_versions import SOFTWARE_SINCE, ApiVersion, ApiVersions
+from decoders.exchanges.api_versions import LOGGING_IN, SOFTWARE_SINCE, TELLING_OWNERS, ApiVersion, ApiVersions
 from decoders.exchanges.exchange import (
     ClientSoftware,
     ConnectionInfo,
     Exchange,
+    Login,
     Settled,
     Skipped,
     Status,
@@ -71,6 +72,9 @@ from decoders.schema.model import Side
 from decoders.tcp.chunks import Half, How
 from decoders.wire.primitives import read_uvarint
 
+if TYPE_CHECKING:
+    from decoders.exchanges.logins import LoginAttempt
+
 # An exchange and the frames of its sides in, its attributes set: the plain form of what the loop does in line.
 
 
@@ -82,6 +86,7 @@ def begin(exchange: Exchange, ends: ConnectionInfo, spec: ApiVersion) -> None:
     exchange.api_version = None
     exchange.client_id = None
     exchange.client_software = None
+    exchange.login = None
     exchange.outcome = "complete"
     exchange.extra = None
     exchange.looked = False
@@ -122,6 +127,7 @@ def put_response(exchange: Exchange, frame: Frame) -> None:
     exchange.response_packet_end = frame.last_packet
     exchange.response_size = frame.size
     exchange.response_raw = frame.data
+    exchange.response_place = frame.place
     if frame.missing or frame.again:
         _put_damage(exchange, frame, "response")
 
@@ -187,7 +193,9 @@ class PairingContext(Protocol):
     """What the connections of one engine share, as far as pairing uses it (context.py)."""
 
     budget: MemoryBudget
+    connections: bool
     guesses: bool
+    owners: dict[str, str]
     out: list[Settled]
     specs: ApiVersions
     summary: Summary
@@ -216,6 +224,7 @@ class Pairing:
         "early",
         "ends",
         "in_flight",
+        "login",
         "opening",
         "requests",
         "responses",
@@ -234,6 +243,7 @@ class Pairing:
         self.client_raw: bytes | None = None  # of the latest request
         self.client_id: str | None = None
         self.software: ClientSoftware | None = None
+        self.login: Login | None = None
         self.opening = opening  # nothing has come yet, and what comes is the first of the stream
         self.closing: How | None = None
         self.resting = False
@@ -362,10 +372,8 @@ class Pairing:
         if spec.key == API_VERSIONS and exchange.api_version >= SOFTWARE_SINCE:  # type: ignore[operator]  # a request has one
             exchange.client_software = self.software = client_software(exchange) or self.software
             self.context.summary.client(self.ends.client, exchange.client_id or "", self.software)
-        elif spec.key == SASL_HANDSHAKE and exchange.api_version == 0:
-            mechanism = exchange.request.get("mechanism", "")
-            self.sasl.asked(str(mechanism))
-            self._follow_phase()
+        elif spec.key in LOGGING_IN:
+            self._log_in(exchange)
         self._wait(exchange)
 
     def _sent(self, frame: Frame) -> Exchange:
@@ -387,6 +395,7 @@ class Pairing:
         exchange.correlation_id = correlation_id
         exchange.client_id = client_id
         exchange.client_software = self.software
+        exchange.login = self.login
         put_request(exchange, frame)
         return exchange
 
@@ -484,6 +493,42 @@ class Pairing:
 
     # SASL.
 
+    def _log_in(self, exchange: Exchange) -> None:
+        """SaslHandshake or SaslAuthenticate was sent."""
+        request = exchange.request
+        if exchange.api_key == SASL_AUTHENTICATE:
+            data = request.get("auth_bytes")
+            self._attempt().ask(exchange, data if isinstance(data, bytes) else None, self.context.owners)
+            return
+        mechanism = str(request.get("mechanism", ""))
+        self.sasl.attempt = None
+        exchange.login = self._attempt(mechanism).login
+        if exchange.api_version == 0:
+            self.sasl.asked(mechanism)
+            self._follow_phase()
+
+    def _attempt(self, mechanism: str = "") -> LoginAttempt:
+        """The login under way, or one that begins."""
+        if self.sasl.attempt is None:
+            from decoders.exchanges.logins import LoginAttempt  # few captures have any
+
+            # Where its beginning is not in the capture, or nobody knew what the last step was, it is as before.
+            before = mechanism or (self.login["mechanism"] if self.login is not None else None)
+            self.sasl.attempt = LoginAttempt(before, self.login)
+        return self.sasl.attempt
+
+    def _logged_in(self, exchange: Exchange, data: bytes | None) -> None:
+        """A step of a login was answered without an error; `data`: None where the capture lacks the answer."""
+        attempt = self._attempt()
+        self.login = attempt.answer(exchange, data)
+        if attempt.over:
+            self.sasl.attempt = None
+
+    def _refused(self) -> None:
+        """A step of a login was answered by an error."""
+        if self.sasl.attempt is not None:
+            self.login, self.sasl.attempt = self.sasl.attempt.before, None
+
     def _follow_phase(self) -> None:
         kafka = self.sasl.phase is SaslPhase.KAFKA
         self.requests.set_ready(REQUEST if kafka else ASK)
@@ -493,6 +538,8 @@ class Pairing:
         """A request has come: no token is answered any more."""
         while self.sasl.tokens:
             self._settle_alone(self.sasl.take(), "token")
+        if self.sasl.attempt is not None:  # what the broker did not answer it has taken
+            self.login, self.sasl.attempt = self.sasl.attempt.login, None
         if self.sasl.phase is SaslPhase.TOKENS or self.responses.lossy:
             self.sasl.phase = SaslPhase.KAFKA
             self._follow_phase()
@@ -504,6 +551,10 @@ class Pairing:
         exchange.correlation_id = None
         exchange.client_software = self.software
         put_request(exchange, frame)
+        if frame.missing:
+            self._attempt().ask(exchange, None, self.context.owners)
+        else:
+            self._attempt().ask(exchange, frame.data[4:], self.context.owners)
         self.sasl.wait(exchange)
         self._follow_phase()
 
@@ -522,6 +573,7 @@ class Pairing:
         put_response(exchange, frame)
         if frame.missing == "incomplete":
             exchange.extra = {**(exchange.extra or {}), "closed": self.closing}
+        self._logged_in(exchange, None if frame.missing else frame.data[4:])
         self.sasl.paired()
         self._follow_phase()
         self.settle(exchange)
@@ -532,9 +584,22 @@ class Pairing:
     def settle(self, exchange: Exchange) -> None:
         """An exchange whose two sides are there, as far as they ever will be."""
         if exchange.spec.watched:
-            self.watch(exchange)
+            self._watch(exchange)
         exchange.known = len(self.context.topics.names)
         self.context.out.append(exchange)
+        if exchange.api_key == ENVELOPE:
+            self._open(exchange)
+
+    def _open(self, envelope: Exchange) -> None:
+        """Settle what travelled in an Envelope, behind it."""
+        from decoders.exchanges.envelope import open_envelope  # few captures have any
+
+        inner = open_envelope(envelope, self.context.specs)
+        if inner is not None:
+            summary = self.context.summary
+            summary.unanswered += inner.outcome == "unanswered"
+            summary.client(self.ends.client, inner.client_id or "", None)
+            self.settle(inner)
 
     def produce(self, exchange: Exchange) -> None:
         """A Produce request: it waits, unless it wants no answer."""
@@ -556,15 +621,29 @@ class Pairing:
             self.context.summary.unanswered += 1
         self.settle(exchange)
 
-    def watch(self, exchange: Exchange) -> None:
-        """Learn what an exchange teaches: topic names, and how a SaslHandshake went."""
-        if exchange.api_key != SASL_HANDSHAKE:
+    def _watch(self, exchange: Exchange) -> None:
+        """Learn what an exchange teaches: topic names, and how a login goes."""
+        if exchange.api_key in TELLING_OWNERS:
+            if not self.context.connections:
+                from decoders.exchanges.logins import learn_owners
+
+                learn_owners(exchange, self.context.owners)
+            return
+        if exchange.api_key not in LOGGING_IN:
             exchange.spec.teach(exchange, self.context.topics)
-        elif exchange.api_version == 0 and exchange.response_raw is not None:
-            error_code = exchange.response.get("error_code")
-            if error_code is not None and self.sasl.phase is SaslPhase.HANDSHAKE:
-                self.sasl.answered(error_code)
-                self._follow_phase()
+            return
+        response = exchange.response
+        error_code = None if response is None else response.get("error_code")
+        if error_code is None:
+            return
+        if error_code:
+            self._refused()
+        elif exchange.api_key == SASL_AUTHENTICATE:
+            data = response.get("auth_bytes")
+            self._logged_in(exchange, data if isinstance(data, bytes) else None)
+        if exchange.api_version == 0 and self.sasl.phase is SaslPhase.HANDSHAKE:
+            self.sasl.answered(error_code)
+            self._follow_phase()
 
     def again(self, direction: FrameDirection, at: int, size: int) -> None:
         """Bytes of a lane were sent a second time: mark what is not settled yet."""

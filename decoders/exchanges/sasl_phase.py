@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections import deque
 from enum import Enum
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from decoders.exchanges.logins import LoginAttempt
 
 T = TypeVar("T")
 
@@ -29,17 +32,18 @@ PAIRS: Final[dict[str, int]] = {"PLAIN": 1, "SCRAM-SHA-256": 2, "SCRAM-SHA-512":
 class Sasl(Generic[T]):
     """The SASL state of one connection: `tokens` are the client's that wait for an answer."""
 
-    __slots__ = ("left", "mechanism", "phase", "tokens")
+    __slots__ = ("attempt", "left", "mechanism", "phase", "tokens")
 
     def __init__(self) -> None:
         self.phase = SaslPhase.KAFKA
         self.mechanism = ""
+        self.attempt: LoginAttempt | None = None  # where somebody follows who logs in
         self.left = 0  # pairs still to come, 0 where the mechanism does not say
         self.tokens: deque[T] | tuple[()] = ()  # an empty deque has 0.7 KiB, and few connections have tokens
 
     def is_new(self) -> bool:
         """Whether nothing has happened yet."""
-        return self.phase is SaslPhase.KAFKA and not (self.mechanism or self.left or self.tokens)
+        return self.phase is SaslPhase.KAFKA and not (self.mechanism or self.left or self.tokens or self.attempt)
 
     def wait(self, token: T) -> None:
         """A token of the client has come."""

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.exchanges.partitions import partition_paths, partitions_named
-from decoders.exchanges.topics import RECORD_ARRAYS, structs
+from decoders.exchanges.topics import RECORD_ARRAYS, TOPIC_ID, has_id, structs, topic_name
 from decoders.schema.model import Side
 
 if TYPE_CHECKING:
@@ -31,6 +31,17 @@ def partition_numbers(exchange: Exchange) -> list[int]:
 def partition_needs(key: int, side: Side) -> tuple[str, ...]:
     """The paths read for that."""
     return tuple(partition_paths(key, side, topics=False))
+
+
+@cache
+def structure_needs(key: int, side: Side) -> tuple[str, ...]:
+    """The same, and the paths of their topics."""
+    array = RECORD_ARRAYS.get(key)
+    found = record_needs(key, side)
+    if not found or array is None:
+        return ()
+    names = (topic_name(key, array), TOPIC_ID if has_id(key, array) else "")
+    return (*found, *(f"{array.topics}[].{name}" for name in names if name))
 
 
 @cache
@@ -87,6 +98,22 @@ def _text(data: Any) -> str | None:
 
 def _found(exchange: Exchange, part: Callable[[Iterator[Any]], list[Any]]) -> Iterator[Any]:
     """A part of each record of an exchange, batch by batch."""
+    for _, found in _parts(exchange, part):
+        yield from found
+
+
+def records_by_topic(exchange: Exchange) -> Iterator[tuple[str | None, Any]]:
+    """Each record of an exchange with its topic."""
+    from decoders.analysis.exchange_facts import topic_of  # as records_of
+
+    for element, found in _parts(exchange, list):
+        topic = topic_of(exchange, element)
+        for row in found:
+            yield topic, row
+
+
+def _parts(exchange: Exchange, part: Callable[[Iterator[Any]], list[Any]]) -> Iterator[tuple[Any, list[Any]]]:
+    """What is said of a topic, and a part of each record of a batch of it."""
     array = RECORD_ARRAYS.get(exchange.api_key) if exchange.api_key is not None else None
     if array is None:
         return
@@ -100,9 +127,9 @@ def _found(exchange: Exchange, part: Callable[[Iterator[Any]], list[Any]]) -> It
             if records.__class__ is tuple and raw is not None:
                 at, size = records
                 for found in read_parts(raw[at : at + size], budget, part):
-                    yield from found
+                    yield topic, found
             elif isinstance(records, list):  # of an exchange record
-                yield from part(row for batch in records for row in batch.get("records") or ())
+                yield topic, part(row for batch in records for row in batch.get("records") or ())
 
 
 def lacks_records(settled: Settled) -> bool:

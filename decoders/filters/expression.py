@@ -8,14 +8,17 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import KEYS, NAMES, api
+from decoders.apis.number_words import set_of
 from decoders.apis.paths import PathStep, parse_path
 from decoders.filters import fields as questions
+from decoders.filters.contents import structure_needs
 from decoders.filters.errors import FilterError
 from decoders.filters.fields import (
     ALIASES,
     BODIES,
     FIELDS,
     HEADER,
+    RECORD,
     FieldRow,
     Kind,
     Phase,
@@ -26,7 +29,8 @@ from decoders.filters.fields import (
     names,
     value_of,
 )
-from decoders.filters.named_numbers import NamedNumber, folded, set_of, words_in
+from decoders.filters.named_numbers import NamedNumber, folded, words_in
+from decoders.schema.json_form import MESSAGE
 from decoders.schema.model import Field, Side
 from decoders.schema.projection import getter
 
@@ -192,7 +196,7 @@ class Atom:
     @property
     def reads_records(self) -> bool:
         """Whether it asks what is in records."""
-        return self.row.kind == "held"
+        return self.row.kind == "held" or self.row.needs is structure_needs
 
     def needs(self, key: int, side: Side) -> tuple[str, ...]:
         """The paths that it reads of a side."""
@@ -340,6 +344,11 @@ class Filter:
         return frozenset(name for name, row in FIELDS.items() if id(row) in rows)
 
     @property
+    def asks_history(self) -> bool:
+        """Whether it asks what an exchange means by those before it (exchanges/history.py)."""
+        return any(atom.row.history for atom in self._node.atoms())
+
+    @property
     def reads_records(self) -> bool:
         """Whether it asks what is in records."""
         return any(atom.reads_records for atom in self._node.atoms())
@@ -473,8 +482,26 @@ def _field(word: Word) -> _Named:
         return _Named(name, header_row(path))
     if first in BODIES and path:
         return _body_field(word, name, first, path)
-    names = [*FIELDS, *ALIASES, f"{HEADER}.NAME", *(f"{side}." for side in BODIES)]
+    if first == RECORD and path:
+        return _structure_field(word, name, path)
+    names = [*FIELDS, *ALIASES, f"{HEADER}.NAME", f"{RECORD}.", *(f"{side}." for side in BODIES)]
     raise FilterError(f"there is no field {word.text!r}", word.at + 1, word=word.text, candidates=names)
+
+
+def _structure_field(word: Word, name: str, path: str) -> _Named:
+    """A field of what records of internal topics hold."""
+    from decoders.filters.structures import structure_paths, structure_values  # few expressions have one
+
+    plain = _INDEX.sub("", path)
+    known = structure_paths()
+    if plain not in known:
+        text = f"no record of an internal topic has a field {path!r}"
+        raise FilterError(text, word.at + 1, word=name, candidates=[f"{RECORD}.{each}" for each in known])
+    row = FieldRow(Phase.RESPONSE, "any", structure_values(plain), "a field of records", needs=structure_needs)
+    return _Named(name, row)
+
+
+_INDEX: Final = re.compile(r"\[\d*\]")
 
 
 def _body_field(word: Word, name: str, first: str, path: str) -> _Named:
@@ -496,9 +523,18 @@ def _body_field(word: Word, name: str, first: str, path: str) -> _Named:
             for value in found if isinstance(found, list) else (found,):
                 if value is not None:
                     values.append(value if words is None else NamedNumber(value, words))
-        return values
+        return _concealed(exchange, values) if tells and values else values
 
+    tells = path.rpartition(".")[2].partition("[")[0] == MESSAGE
     return _Named(name, FieldRow(phase, "any", get, f"a field of the {side}"), (side,), path)
+
+
+def _concealed(exchange: Exchange, messages: list[Any]) -> list[Any]:
+    """Error messages without the secrets of the exchange that a broker repeats in them."""
+    from decoders.messages.bodies import conceal_of
+
+    conceal = conceal_of(exchange)
+    return [conceal(each) if conceal and isinstance(each, str) else each for each in messages]
 
 
 def _words(field: _Named) -> frozenset[str] | None:

@@ -16,6 +16,7 @@ from decoders.apis import NAMES, api
 from decoders.apis.error_codes import ERRORS, error_name, find_error
 from decoders.errors import UnknownApi
 from decoders.exchanges.api_versions import SIDES
+from decoders.exchanges.exchange import SESSION_PARTITIONS
 from decoders.filters.contents import (
     headers_named,
     partition_needs,
@@ -105,7 +106,8 @@ class FieldRow(NamedTuple):
     """One field. A value that is a list or an iterator stands for each of its elements; None and no element is nothing.
 
     `entity` is set where the names come out of bodies, `needs` where something else does: the paths that are read of a
-    side of an API (exchanges/api_versions.py must hear of them).
+    side of an API (exchanges/api_versions.py must hear of them). `history`: it is what an exchange means by those
+    before it (exchanges/history.py).
     """
 
     phase: Phase
@@ -114,6 +116,7 @@ class FieldRow(NamedTuple):
     text: str
     entity: str = ""
     needs: Callable[[int, Side], tuple[str, ...]] | None = None
+    history: bool = False
 
 
 def _of(entity: str) -> Callable[[Exchange], Any]:
@@ -123,6 +126,23 @@ def _of(entity: str) -> Callable[[Exchange], Any]:
 def _software(exchange: Exchange, part: str) -> str | None:
     software = exchange.client_software
     return software[part] if software else None  # type: ignore[literal-required]  # name or version
+
+
+def _said(name: str, part: str) -> FieldRow:
+    """A part of what an exchange means by those before it."""
+
+    def get(exchange: Exchange) -> Any:
+        said = exchange.extra.get(name) if exchange.extra else None
+        return said.get(part) if isinstance(said, dict) else None
+
+    kind: Kind = (
+        "number" if part in ("generation", "producer_id", "epoch") or (name, part) == ("node", "id") else "text"
+    )
+    return FieldRow(S, kind, get, _HISTORY[name, part], history=True)
+
+
+def _session_topics(exchange: Exchange) -> list[str]:
+    return list((exchange.extra or {}).get(SESSION_PARTITIONS) or ())
 
 
 def _tls(exchange: Exchange, part: str) -> str | None:
@@ -140,6 +160,18 @@ def _sides(exchange: Exchange) -> list[str]:
 
 
 H, Q, R, S = Phase.HEADER, Phase.REQUEST, Phase.RESPONSE, Phase.SETTLED
+# What exchanges mean by those before them: keys of the record and their parts.
+_HISTORY: Final = {
+    ("group", "id"): "group of the member that asks, also behind its fetches",
+    ("group", "generation"): "generation or epoch that the member had",
+    ("group", "member"): "member id",
+    ("transaction", "id"): "transactional id of the producer",
+    ("transaction", "producer_id"): "producer id of a transactional id",
+    ("transaction", "epoch"): "epoch of that producer",
+    ("node", "id"): "id of the node that the connection leads to",
+    ("node", "rack"): "rack of that node",
+    ("node", "cluster"): "id of its cluster",
+}
 
 FIELDS: Final[dict[str, FieldRow]] = {
     "api": FieldRow(H, "api", lambda x: x.api_key, "API by name or number"),
@@ -151,6 +183,8 @@ FIELDS: Final[dict[str, FieldRow]] = {
     "broker": FieldRow(H, "address", lambda x: x.broker, "address of the broker"),
     "software": FieldRow(H, "text", lambda x: _software(x, "name"), "name of the client's library"),
     "software_version": FieldRow(H, "text", lambda x: _software(x, "version"), "version of the client's library"),
+    "user": FieldRow(H, "text", lambda x: x.user, "user who had logged in, or the subject of the client's certificate"),
+    "mechanism": FieldRow(H, "text", lambda x: x.mechanism, "SASL mechanism of the login"),
     "tls": FieldRow(H, "text", lambda x: _tls(x, "version"), "version of TLS, where it was decrypted"),
     "cipher": FieldRow(H, "text", lambda x: _tls(x, "cipher"), "cipher suite of TLS"),
     "sni": FieldRow(H, "text", lambda x: _tls(x, "sni"), "server name that the client asked for in TLS"),
@@ -186,6 +220,8 @@ FIELDS: Final[dict[str, FieldRow]] = {
         S, "any", lambda x: bool(x.extra and x.extra.get("guessed")), "whether what a response answers is guessed"
     ),
     "retransmitted": FieldRow(S, "any", lambda x: x.retransmitted, "whether bytes of it were sent again"),
+    "session_topic": FieldRow(S, "text", _session_topics, "topics that an incremental fetch asks for", history=True),
+    **{f"{name}.{part}": _said(name, part) for name, part in _HISTORY},
 }
 # Other words for fields, and for body fields that are asked for often.
 ALIASES: Final = {
@@ -207,6 +243,10 @@ HEADER: Final = "header"
 def header_row(name: str) -> FieldRow:
     """The field for the headers of a name, which is as it is on the wire: case counts."""
     return FieldRow(R, "held", headers_named(name), f"values of the headers {name}", needs=record_needs)
+
+
+# `record.PATH`: a field of what records of internal topics hold.
+RECORD: Final = "record"
 
 
 BODIES: Final[dict[str, tuple[Side, Phase]]] = {"request": ("request", Q), "response": ("response", R)}

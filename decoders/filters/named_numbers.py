@@ -1,18 +1,15 @@
-"""Numbers of bodies that have words: the sets of `apis/enums.py` by what a declaration `means`, and error codes."""
+"""Numbers of bodies that have words, as filters compare them."""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Final
 
-from decoders.apis.enums import BITS, ENUMS, words_of
-from decoders.apis.error_codes import ERRORS, error_name
-from decoders.schema.model import Field
+from decoders.apis import KEYS, api_name
+from decoders.apis.enums import BITS, ENUMS
+from decoders.apis.error_codes import ERRORS
+from decoders.apis.number_words import API, ERROR, words_for
 
-__all__ = ["ERROR", "NamedNumber", "folded", "set_of", "words_in"]
-
-# In the place of a set's name: every field called so has the same numbers.
-ERROR: Final = "error_code"
+__all__ = ["NamedNumber", "folded", "words_in"]
 
 
 class NamedNumber(int):
@@ -29,15 +26,8 @@ class NamedNumber(int):
     @property
     def words(self) -> frozenset[str]:
         """The word for it, those of all its bits; none where it has none."""
-        if self._set == ERROR:
-            return frozenset({folded(error_name(int(self)))})
-        found = words_of(self._set, int(self))
+        found = words_for(self._set, int(self))
         return frozenset(map(folded, found.split(","))) if found else frozenset()
-
-
-def set_of(field: Field) -> str:
-    """The name of the set whose words the numbers of this field have; empty for none."""
-    return ERROR if field.name == ERROR and field.kind == "int16" else field.means
 
 
 @cache
@@ -45,6 +35,8 @@ def words_in(words: str) -> frozenset[str]:
     """All words of a set."""
     if words == ERROR:
         return frozenset(folded(row.name) for row in ERRORS.values())
+    if words == API:
+        return frozenset(folded(api_name(key)) for key in KEYS)
     bits = BITS.get(words)
     if bits is not None:
         known, _, text = bits

@@ -15,11 +15,13 @@ from uuid import UUID
 
 from decoders.apis import api
 from decoders.apis.error_codes import error_name
+from decoders.apis.number_words import words_for
 from decoders.apis.paths import PathStep, parse_path, values_at
 from decoders.exchanges.api_versions import SIDES
 from decoders.filters.errors import FilterError
-from decoders.filters.expression import all_paths, apis_with, field_of, paths_in
+from decoders.filters.expression import all_paths, apis_with, field_of, paths_in, sets_in
 from decoders.filters.fields import ALIASES, BODIES, FIELDS, entity_paths, names
+from decoders.limits import CELL_MAX, MIB
 from decoders.messages.record import SCALARS
 from decoders.schema.model import Side
 from decoders.wire.primitives import uuid_text
@@ -35,8 +37,14 @@ KEYS: Final[dict[str, tuple[str, ...] | None]] = {
     "response": None,
     "packets": ("request", "response"),
     "topic_names": None,
+    "names": ("request", "response"),
+    "names_cut": None,
     "fetch_session": ("id", "epoch", "incremental", "partitions"),
     "client_software": ("name", "version"),
+    "group": ("id", "generation", "member"),
+    "transaction": ("id", "producer_id", "epoch"),
+    "node": ("id", "rack", "cluster"),
+    "sasl": (*("step", "answer", "acting_as", "token_id", "realm", "service", "iterations", "refusal", "expires"),),
     "layout": ("request", "response"),
     "undecoded": ("request", "response"),
     "errors_cut": (),
@@ -45,10 +53,12 @@ KEYS: Final[dict[str, tuple[str, ...] | None]] = {
     "via": (),
     "upstream_latency_ms": (),
     "fault": None,
+    "envelope": ("correlation_id",),
     "direction": (),
     "detail": (),
 }
 Record = Mapping[str, Any]
+_OBJECT_COST: Final = 56
 
 
 class RecordPath:
@@ -84,14 +94,17 @@ class RecordPath:
         return frozenset(self._needs(key, side)) if self._needs is not None else frozenset()
 
 
-def record_path(text: str) -> RecordPath:
-    """Raises FilterError that says what there is, or what may have been meant."""
+def record_path(text: str, *, names: bool = False) -> RecordPath:
+    """With `names` numbers of bodies stand beside their words: `1 read_committed`.
+
+    Raises FilterError that says what there is, or what may have been meant.
+    """
     if text in SCALARS:
         return RecordPath(text, lambda row, _record: _listed(_scalar(getattr(row, text, None))), attribute=text)
     name = ALIASES.get(text, text)
     head = name.partition(".")[0]
     if head in BODIES and name != head:
-        return _body_path(text, head, name.partition(".")[2])
+        return _body_path(text, head, name.partition(".")[2], names=names)
     if name in KEYS and name not in FIELDS:
         return RecordPath(text, lambda _row, record: _listed(record.get(name)), whole=True)
     try:
@@ -133,9 +146,30 @@ def _field_path(text: str) -> RecordPath:
             return [shown(found)]
         if named:
             found = dict.fromkeys(found)
-        return [shown(each) for each in found if each is not None]
+        return _bounded(shown(each) for each in found if each is not None)
 
     return RecordPath(text, values, needs=field.asked(None).needs)
+
+
+def _bounded(found: Iterable[Any]) -> list[Any]:
+    """As many values as a cell may have, of all records of an exchange for one; the last says that there are more."""
+    values: list[Any] = []
+    room = CELL_MAX
+    for value in found:
+        room -= _room_of(value)
+        if room < 0 and values:
+            return [*values, f"… (more than {CELL_MAX // MIB} MiB: the rest is left out)"]
+        values.append(value)
+    return values
+
+
+def _room_of(value: Any) -> int:
+    """What a value of JSON's form takes in memory, about."""
+    if value.__class__ is dict:  # bytes
+        return sum(map(_room_of, value.values()))
+    if value.__class__ is str:
+        return _OBJECT_COST + len(value) * (1 if value.isascii() else 4)
+    return _OBJECT_COST
 
 
 def _names_of(entity: str) -> Callable[[Settled, Record], list[Any]]:
@@ -154,7 +188,7 @@ def _names_of(entity: str) -> Callable[[Settled, Record], list[Any]]:
     return values
 
 
-def _body_path(text: str, head: str, path: str) -> RecordPath:
+def _body_path(text: str, head: str, path: str, *, names: bool) -> RecordPath:
     side, _ = BODIES[head]
     if not apis_with(side, _declared(path)):
         others = [f"{head}.{other}" for other in all_paths(side)]
@@ -169,9 +203,18 @@ def _body_path(text: str, head: str, path: str) -> RecordPath:
     def values(row: Settled, record: Record) -> list[Any]:
         if row.kind != "exchange" or row.api_key is None:
             return []
-        return _each(value for steps in steps_in(row.api_key) for value in values_at(record[side], steps))
+        found = _each(value for steps in steps_in(row.api_key) for value in values_at(record[side], steps))
+        sets = set(sets_in(row.api_key, side, path).values()) if names else None
+        return [_with_words(value, *sets) for value in found] if sets and len(sets) == 1 else found
 
     return RecordPath(text, values, whole=True)
+
+
+def _with_words(value: Any, means: str) -> Any:
+    if not isinstance(value, int):
+        return value
+    words = words_for(means, value)
+    return f"{value} {words}" if words else value
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import deepcopy
 from functools import cache, partial
 from typing import Any, Final, NamedTuple
 
@@ -86,11 +87,12 @@ PIECE: Final = "piece"
 # Sides that are not whole are named in what few exchanges have.
 BOTH_SIDES: Final = frozenset(("request", "response"))
 
-Hooks = Mapping[str, Callable[[Any], Any]]
+Hooks = Mapping[str, Callable[..., Any]]
 
 
 class Options(NamedTuple):
-    """How much a record shows: `records` lists every record of a batch, `reveal_secrets` shows secrets.
+    """How much a record shows: `records` lists every record of a batch, `reveal_secrets` shows secrets, `names` has
+    the words for numbers.
 
     With `deferred` what would take much room is left to be made as it is written (wire/deferred.py); the bodies of one
     record are to be written before the next record is asked for.
@@ -99,6 +101,7 @@ class Options(NamedTuple):
     records: bool = False
     reveal_secrets: bool = False
     deferred: bool = False
+    names: bool = False
 
 
 PLAIN: Final = Options()
@@ -401,7 +404,16 @@ def conceal_of(exchange: Exchange) -> Conceal | None:
 def _conceal(exchange: Exchange, shown: Mapping[str, Any]) -> Conceal | None:
     """What takes its secrets from a text; `shown` are its bodies by side, with secrets redacted."""
     answer = exchange.response_raw or b""
+    if not _request_is_whole(exchange):
+        return hole  # nobody knows what it asked for, and which secrets the answer repeats
     return conceal_secrets(_secrets_of(exchange, shown), len(answer))
+
+
+def _request_is_whole(exchange: Exchange) -> bool:
+    """Whether a request is there to its end; of a message alone nobody misses one."""
+    if exchange.request_raw is None:
+        return exchange.extra is None or not exchange.extra.get("guessed")
+    return body_json(exchange, "request", _SHOWN)[1] is None
 
 
 def _secrets_of(exchange: Exchange, shown: Mapping[str, Any]) -> Iterator[str | bytes]:
@@ -413,7 +425,7 @@ def _secrets_of(exchange: Exchange, shown: Mapping[str, Any]) -> Iterator[str | 
 def hide_echoes(exchange: Exchange, request: Any, response: Any) -> bool:
     """Take the secrets of an exchange from the error messages of its answer; bodies as JSON with secrets redacted.
 
-    True where it has so many secrets that the messages are hidden whole.
+    True where the messages are hidden whole: it has so many secrets, or a request that is not there to its end.
     """
     if not any(isinstance(each, dict) and each.get(MESSAGE) for each in _values(response)):
         return False
@@ -445,6 +457,13 @@ def _hide(body: Any, conceal: Conceal) -> None:
                     each[name] = DeferredEach(item, partial(_hide, conceal=conceal))
                 else:
                     waiting.append(item)
+
+
+def hide_messages(body: dict[str, Any], conceal: Conceal) -> dict[str, Any]:
+    """A copy of a body whose error messages have no secrets."""
+    made = deepcopy(body)
+    _hide(made, conceal)
+    return made
 
 
 def _hidden(message: Any, conceal: Conceal) -> Any:

@@ -155,7 +155,8 @@ def _batches(data: bytes, part: BytePart, hide: Hide | None, most: int) -> Itera
 
 def _holders(key: int | None, side: Side) -> dict[str, str]:
     """The fields that may hold a structure, by their path without indices."""
-    return {path.replace("[]", ""): name for path, name in HOLDERS.get((key or 0, side), {}).items()}
+    holders = HOLDERS.get((key or 0, side), {}).items()
+    return {path.replace("[]", ""): name for path, name in holders if name in STRUCTURES}
 
 
 def _structure(name: str, data: bytes, part: BytePart, reveal: bool) -> list[BytePart]:

@@ -11,35 +11,41 @@ from __future__ import annotations
 from binascii import Error as NotBase64
 from binascii import a2b_base64
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import cache, lru_cache
 from typing import Any, Final, get_args
 from uuid import UUID
 
-from decoders.errors import Malformed
+from decoders.embedded import embedded_from_json
+from decoders.errors import EncodeError, Malformed
 from decoders.exchanges.api_versions import SIDES, SPECS_MAX, ApiVersion, Failure, Sides
-from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped, Status
+from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange, Login, Settled, Skipped, Status
+from decoders.exchanges.logins import known_login
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairing import begin
 from decoders.exchanges.topics import Topics
-from decoders.schema.json_form import shown
+from decoders.messages.redact_record import redact_record
+from decoders.schema.json_form import STRUCTURE, shown
 from decoders.schema.model import Plan, PlanField, Side
 from decoders.tls.facts import TlsInfo
 from decoders.wire.primitives import RANGES, uuid_bytes
 from decoders.wire.units import parse_time
 
-EXTRA: Final = ("closed", "retransmitted", "via", "fault", "upstream_latency_ms", "file", "guessed")
+EXTRA: Final = (
+    *("closed", "retransmitted", "via", "fault", "upstream_latency_ms", "file", "guessed", "envelope", "sasl"),
+    *("group", "transaction", "node"),
+)
 # Kinds of records that are exchanges, or stand for them.
 KINDS: Final = ("exchange", "skipped")
 STATUSES: Final = get_args(Status)
 
 
 class RecordedExchange(Exchange):
-    """An exchange that holds the record that it was read from, and its views."""
+    """An exchange that holds the record that it was read from, without and with its secrets, and its views."""
 
-    __slots__ = ("record", "views")
+    __slots__ = ("record", "revealed", "views")
 
     record: Mapping[str, Any]
+    revealed: Mapping[str, Any]
     views: tuple[Any, Any]
 
 
@@ -130,17 +136,21 @@ class FromRecords:
         key, version = _int(record, "api_key"), _int(record, "api_version")
         spec = _version(key, version)
         exchange = RecordedExchange()
-        exchange.record = record
+        exchange.revealed = record
+        exchange.record = record = redact_record(record)
         begin(exchange, self._connection(record), spec)
         for name in ("api_key", "api_version", "correlation_id", "request_size", "response_size"):
             setattr(exchange, name, _int(record, name))
         exchange.client_id = _string(record["client_id"], "client_id")
         exchange.client_software = _software(record.get("client_software"))
+        exchange.login = _login(record)
         status = _text(record, "status")
         if status not in STATUSES:
             raise ValueError(f"status is {shown(status)}")
         exchange.outcome = "complete" if status == "undecoded" else status  # type: ignore[assignment]  # it is one
         extra = {name: record[name] for name in EXTRA if name in record}
+        if "partitions" in record.get("fetch_session", ()):
+            extra[SESSION_PARTITIONS] = record["fetch_session"]["partitions"]
         if record["reason"] is not None and status != "undecoded":
             extra["reason"] = record["reason"]
         exchange.extra = extra or None
@@ -150,6 +160,14 @@ class FromRecords:
         exchange.views = (_view(spec, record, "request"), _view(spec, record, "response"))
         _set_times(exchange, record)
         return exchange
+
+
+def _login(record: Mapping[str, Any]) -> Login | None:
+    """Who had logged in; nobody where what the record has for a user is the subject of a certificate."""
+    user, mechanism = (_string(record.get(name), name) for name in ("user", "mechanism"))
+    if mechanism is None and (user is None or user == (record.get("tls") or {}).get("client_subject")):
+        return None
+    return known_login(user, mechanism)
 
 
 def _tls(said: Any) -> TlsInfo | None:
@@ -199,6 +217,8 @@ def _check_said(record: Mapping[str, Any]) -> None:
         if side not in SIDES or not isinstance(row["reason"], str) or not isinstance(row["path"], str):
             raise ValueError(f"undecoded {shown(side)}")
         _int(row, "offset")
+    if "envelope" in record and record["envelope"]["correlation_id"].__class__ is not int:
+        raise ValueError(f"envelope is {shown(record['envelope'])}")
 
 
 def _int(record: Mapping[str, Any], name: str) -> int | None:
@@ -244,8 +264,11 @@ def _view(spec: Recorded, record: Mapping[str, Any], side: Side) -> Any:
     plans = [layout.plan for layout in spec.layouts(side) if layout.release == release]
     whole = side not in record.get("undecoded", {})
     for plan in plans[:-1]:  # an ApiVersions response may have the layout of version 0 in place of its own
-        with suppress(ValueError):
+        try:
             return _struct(plan, body, side, whole=whole)
+        except ValueError:
+            if not isinstance(body, dict) or not body.keys() <= _fields(plans[-1]).keys():
+                raise
     return _struct(plans[-1], body, side, whole=whole) if plans else {}
 
 
@@ -317,9 +340,10 @@ def _records(value: Any, path: str) -> list[dict[str, Any]]:
 def _batch(batch: Any, path: str) -> dict[str, Any]:
     if not isinstance(batch, dict):
         raise ValueError(f"{path} is {shown(batch)}")
-    for name in ("record_count", "size", "magic", "last_offset"):
+    for name in ("record_count", "size", "magic", "base_offset", "last_offset", "max_timestamp"):
         _int(batch, name)
-    _text(batch, "codec")
+    for name in ("codec", "crc"):
+        _text(batch, name)
     batch["truncated"]  # has to be there
     rows = batch.get("records")
     return batch if rows is None else {**batch, "records": [_row(row) for row in rows]}
@@ -336,10 +360,23 @@ def _held(value: Any) -> Any:
         return value
     if "redacted" in value:
         return f"{{redacted {value['redacted']}}}"
+    if STRUCTURE in value:
+        return _structure(value)
     try:
         return a2b_base64(value["base64"])
     except (KeyError, TypeError, NotBase64):
         raise ValueError(f"a record holds {shown(value)}") from None
+
+
+def _structure(value: Mapping[str, Any]) -> bytes | str:
+    """The bytes of a structure; of one with a secret in it only how many bytes that has is known."""
+    try:
+        return embedded_from_json(value, "")
+    except EncodeError as failure:
+        hidden = [each["redacted"] for each in value.values() if isinstance(each, dict) and "redacted" in each]
+        if not hidden or not all(isinstance(size, int) for size in hidden):
+            raise ValueError(f"a record holds {failure}") from None
+        return f"{{redacted {sum(hidden)}}}"
 
 
 _LEAVES: Final[dict[str, Callable[[Any, str], Any]]] = {

@@ -9,7 +9,7 @@ from typing import Any, Final
 from decoders.apis.error_codes import error_name
 from decoders.apis.keys import FETCH, FETCH_SNAPSHOT
 from decoders.exchanges.api_versions import SIDES, Failure
-from decoders.exchanges.exchange import Exchange, Settled, Skipped, rfc3339, session_of
+from decoders.exchanges.exchange import SESSION_PARTITIONS, Exchange, Settled, Skipped, rfc3339, session_of
 from decoders.exchanges.topics import RECORD_ARRAYS, at_path
 from decoders.limits import ERRORS_SHOWN_MAX, RAW_KEPT_MAX
 from decoders.messages.bodies import (
@@ -121,7 +121,17 @@ def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
     if settled.record is None:
         return exchange_json(settled, options)
     file = settled.extra.get("file") if settled.extra else None
-    return {**settled.record, "file": file} if file else dict(settled.record)
+    known = settled.revealed if options.reveal_secrets and settled.revealed is not None else settled.record
+    record = {**known, "file": file} if file else dict(known)
+    return with_names(record) if options.names else record
+
+
+def with_names(record: dict[str, Any]) -> dict[str, Any]:
+    """The record, with the words for numbers of its bodies added under `names`."""
+    from decoders.messages.names_in_body import add_names
+
+    add_names(record)
+    return record
 
 
 def skipped_json(skipped: Skipped) -> dict[str, Any]:
@@ -150,7 +160,7 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     if options.records and (spec.key in RECORD_ARRAYS or spec.key == FETCH_SNAPSHOT):
         from decoders.messages.structures import show_structures
 
-        show_structures(exchange, request, response)
+        show_structures(exchange, request, response, reveal=options.reveal_secrets)
     status: str = exchange.outcome
     reason = undecoded = None
     if failures:
@@ -203,7 +213,7 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
         record |= {name: said for name, said in rare.items() if said}
     if exchange.extra is not None:
         _add_extra(record, exchange.extra)
-    return record
+    return with_names(record) if options.names else record
 
 
 def _read(exchange: Exchange, options: Options) -> _Read:
@@ -242,10 +252,17 @@ def _add_said(record: dict[str, Any], exchange: Exchange, plans: Plans, options:
     if exchange.api_key == FETCH:
         session = session_of(record["request"], record["response"])
         if session is not None:
-            record["fetch_session"] = session
+            partitions = exchange.extra.get(SESSION_PARTITIONS) if exchange.extra is not None else None
+            record["fetch_session"] = session if partitions is None else {**session, "partitions": partitions}
     software = exchange.client_software
     if software is not None:
         record["client_software"] = {"name": json_text(software["name"]), "version": json_text(software["version"])}
+    if exchange.login is not None or exchange.ends.tls is not None:
+        user, mechanism = exchange.user, exchange.mechanism
+        if user is not None:
+            record["user"] = json_text(user)
+        if mechanism is not None:
+            record["mechanism"] = json_text(mechanism)
     if exchange.known and plans != _NO_PLANS:
         bodies = record["request"], record["response"]
         if options.deferred:
@@ -273,11 +290,20 @@ def _closely(exchange: Exchange, options: Options) -> tuple[Any, Any, Plans, Any
     return request, response, (plan, its_plan), failures, _per_side(release, its_release), behind
 
 
+# Of what is said besides: what stands at the end, and what is part of another key.
+_ELSEWHERE: Final = ("closed", SESSION_PARTITIONS)
+# What history.py notes in many exchanges, as it stands in the record.
+_NOTED: Final = frozenset({"group", "node", "transaction"})
+
+
 def _add_extra(record: dict[str, Any], extra: Mapping[str, Any]) -> None:
+    if _NOTED.issuperset(extra):
+        record.update(extra)
+        return
     for name, value in extra.items():
         if name == "reason":
             record["reason"] = value
-        elif name not in SIDES and value is not None and name != "closed":
+        elif name not in SIDES and value is not None and name not in _ELSEWHERE:
             record[name] = value
     if extra.get("closed") is not None:
         record["closed"] = extra["closed"]

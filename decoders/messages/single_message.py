@@ -15,7 +15,7 @@ from decoders.exchanges.api_versions import ApiVersion, Failure
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.needs import Needs
 from decoders.messages.bodies import ECHOING, PLAIN, Options, body_json, conceal_of, hide_echoes, trailing_json
-from decoders.messages.record import undecoded_json
+from decoders.messages.record import undecoded_json, with_names
 from decoders.schema.codec import partial
 from decoders.schema.model import Plan, Side
 from decoders.wire.text import Conceal
@@ -112,7 +112,7 @@ def message_json(alone: SingleMessage, options: Options = PLAIN) -> Told:
         failure = failure._replace(offset=max(failure.offset - max(alone.shift - _SIZE, 0), 0))
         record["undecoded"] = undecoded_json(exchange, side, failure, options)
         plan = _stable(spec, side)
-    return Told(record, plan, failure)
+    return Told(with_names(record) if options.names else record, plan, failure)
 
 
 def _exchange(alone: SingleMessage) -> Exchange:

@@ -30,12 +30,15 @@ _ARRAYS: Final = {
 }
 
 
-def show_structures(exchange: Exchange, request: Any, response: Any) -> None:
-    """Change the records of internal topics in these bodies, in place; deferred ones while they are read."""
+def show_structures(exchange: Exchange, request: Any, response: Any, *, reveal: bool) -> None:
+    """Change the records of internal topics in these bodies, in place; deferred ones while they are read.
+
+    `reveal` shows their secrets.
+    """
     array = None if exchange.api_key is None else _ARRAYS.get(exchange.api_key)
     body = request if array is not None and array.side == "request" else response
     if array is not None and isinstance(body, dict):
-        _change(body, array.topics, lambda topic: _show_topic(exchange, topic, array))
+        _change(body, array.topics, lambda topic: _show_topic(exchange, topic, array, reveal))
 
 
 def _change(holder: dict[str, Any], name: str, change: Callable[[dict[str, Any]], None]) -> None:
@@ -49,11 +52,11 @@ def _change(holder: dict[str, Any], name: str, change: Callable[[dict[str, Any]]
                 change(each)
 
 
-def _show_topic(exchange: Exchange, topic: dict[str, Any], array: TopicArray) -> None:
+def _show_topic(exchange: Exchange, topic: dict[str, Any], array: TopicArray, reveal: bool) -> None:
     name = next((topic[each] for each in TOPIC_NAMES if isinstance(topic.get(each), str)), None)
     name = name or _name_of(exchange, topic.get(TOPIC_ID))
     if name in TOPICS:
-        _change(topic, array.partitions, lambda part: _show_partition(part, array.records, name))
+        _change(topic, array.partitions, lambda part: _show_partition(part, array.records, name, reveal))
 
 
 def _name_of(exchange: Exchange, identity: object) -> str | None:
@@ -66,17 +69,17 @@ def _name_of(exchange: Exchange, identity: object) -> str | None:
     return WELL_KNOWN.get(found) or exchange.topic_name(found)
 
 
-def _show_partition(part: dict[str, Any], records: str, topic: str) -> None:
-    _change(part, records, lambda batch: _change(batch, "records", lambda record: _show_record(record, topic)))
+def _show_partition(part: dict[str, Any], records: str, topic: str, reveal: bool) -> None:
+    _change(part, records, lambda batch: _change(batch, "records", lambda record: _show_record(record, topic, reveal)))
 
 
-def _show_record(record: dict[str, Any], topic: str) -> None:
+def _show_record(record: dict[str, Any], topic: str, reveal: bool) -> None:
     if "control_record" in record:
         return
     key, value = _bytes_of(record.get("key")), _bytes_of(record.get("value"))
     names = record_structures(topic, key, value)
     for field, data, name in (("key", key, names[0]), ("value", value, names[1])):
-        shown = None if name is None else embedded_json(name, data, behind=True)
+        shown = None if name is None else embedded_json(name, data, behind=True, reveal=reveal)
         if shown is not None:
             record[field] = shown
 

@@ -6,12 +6,12 @@ What reads records themselves is not loaded for this.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.records.codecs import CODEC_MASK, codec_name
-from decoders.records.layout import CRC_START, LOG_OVERHEAD, SIZE
+from decoders.records.layout import CRC_START, HEADER, LOG_OVERHEAD, SIZE
 
 if TYPE_CHECKING:
     from decoders.records.model import Budget
@@ -140,3 +140,48 @@ def _with(found: RecordsSummary, more: Iterable[Mapping[str, Any]], *, checked: 
         codecs = codecs if codec in codecs else (*codecs, codec)
         magics = magics if magic in magics else (*magics, magic)
     return RecordsSummary(batches, records, size, codecs, magics, last, truncated)
+
+
+class BatchHead(NamedTuple):
+    """What the header of a batch says; `sound`: its checksum is right, or nobody can tell."""
+
+    magic: int
+    codec: str
+    records: int
+    size: int
+    base_offset: int
+    last_offset: int
+    max_timestamp: int | None
+    sound: bool
+
+
+def batch_heads(records: Any, raw: bytes | None) -> Iterator[BatchHead]:
+    """The headers of what a view has of a records field (`summarize_view`), one a whole batch, in order."""
+    if records.__class__ is tuple and raw is not None:
+        at, size = records
+        end = at + size
+        while end - at >= SIZE:
+            base, length, _, magic, _, attributes, delta, _, newest, _, _, _, count = HEADER.unpack_from(raw, at)
+            stop = at + LOG_OVERHEAD + length
+            if magic != 2 or length < SIZE - LOG_OVERHEAD or stop > end or count < 0:
+                break
+            codec = _CODECS[attributes & CODEC_MASK]
+            yield BatchHead(2, codec, count, stop - at, base, base + delta, newest, is_sound(raw, at, stop))
+            at = stop
+        if at < end:
+            from decoders.records.model import Budget
+            from decoders.records.read import batches_json
+
+            yield from _heads_json(batches_json(raw[at:end], budget=Budget()) or [])
+    elif isinstance(records, list):
+        yield from _heads_json(records)
+
+
+def _heads_json(batches: Iterable[Mapping[str, Any]]) -> Iterator[BatchHead]:
+    for batch in batches:
+        magic, base, last = batch["magic"], batch["base_offset"], batch["last_offset"]
+        if not batch["truncated"] and magic is not None and base is not None:
+            yield BatchHead(
+                *(magic, str(batch["codec"]), max(batch["record_count"] or 0, 0), batch["size"] or 0, base),
+                *(base if last is None else last, batch["max_timestamp"], batch["crc"] != "bad"),
+            )

@@ -200,7 +200,7 @@ class DecoderSource:
         value = body.new("v")
         if want is None:
             return self._pass(body, inner.compact, nullable, size, "", "")
-        shown = self.shown(inner, want, path)
+        shown = self.shown(inner, want, path, before)
         if shown.by_place:
             return self._pass(body, inner.compact, nullable, size, value, shown.by_place)
         null = shown.null if nullable else ""
@@ -210,7 +210,7 @@ class DecoderSource:
         body.follow(Tail(size, value, "{}", null and "None", inner.compact, text))
         return f"({shown.null} if {value} is None else {shown.unless_secret(value, before, inner.unless)})"
 
-    def shown(self, inner: PlanField, want: Want, path: str) -> Shown:
+    def shown(self, inner: PlanField, want: Want, path: str, before: Mapping[str, str]) -> Shown:
         """What becomes of a wanted string, bytes or records."""
         secret = inner.secret and want != "raw" and not self.mode.reveal
         if want == "span":
@@ -219,7 +219,9 @@ class DecoderSource:
             return Shown("", "None", "{{'redacted': {size}}}", False)
         hook = self.mode.hooks.get(path) if self.mode.json and inner.kind != "string" else None
         if hook is not None:
-            return Shown(f"table[{hook!r}]({{}})", f"table[{hook!r}](None)", "", secret)
+            beside = json_form.sibling_of(hook)
+            more = f", {before.get(beside, 'None')}" if beside else ""
+            return Shown(f"table[{hook!r}]({{}}{more})", f"table[{hook!r}](None{more})", "", secret)
         return Shown(self.convert(inner.kind), "None", "", secret)
 
     def _pass(self, body: Body, compact: bool, nullable: bool, size: str, value: str, form: str) -> str | None:

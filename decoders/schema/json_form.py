@@ -14,7 +14,7 @@ from decoders.schema.walk import UNKNOWN
 from decoders.wire.primitives import RANGES, text_bytes, uuid_bytes, uuid_text
 from decoders.wire.text import has_hole, json_bytes
 
-Hook = Callable[[Any], Any]
+Hook = Callable[..., Any]
 # The name in a hook table of `public(config name) -> bool`, which `secret unless FIELD` asks.
 PUBLIC: Final = "public"
 _INFINITY: Final = float("inf")
@@ -47,6 +47,11 @@ def redacted(size: int) -> dict[str, int]:
     return {"redacted": size}
 
 
+def sibling_of(hook: str) -> str:
+    """The field that a hook wants to know besides its own: `compression_type` of `MetricsData(compression_type)`."""
+    return hook.partition("(")[2].rstrip(")")
+
+
 def is_public(table: Mapping[str, Hook], name: object) -> bool:
     """Whether a config's name is known to be public, so that its value need not be redacted."""
     public = table.get(PUBLIC)
@@ -64,7 +69,8 @@ def to_json(
     """The JSON form of a decoded message, or of the part of one that could be read.
 
     `hooks` gives, for a field's path without indices (`topics[].partitions[].records`), a name in `table`, whose
-    function makes the JSON value of that field. `reveal` shows secrets.
+    function makes the JSON value of that field; `NAME(FIELD)` gets the value of a sibling before it too. `reveal` shows
+    secrets.
     """
     return JsonForm(hooks or {}, table or {}, reveal).struct(plan, value, "")
 
@@ -107,8 +113,13 @@ class JsonForm:
             return redacted(_size(field, value))
         hook = self.hooks.get(path) if field.kind in {"bytes", "records"} else None
         if hook is not None:
-            return self.table[hook](value)
+            return self.held(field.kind, hook, value, owner)
         return self.leaf(field.kind, value)
+
+    def held(self, kind: str, hook: str, value: Any, owner: Mapping[str, Any]) -> Any:  # noqa: ARG002  # see large_body
+        """What the bytes of a field with a hook hold."""
+        beside = sibling_of(hook)
+        return self.table[hook](value, owner.get(beside)) if beside else self.table[hook](value)
 
     def leaf(self, kind: str, value: Any) -> Any:
         """A primitive value."""
@@ -144,6 +155,8 @@ def _size(field: PlanField, value: Any) -> int:
 Maker = Callable[[Any, str], bytes]
 BASE64: Final = "base64"
 REDACTED: Final = "redacted"
+# Beside the base64 of bytes that could not be read: why.
+ERROR: Final = "error"
 # The field in which brokers repeat what they refuse, and secrets are therefore taken from the text.
 MESSAGE: Final = "error_message"
 _HIDDEN: Final = "a redacted secret cannot be encoded; --reveal-secrets keeps its value"
@@ -317,7 +330,7 @@ def _base64(value: Mapping[Any, Any], path: str, kind: str) -> bytes:
     if REDACTED in value:
         raise EncodeError(_HIDDEN, path=path)
     text = value.get(BASE64)
-    if len(value) != 1 or not isinstance(text, str):
+    if not {BASE64, ERROR}.issuperset(value) or not isinstance(text, str):
         raise EncodeError(f'{kind} expected (text or {{"base64": "…"}}), not another object', path=path)
     try:
         return b64decode(text, validate=True)

@@ -24,7 +24,7 @@ from functools import cache
 from typing import Any, Final, Protocol
 
 from decoders.errors import DecodeError, LimitExceeded, without_frames
-from decoders.limits import BODY_WHOLE_MAX, PIECE, VALUE_WHOLE_MAX, VALUES_MAX
+from decoders.limits import BODY_WHOLE_MAX, METRICS_SIZE_MAX, PIECE, VALUE_WHOLE_MAX, VALUES_MAX
 from decoders.schema.codec import CRUDE, JsonDecoder, failure_of, json_decoder, projector, trailing
 from decoders.schema.emit import many
 from decoders.schema.json_form import Hook, JsonForm
@@ -248,6 +248,11 @@ class _LargeForm(JsonForm):
         if isinstance(value, Unread):
             return DeferredArray(value, self._reader, path)
         return super().field(field, value, path, owner)
+
+    def held(self, kind: str, hook: str, value: Any, owner: Mapping[str, Any]) -> Any:
+        if kind == "bytes" and value is not None and len(value) > METRICS_SIZE_MAX:
+            return self.leaf(kind, value)  # nothing is looked for in so many
+        return super().held(kind, hook, value, owner)
 
     def leaf(self, kind: str, value: Any) -> Any:
         if kind in SIZED and value is not None and len(value) > VALUE_WHOLE_MAX:

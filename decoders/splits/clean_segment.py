@@ -13,6 +13,7 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, Final
 
+from decoders.exchanges.api_versions import LOGGING_IN
 from decoders.exchanges.context import REQUEST, saved
 from decoders.exchanges.exchange import Exchange, Settled
 from decoders.exchanges.in_flight import InFlight
@@ -35,8 +36,6 @@ ORPHAN: Final = (
     *("correlation_id", "response_raw", "response_size", "response_ns", "response_end_ns", "response_packet"),
     *("response_packet_end", "extra"),
 )
-# In the place of a SASL mechanism: none was asked for in this stretch.
-_NONE_ASKED: Final = "\0"
 
 
 def core(connection: TcpConnection, pairing: Pairing) -> list[Any] | None:
@@ -44,6 +43,8 @@ def core(connection: TcpConnection, pairing: Pairing) -> list[Any] | None:
     client = connection.first if pairing.client_first else connection.second
     directions = (pairing.requests, pairing.responses)
     if pairing.opening or pairing.early or pairing.sasl.tokens or pairing.sasl.phase is not SaslPhase.KAFKA:
+        return None
+    if pairing.sasl.attempt is not None:
         return None
     for flow in (client, client.peer):
         flow.sync()
@@ -73,7 +74,7 @@ def _inside(direction: FrameDirection) -> list[Any]:
 class Stock:
     """A state at the end of a batch."""
 
-    __slots__ = ("client", "client_id", "client_raw", "directions", "flows", "rows", "software", "waiting")
+    __slots__ = ("client", "client_id", "client_raw", "directions", "flows", "login", "rows", "software", "waiting")
 
     def __init__(self, stretch: Stretch) -> None:
         pairing = stretch.pairing
@@ -85,6 +86,7 @@ class Stock:
         )
         self.waiting = [(each, each.extra) for each in pairing.in_flight.waiting()]
         self.client_raw, self.client_id, self.software = pairing.client_raw, pairing.client_id, pairing.software
+        self.login = pairing.login
         self.rows = 0
 
 
@@ -112,7 +114,6 @@ class Stretch:
         self.count = 0  # rows believed
         pairing.budget.held -= sum(len(each.request_raw or b"") for each in pairing.in_flight.waiting())
         pairing.in_flight = InFlight()
-        pairing.sasl.mechanism = _NONE_ASKED
         for direction in self.directions:
             direction.lossy, direction.lost_packet = False, 0
         self.begin = self.stock = Stock(self)
@@ -124,7 +125,7 @@ class Stretch:
 
     def take(self, row: Settled, project: Callable[[Settled], Any]) -> None:
         """A row of the batch. Of most nothing is kept but its correlation id, its first packet and its last."""
-        if row.kind != "exchange" or row.correlation_id is None:
+        if row.kind != "exchange" or row.correlation_id is None or row.api_key in LOGGING_IN:
             self.odd = True
         elif row.outcome == "orphan_response":
             self.late.append(row)
@@ -148,7 +149,9 @@ class Stretch:
 
     def _believed(self, settled: list[tuple[int, int, int]]) -> bool:
         pairing = self.pairing
-        if pairing.early or pairing.in_flight.doubled or pairing.sasl.mechanism != _NONE_ASKED:
+        if pairing.early or pairing.in_flight.doubled:
+            return False
+        if pairing.sasl.attempt is not None or pairing.sasl.phase is not SaslPhase.KAFKA:
             return False
         if any(direction.lossy or direction.doubt for direction in self.directions):
             return False
@@ -172,7 +175,8 @@ class Stretch:
     def run(self) -> bytes:
         """The blob of its RUN."""
         self.begun = True
-        return pack([False, self.after, self.low, self.begin.software, self.begin.directions[0][1], self.core])
+        begin = self.begin
+        return pack([False, self.after, self.low, begin.software, begin.login, begin.directions[0][1], self.core])
 
     def take_orphans(self) -> bytes:
         """The blob of ROWS: responses that somebody else may know the request of."""

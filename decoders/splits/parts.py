@@ -7,7 +7,7 @@ from struct import Struct
 from typing import Any, Final, NamedTuple
 
 from decoders.errors import Malformed, Truncated
-from decoders.exchanges.exchange import ClientSoftware, ConnectionInfo, Exchange, Row
+from decoders.exchanges.exchange import ClientSoftware, ConnectionInfo, Exchange, Login, Row
 from decoders.tcp.chunks import Segment
 from decoders.tcp.connections import endpoints, turned
 from decoders.tls.sessions import Sessions
@@ -50,6 +50,7 @@ class RowCorrection(NamedTuple):
     ends: ConnectionInfo
     place_added: int
     client_software: ClientSoftware | None  # of rows that have none
+    login: Login | None  # likewise
 
     @property
     def began_ns(self) -> int:
@@ -62,7 +63,9 @@ class RowCorrection(NamedTuple):
             row.ends = self.ends
             if isinstance(row, Exchange):
                 row.place += self.place_added
-                row.client_software = row.client_software or self.client_software
+                if not row.envelope:  # whose client is none of this connection
+                    row.client_software = row.client_software or self.client_software
+                    row.login = row.login or self.login
 
 
 class Facts:

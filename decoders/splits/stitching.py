@@ -57,8 +57,8 @@ class AdoptedStretch:
     def __init__(self, engine: Engine, run: list[Any]) -> None:
         self._engine = engine
         self._context = engine.pairer.context
-        _, self.after, self._low, self._software, self._place, self._core = fields(
-            run, bool, int, int | None, dict | None, int, list
+        _, self.after, self._low, self._software, self._login, self._place, self._core = fields(
+            run, bool, int, int | None, *[dict | None] * 2, int, list
         )
         self.segments: list[Segment] = []  # of it, that are not in the capture behind `after`
         self.agreed = False
@@ -80,6 +80,8 @@ class AdoptedStretch:
             return False
         if software is not None and software != pairing.software:
             return False
+        if self._login is not None and self._login != pairing.login:
+            return False
         waiting = pairing.in_flight
         low = self._low
         return waiting.count() < IN_FLIGHT_MAX // 2 and (
@@ -88,7 +90,7 @@ class AdoptedStretch:
 
     def patch(self) -> RowCorrection:
         """What its rows lack."""
-        return RowCorrection(self._pairing.ends, self._added, self._pairing.software)
+        return RowCorrection(self._pairing.ends, self._added, self._pairing.software, self._pairing.login)
 
     def answer(self, orphans: list[Any]) -> None:
         """Responses whose request lies before it."""
@@ -128,6 +130,7 @@ class AdoptedStretch:
             exchange = resume_request(self._context, pairing, saved)
             exchange.place += self._added
             exchange.client_software = exchange.client_software or pairing.software
+            exchange.login = exchange.login or pairing.login
             pairing.in_flight.add(correlation_id, exchange)
             budget.held += len(exchange.request_raw or b"")
         raw, client_id, software = fields(names, bytes | None, str | None, dict | None)
@@ -191,7 +194,7 @@ class AdoptedConnection:
 
     def patch(self) -> RowCorrection:
         """What its rows lack."""
-        return RowCorrection(self._ends, 0, None)
+        return RowCorrection(self._ends, 0, None, None)
 
     def absorb(self, tail: list[Any]) -> None:
         """Take over what it leaves. Raises DecodeError when this is no such thing."""

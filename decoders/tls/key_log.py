@@ -97,6 +97,15 @@ class KeyLog:
             look()
         return self.version > before
 
+    def lines(self, client_random: bytes, session_id: bytes = b"") -> bytes:
+        """The lines of one session: what opens its records, and nothing of another one."""
+        found = self._secrets.get(client_random, {})
+        lines = [f"{label} {client_random.hex()} {secret.hex()}\n" for label, secret in found.items()]
+        master = self.secret(SESSION_SECRET, session_id)
+        if master is not None and MASTER_SECRET not in found:
+            lines.append(f"RSA {_SESSION_ID}{session_id.hex()} {_MASTER_KEY}{master.hex()}\n")
+        return "".join(lines).encode()
+
     def __len__(self) -> int:
         return len(self._secrets)
 

@@ -157,6 +157,18 @@ def json_pieces(value: Any) -> Iterator[bytes]:
 
 def _pieces(value: Any, *, inside: bool) -> Iterator[bytes]:
     """The JSON of a value; `inside` leaves out the brackets around a list."""
+    texts, deferred = parts_of(value)
+    if inside:
+        texts[0] = texts[0][1:]
+        texts[-1] = texts[-1][:-1]
+    for text, part in zip(texts, deferred, strict=False):
+        yield text
+        yield from part.json()
+    yield texts[-1]
+
+
+def parts_of(value: Any) -> tuple[list[bytes], list[Deferred]]:
+    """The JSON around the deferred parts of a value, and these parts: there is one text more than there are parts."""
     deferred: list[Deferred] = []
 
     def mark(part: object) -> Any:
@@ -166,13 +178,4 @@ def _pieces(value: Any, *, inside: bool) -> Iterator[bytes]:
         return orjson.Fragment(_MARK)
 
     data = orjson.dumps(value, mark)
-    if inside:
-        data = data[1:-1]
-    if not deferred:
-        yield data
-        return
-    texts = data.split(_MARK)
-    for text, part in zip(texts, deferred, strict=False):
-        yield text
-        yield from part.json()
-    yield texts[-1]
+    return (data.split(_MARK) if deferred else [data]), deferred

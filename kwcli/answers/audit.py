@@ -141,7 +141,9 @@ def _span(pair: list[int] | None) -> str:
     return "none" if pair is None else f"{pair[0]} to {pair[1]}"
 
 
-def check_words(target: str | None, clients: str | None) -> None:
-    """Raises Failure where both questions are asked at once."""
+def check_words(target: str | None, clients: str | None, *, security: bool) -> None:
+    """Raises Failure where two questions are asked at once."""
+    if security and (target is not None or clients is not None):
+        raise Failure("--security asks about another thing than --target and --clients: one of them", Exit.USAGE)
     if target is not None and clients is not None:
         raise Failure("--target asks about clients, --clients about brokers: one of them", Exit.USAGE)

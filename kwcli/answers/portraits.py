@@ -1,16 +1,20 @@
-"""What `kw clients` and `kw topics` do: captures in, a row for each client or topic out; all of one with its page."""
+"""What `kw clients`, `kw groups`, `kw topics` and `kw brokers` do: captures in, a row for each out; of one its page."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from decoders.analysis.portraits import Brokers, Clients, Portraits, TopicPortraits
+from decoders.analysis.groups.groups import Groups
+from decoders.analysis.portraits import Brokers, Clients, Portraits
+from decoders.analysis.topic_portraits import TopicPortraits
 from decoders.exchanges.exchange import Exchange
+from decoders.wire.units import format_latency, format_size
+from kwcli.answers.groups import GROUP_LINES, format_lag, format_share, group_details
 from kwcli.answers.view import AnswerRenderer, flat_text
 from kwcli.env import Exit, Failure
 from kwcli.output.table import Column, draw_table
-from kwcli.output.units import format_latency, format_size, palette
+from kwcli.output.units import count_of, palette
 from kwcli.spelling import did_you_mean
 from kwcli.terminal import clean
 
@@ -27,22 +31,29 @@ Cell = Callable[["Row"], str]
 
 
 class PortraitColumn(NamedTuple):
-    """One column of the table: the greater `drop`, the sooner it goes where there is no room; 0: never."""
+    """One column of the table: the greater `drop`, the sooner it goes where there is no room; 0: never. One that `says`
+    little (the key of what it shows) is there only where some row has something in it.
+    """
 
     title: str
     cell: Cell
     drop: int = 0
     right: bool = False
     paint: str = ""
+    says: str = ""
 
 
 class PortraitKind(NamedTuple):
-    """What is portrayed: the fold, the kind of its rows, the key with the name, and the columns of its table."""
+    """What is portrayed: the fold, the kind of its rows, the key with the name, and the columns of its table.
+
+    `in_time`: what filters leave out is learnt from only where --since and --until have it.
+    """
 
     fold: type[Portraits]
     kind: str
     name: str
     columns: tuple[PortraitColumn, ...]
+    in_time: bool = False
 
 
 def _count(key: str) -> Cell:
@@ -85,6 +96,7 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
         (
             PortraitColumn("client", lambda row: clean(row["client_id"] or _some("addresses")(row)), paint="client"),
             PortraitColumn("software", lambda row: clean(flat_text(row["client_software"])) or _NOTHING, 5),
+            PortraitColumn("user", _some("users"), 6, says="users"),
             PortraitColumn("address", _some("addresses"), 8),
             PortraitColumn("conns", _count("connections"), 10, right=True),
             *_NUMBERS,
@@ -93,6 +105,27 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
             PortraitColumn("groups", _some("groups"), 4),
         ),
     ),
+    "groups": PortraitKind(
+        Groups,
+        "group",
+        "group",
+        (
+            PortraitColumn("group", lambda row: clean(row["group"]), paint="client"),
+            PortraitColumn("type", lambda row: row["type"] or _NOTHING, 6),
+            PortraitColumn("state", lambda row: clean(row["state"] or _NOTHING), 1),
+            PortraitColumn(
+                "members", lambda row: f"{sum(each['present'] for each in row['members']):,}", 4, right=True
+            ),
+            PortraitColumn("rebalances", _count("rebalances"), 3, right=True),
+            PortraitColumn("lag of commits", lambda row: format_lag(row, "commit"), 0, right=True),
+            PortraitColumn("of reading", lambda row: format_lag(row, "position"), 2, right=True),
+            PortraitColumn("read again", lambda row: format_share(row["refetched"]), 7, right=True),
+            *(column._replace(drop=column.drop or 13) for column in _NUMBERS),
+            PortraitColumn("protocol", lambda row: clean(row["protocol"] or _NOTHING), 8),
+            PortraitColumn("clients", _some("clients"), 5),
+        ),
+        in_time=True,
+    ),
     "topics": PortraitKind(
         TopicPortraits,
         "topic",
@@ -100,12 +133,17 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
         (
             PortraitColumn("topic", lambda row: clean(row["topic"]), paint="client"),
             *_NUMBERS,
+            PortraitColumn(
+                "parts", lambda row: f"{len(row['partitions']):,}" if row["partitions"] else _NOTHING, 8, right=True
+            ),
+            PortraitColumn("written", lambda row: _written(row, "records"), 10, right=True),
             PortraitColumn("written by", _some("writes"), 1),
             PortraitColumn("read by", _some("reads"), 2),
             PortraitColumn("groups", _some("groups"), 4),
             PortraitColumn("administered by", _some("administers"), 5),
             PortraitColumn("only asked for by", lambda row: _some("asks")(row) if _only_asked(row) else _NOTHING, 6),
         ),
+        in_time=True,
     ),
     "brokers": PortraitKind(
         Brokers,
@@ -127,6 +165,10 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
 }
 
 
+def _written(row: Row, key: str) -> str:
+    return f"{row['written'][key]:,}" if row["written"] else _NOTHING
+
+
 def _only_asked(row: Row) -> bool:
     return not (row["writes"] or row["reads"] or row["administers"])
 
@@ -134,6 +176,7 @@ def _only_asked(row: Row) -> bool:
 # By what one may be called beside its name.
 _OTHER_NAMES: Final[dict[str, Callable[[Row], list[str]]]] = {
     "client": lambda row: row["addresses"] if row["client_id"] is None else [],
+    "group": lambda _: [],
     "topic": lambda _: [],
     "broker": lambda row: [str(row["node_id"]), row["advertised"] or ""] if row["node_id"] is not None else [],
 }
@@ -142,8 +185,11 @@ _OTHER_NAMES: Final[dict[str, Callable[[Row], list[str]]]] = {
 class PortraitRenderer(AnswerRenderer):
     """Portraits of all, or with `name` the page of that one."""
 
-    def __init__(self, kind: PortraitKind, settings: Settings, name: str | None) -> None:
+    def __init__(
+        self, kind: PortraitKind, settings: Settings, name: str | None, within: Callable[[Exchange], bool]
+    ) -> None:
         self.fold = kind.fold()
+        self._within = within
         self._portrayed = kind
         self._name = name
         super().__init__(self.fold, kind.kind, self._chosen, self._text, settings)
@@ -151,7 +197,7 @@ class PortraitRenderer(AnswerRenderer):
     def notice(self, rows: list[Settled]) -> None:
         """Learn of what the filters leave out too."""
         for row in rows:
-            if isinstance(row, Exchange):
+            if isinstance(row, Exchange) and (not self._portrayed.in_time or self._within(row)):
                 self.fold.learn(row)
 
     def _chosen(self) -> list[Row]:
@@ -167,7 +213,7 @@ class PortraitRenderer(AnswerRenderer):
 
     def _text(self, rows: Sequence[Row], settings: Settings) -> str:
         if self._name is not None:
-            return "".join(f"{line}\n" for row in rows for line in _page(row))
+            return "".join(f"{line}\n" for row in rows for line in _page(row, settings))
         columns = [
             Column(
                 column.title,
@@ -178,15 +224,19 @@ class PortraitRenderer(AnswerRenderer):
                 cut=0 if column.right else _NAME_LEAST,
             )
             for column in self._portrayed.columns
+            if not column.says or any(row[column.says] for row in rows)
         ]
         return "".join(f"{line}\n" for line in draw_table(columns, settings.width, palette(settings.color), dense=True))
 
 
+# Partitions that a page lists.
+_PARTITIONS_LISTED: Final = 200
 _TIMES: Final = ("p50", "p99", "max")
 _MARGIN: Final = 19
 # What is told of one, in the order of its page: title, and what it says.
 _LINES: Final[tuple[tuple[str, Cell], ...]] = (
     ("software", lambda row: flat_text(row.get("client_software"))),
+    ("users", lambda row: flat_text(row.get("users"))),
     ("addresses", lambda row: flat_text(row.get("addresses"))),
     ("brokers", lambda row: flat_text(row.get("brokers"))),
     ("connections", lambda row: f"{row['connections']:,}" if row.get("connections") else ""),
@@ -194,6 +244,7 @@ _LINES: Final[tuple[tuple[str, Cell], ...]] = (
     ("rack", lambda row: row.get("rack") or ""),
     ("controller", lambda row: "yes" if row.get("controller") else ""),
     ("looks like", lambda row: row.get("release") or ""),
+    *GROUP_LINES,
     ("clients", lambda row: flat_text(row.get("clients"))),
     ("first, last", lambda row: f"{row['first']}, {row['last']}" if row["first"] else "not in the capture"),
     ("exchanges", lambda row: f"{row['count']:,}"),
@@ -210,8 +261,44 @@ _LINES: Final[tuple[tuple[str, Cell], ...]] = (
     ("asks", lambda row: flat_text(row.get("asks"))),
     ("groups", lambda row: flat_text(row.get("groups"))),
     ("transactional ids", lambda row: flat_text(row.get("transactional_ids"))),
+    ("topic id", lambda row: row.get("topic_id") or ""),
+    ("written", lambda row: _writing(row["written"]) if row.get("written") else ""),
+    ("lag of commits", lambda row: ", ".join(f"{group} {lag:,}" for group, lag in (row.get("lag") or {}).items())),
     ("apis", lambda row: ", ".join(f"{name} {flat_text(versions)}" for name, versions in row["apis"].items())),
 )
+
+
+def _writing(written: Row) -> str:
+    """`412 records, 38.1kB, in batches ×12; 18.2 records/s, 1.7kB/s; batches of 34.3 records, 3.2kB …; zstd ×12`."""
+    records = count_of(written["records"], "record")
+    parts = [f"{records}, {format_size(written['bytes'])}, in batches ×{written['batches']:,}"]
+    if written["records_per_s"] is not None:
+        parts.append(f"{written['records_per_s']:,.1f} records/s, {format_size(round(written['bytes_per_s']))}/s")
+    mean = f"{written['records_per_batch']:,.1f} records, {format_size(round(written['bytes_per_batch']))}"
+    parts.append(f"of {mean} each, the largest {format_size(written['bytes_max'])}")
+    parts.append(", ".join(f"{codec} ×{count:,}" for codec, count in written["codecs"].items()))
+    return "; ".join(parts)
+
+
+def _partitions_of(row: Row, settings: Settings) -> list[str]:
+    """A topic's partitions."""
+    rows = row["partitions"][:_PARTITIONS_LISTED]
+
+    def numbers(title: str, key: str, drop: int | None = None) -> Column:
+        cells = [_NOTHING if each[key] is None else f"{each[key]:,}" for each in rows]
+        return Column(title, cells, drop=drop, right=True)
+
+    columns = [
+        Column("partition", [str(each["partition"]) for each in rows], right=True),
+        Column("leader", [_NOTHING if each["leader"] is None else str(each["leader"]) for each in rows], right=True),
+        numbers("end", "high_watermark"),
+        numbers("records written", "records"),
+        numbers("batches", "batches", 1),
+        Column("bytes", [format_size(each["bytes"]) for each in rows], drop=2, right=True),
+    ]
+    lines = draw_table(columns, settings.width, palette(settings.color), dense=True)
+    more = len(row["partitions"]) - len(rows)
+    return [f"  {line}" for line in lines] + ([f"  and {more:,} more: -o ndjson has all"] if more else [])
 
 
 def _errors(row: Row) -> str:
@@ -219,12 +306,17 @@ def _errors(row: Row) -> str:
     return f"{row['errors']:,}: " + ", ".join(f"{name} ×{count:,}" for name, count in codes.items()) if codes else ""
 
 
-def _page(row: Row) -> list[str]:
+def _page(row: Row, settings: Settings) -> list[str]:
     """All that is known of one."""
-    head = clean(row.get("topic") or row.get("broker") or row.get("client_id") or flat_text(row.get("addresses")))
+    names = (row[key] for key in ("topic", "broker", "group", "client_id") if row.get(key))
+    head = clean(next(names, None) or flat_text(row.get("addresses")))
     lines = [head]
     for title, cell in _LINES:
         text = clean(cell(row))
         if text:
             lines.append(f"  {title:<{_MARGIN}}{text}")
+    if "topic" in row and row["partitions"]:
+        lines += _partitions_of(row, settings)
+    if "timeline" in row:
+        lines += group_details(row, settings)
     return [*lines, ""]

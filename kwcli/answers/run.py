@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from decoders.filters import parse
 from kwcli.answers.portraits import PORTRAITS, PortraitRenderer
 from kwcli.answers.view import view_of
 from kwcli.key_logs import KeyLogFiles, key_log_names
 from kwcli.sniff.run import Sniffing
 
 if TYPE_CHECKING:
+    from decoders.analysis.doctor.doctor import Doctor
     from kwcli.answers.view import AnswerRenderer
     from kwcli.env import Environment, Exit, Settings
+    from kwcli.net.config.client_config import ClientConfig
     from kwcli.options import CaptureOptions, FilterOptions, OutputOptions
 
 __all__ = ["answer", "show_portraits"]
@@ -40,6 +43,24 @@ def answer(
     return sniffing.run(capture).exit_code()
 
 
+def look_at(env: Environment, config: ClientConfig, doctor: Doctor, renderer: AnswerRenderer) -> Exit:
+    """Have the doctor look at a cluster; what was found before it failed is shown all the same."""
+    from kwcli.answers.live_doctor import examine
+    from kwcli.env import Exit, Failure
+
+    code = Exit.DONE
+    try:
+        examine(env, config, doctor)
+    except Failure as failure:
+        code = Exit(failure.code)  # why, is among the findings
+
+    def write(data: bytes) -> None:
+        env.stdout.write(data)
+
+    renderer.open(write).close()
+    return code
+
+
 def show_portraits(
     word: str,
     env: Environment,
@@ -49,7 +70,8 @@ def show_portraits(
     limit: int | None,
     shown: OutputOptions,
 ) -> Exit:
-    """What `kw clients` and `kw topics` do."""
+    """What `kw clients`, `kw groups`, `kw topics` and `kw brokers` do."""
     capture.check()
     settings = shown.settings(env)
-    return answer(env, settings, capture, filters, limit, PortraitRenderer(PORTRAITS[word], settings, name))
+    within = parse(capture.times(env, settings.zone)).matches
+    return answer(env, settings, capture, filters, limit, PortraitRenderer(PORTRAITS[word], settings, name, within))

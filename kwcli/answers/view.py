@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from decoders.messages.record import SCHEMA
@@ -37,6 +37,9 @@ class AnswerRenderer(FoldRenderer):
         self._text = text
         self._settings = settings
         self._write: Write | None = None
+        # Who wants to know what is wrong with the captures themselves; else it is told beside the answer.
+        self.keys: Iterable[str] = ()  # that rows may have beside those that the found ones have
+        self.hear: Callable[[list[str]], None] | None = None
 
     def open(self, write: Write) -> AnswerRenderer:
         """Take over where to write: `Sniffing` knows it."""
@@ -52,7 +55,7 @@ class AnswerRenderer(FoldRenderer):
             shown = {"text": self._text, "table": _table, "csv": _csv}[settings.format](self.found, settings)
             self._write(shown.encode("utf-8", "backslashreplace"))
             return
-        writer = record_writer(settings, self._write)
+        writer = record_writer(settings, self._write, [*_names(self.found), *self.keys])
         for row in self.found:
             writer.add({"kind": self._kind, "schema": SCHEMA, **_json(row)})
         writer.close()
@@ -60,7 +63,7 @@ class AnswerRenderer(FoldRenderer):
 
 def view_of(renderer: AnswerRenderer) -> SniffView:
     """What `Sniffing` needs to fold instead of showing."""
-    return SniffView(renderer.needs, renderer.open)
+    return SniffView(renderer.needs, renderer.open, renderer.hear)
 
 
 def _json(value: Any) -> Any:
@@ -86,8 +89,13 @@ def flat_text(value: Any) -> str:
 def _table(rows: Sequence[Row], settings: Settings) -> str:
     """A column for each key, those at the end left out where the terminal has no room for them."""
     columns = [
-        Column(name, [clean(flat_text(row[name])) or "–" for row in rows], drop=order, right=_is_number(rows[0][name]))
-        for order, name in enumerate(rows[0] if rows else ())
+        Column(
+            name,
+            [clean(flat_text(row.get(name))) or "–" for row in rows],
+            drop=order,
+            right=all(_is_number(row[name]) for row in rows if row.get(name) is not None),
+        )
+        for order, name in enumerate(_names(rows))
     ]
     return "".join(f"{line}\n" for line in draw_table(columns, settings.width, palette(settings.color), dense=True))
 
@@ -98,5 +106,20 @@ def _is_number(value: Any) -> bool:
 
 def _csv(rows: Sequence[Row], settings: Settings) -> str:
     """A line for each row, a header line first."""
-    lines = [[value if _is_number(value) else flat_text(value) for value in row.values()] for row in rows]
-    return csv_lines([list(rows[0]), *lines] if rows else [], safe=settings.csv_safe)
+    names = _names(rows)
+    lines = [[row[name] if _is_number(row.get(name)) else flat_text(row.get(name)) for name in names] for row in rows]
+    return csv_lines([names, *lines] if rows else [], safe=settings.csv_safe)
+
+
+def _names(rows: Sequence[Row]) -> list[str]:
+    """The keys of all rows, in their order; one that few rows have stands where it has its place in them."""
+    names: list[str] = []
+    for row in rows:
+        at = 0
+        for name in row:
+            if name in names:
+                at = max(at, names.index(name) + 1)
+            else:
+                names.insert(at, name)
+                at += 1
+    return names

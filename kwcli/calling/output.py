@@ -86,7 +86,9 @@ class CallOutput:
         self._begun = False
         self._writer = record_writer(settings._replace(columns=()), self._write)
         self._records = values
-        self._options = Options(settings.records or values is not None, settings.reveal_secrets, deferred=True)
+        self._options = Options(
+            settings.records or values is not None, settings.reveal_secrets, deferred=True, names=settings.names
+        )
         self._renderer: Renderer | None = None
         self._explained: set[int] = set()
 

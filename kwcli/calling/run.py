@@ -15,6 +15,7 @@ from decoders.apis.routing import NODE_RESOURCES, route
 from decoders.errors import without_frames
 from decoders.schema.model import Api, Versions
 from decoders.wire.primitives import uuid_bytes
+from decoders.wire.units import format_latency
 from kwcli.calling.as_exchanges import Tape
 from kwcli.calling.request_builder import VersionChoice, common
 from kwcli.env import Exit, Failure
@@ -22,7 +23,7 @@ from kwcli.net.addresses import shown
 from kwcli.net.cluster.cluster import ClusterClient
 from kwcli.net.cluster.metadata_requests import is_kraft
 from kwcli.net.deadline import Deadline
-from kwcli.output.units import count_of, format_latency
+from kwcli.output.units import count_of
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.apis.keys import CREATE_TOPICS, PRODUCE
 from decoders.messages.bodies import Options, conceal_of
 from decoders.messages.record import to_json_dict
+from decoders.wire.units import format_latency
 from kwcli.output.body import BodyPrinter, plan_of, scalar, undecoded
-from kwcli.output.units import count_of, cut, format_latency, palette
+from kwcli.output.units import count_of, cut, palette
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ Examples:
   kw audit orders.pcapng --target 4.0
   kw audit captures/ --target 4.0 -o ndjson | jq 'select(.verdict == "breaks")'
   kw audit orders.pcapng --target broker:kafka-new:9092
-  kw audit orders.pcapng --clients 4.4"""
+  kw audit orders.pcapng --clients 4.4
+  kw audit orders.pcapng --security"""
 
 
 @click.command("audit", cls=ConnectingCommand, epilog=EXAMPLES)
@@ -32,11 +33,14 @@ Examples:
 @click.option(
     "--clients", "newer", metavar="RELEASE", help="The reverse: hold brokers against clients of this release."
 )
+@click.option("--security", is_flag=True, help="Look at listeners, logins, TLS, secrets and rights instead.")
 @filter_options
 @limit_option("Stop reading after N exchanges counted.")
 @login_options
 @output_options(
-    quiet="No summary and no progress bar.", formats=("text", "table", "ndjson", "json", "csv", "yaml", "fields")
+    verbose="Explain notes as well (--security).",
+    quiet="No summary and no progress bar.",
+    formats=("text", "table", "ndjson", "json", "csv", "yaml", "fields"),
 )
 @click.pass_obj
 def command(
@@ -44,30 +48,34 @@ def command(
     capture: CaptureOptions,
     target: str | None,
     newer: str | None,
+    security: bool,
     filters: FilterOptions,
     limit: int | None,
     connection: ConnectionOptions,
     shown: OutputOptions,
 ) -> int:
-    """Say which clients break when the brokers become those of another release.
+    """Say which clients break when the brokers become those of another release; or how safe they are.
 
     FILE as for `kw sniff`. Each client `works`, `breaks` or is `unknown`, with the versions that speak for it and the
-    release it needs at least. Exit code 4 when one breaks.
+    release it needs at least. Exit code 4 when one breaks. `--security` tells of listeners, logins, TLS, secrets that
+    crossed in clear and rights that were changed; exit code 4 when a finding is an error.
     """
     from decoders.apis.releases import RELEASES
     from kwcli.answers.audit import AuditRenderer, check_words, find_target
     from kwcli.answers.run import answer
+    from kwcli.answers.security import SecurityRenderer
     from kwcli.spelling import find_release
 
     capture.check()
-    check_words(target, newer)
+    check_words(target, newer, security=security)
     settings = shown.settings(env)
-    renderer = AuditRenderer(
-        settings,
-        find_target(target or RELEASES[-1], env, connection),
-        None if newer is None else find_release(newer),
-    )
+    renderer: AuditRenderer | SecurityRenderer
+    if security:
+        renderer = SecurityRenderer(settings)
+    else:
+        against = find_target(target or RELEASES[-1], env, connection)
+        renderer = AuditRenderer(settings, against, None if newer is None else find_release(newer))
     code = renderer.exit_code(answer(env, settings, capture, filters, limit, renderer))
-    if not settings.quiet and renderer.found:
+    if not settings.quiet and (renderer.found or security):
         env.say(f"kw: {renderer.line()}")
     return code

@@ -6,12 +6,11 @@ import click
 
 from kwcli.env import Environment
 from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_options
+from kwcli.option_types import Seconds, VersionWord
 from kwcli.options import (
     Clash,
     ContentOptions,
     OutputOptions,
-    Seconds,
-    VersionWord,
     content_options,
     output_options,
     refuse_clashes,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from kwcli.env import Environment
+from kwcli.option_types import VersionWord
 from kwcli.options import (
     Clash,
     ContentOptions,
     OutputOptions,
-    VersionWord,
     content_options,
     gathered,
     output_options,
@@ -61,7 +61,7 @@ CLASHES = (
     ),
     Clash(
         "explain",
-        ("api", "version", "request", "response", "records", "reveal_secrets"),
+        ("api", "version", "request", "response", "records", "reveal_secrets", "names"),
         "it names what bytes are that nobody knows",
     ),
     Clash("request", ("response",), "a message is one of them"),

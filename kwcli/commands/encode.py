@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from kwcli.env import Environment
-from kwcli.options import Clash, VersionWord, debug_option, gathered, refuse_clashes
+from kwcli.option_types import VersionWord
+from kwcli.options import Clash, debug_option, gathered, refuse_clashes
 
 if TYPE_CHECKING:
     from decoders.schema.model import Side

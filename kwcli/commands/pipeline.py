@@ -8,12 +8,11 @@ from importlib.util import find_spec
 import click
 
 from kwcli.env import Environment, Failure
+from kwcli.option_types import Amount, TimeWord
 from kwcli.options import (
-    Amount,
     Clash,
     FilterOptions,
     OutputOptions,
-    TimeWord,
     filter_options,
     gathered,
     keylog_option,

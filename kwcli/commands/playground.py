@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from kwcli.env import Environment
-from kwcli.options import Clash, OutputFormat, Seconds, debug_option, refuse_clashes, refuse_typed
+from kwcli.option_types import Seconds
+from kwcli.options import Clash, OutputFormat, debug_option, refuse_clashes, refuse_typed
 
 EXAMPLES = """\b
 Examples:

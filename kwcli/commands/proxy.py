@@ -26,7 +26,7 @@ Examples:
 CLASHES = (
     Clash(
         "no_log",
-        ("output", "records", "reveal_secrets", *FilterOptions._fields),
+        ("output", "records", "reveal_secrets", "names", *FilterOptions._fields),
         "no exchange is printed, and -w keeps all of them",
     ),
 )

@@ -5,15 +5,16 @@ from __future__ import annotations
 import click
 
 from kwcli.env import Environment
+from kwcli.option_types import Amount, Seconds
 from kwcli.options import (
-    Amount,
+    FRAME_FORMATS,
     CaptureOptions,
     ContentOptions,
     FilterOptions,
     OutputOptions,
-    Seconds,
     capture_options,
     content_options,
+    cut_options,
     filter_options,
     guess_option,
     limit_option,
@@ -26,10 +27,12 @@ Examples:
   kw sniff broker1.pcap.gz broker2.pcap.gz -o ndjson --records > orders.ndjson
   tcpdump -i eth0 -U -w - 'port 9092' | kw sniff -
   kw sniff orders.pcapng -f 'error == NOT_LEADER_OR_FOLLOWER or latency > 1s'
-  kw sniff -i eth0 --slower-than 100ms -w slow.pcapng"""
+  kw sniff orders.pcapng --errors -w failed.pcapng
+  kw sniff -i eth0 -w all.pcapng"""
 
 
 @click.command("sniff", epilog=EXAMPLES)
+@cut_options
 @capture_options
 @guess_option
 @click.option("--rotate-size", type=Amount(), metavar="SIZE", help="With -w: files of this size: 100MB.")
@@ -45,7 +48,11 @@ Examples:
 )
 @click.option("--strict", is_flag=True, help="Exit code 3 when traffic was lost or could not be decoded.")
 @output_options(
-    verbose="Show bodies too; -vv headers as well.", quiet="No summary and no progress bar.", columns=True, times=True
+    verbose="Show bodies too; -vv headers as well.",
+    quiet="No summary and no progress bar.",
+    formats=FRAME_FORMATS,
+    columns=True,
+    times=True,
 )
 @click.pass_obj
 def command(
@@ -66,7 +73,9 @@ def command(
     from kwcli.key_logs import KeyLogFiles, key_log_names
     from kwcli.sniff.run import Sniffing
 
-    capture.check()
+    capture.check(cuts=True)
+    if shown.output == "raw" and env.stdout_terminal:
+        raise click.UsageError("raw bytes are not for a terminal; redirect them or use -o hex")
     live = capture.is_live
     settings = shown.settings(env, content, live=live)
     sniffing = Sniffing(

@@ -5,12 +5,11 @@ from __future__ import annotations
 import click
 
 from kwcli.env import Environment
+from kwcli.option_types import Duration, Word
 from kwcli.options import (
     CaptureOptions,
-    Duration,
     FilterOptions,
     OutputOptions,
-    Word,
     capture_options,
     filter_options,
     gathered,

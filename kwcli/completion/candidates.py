@@ -1,6 +1,7 @@
 """A half-typed word and the line before it in, what it may become out: what the scripts of shells cannot know.
 
-`kw __complete KIND WORD LINE…` is what they call, for properties, filters, nodes and values of a request's fields.
+`kw __complete KIND WORD LINE…` is what they call, for properties, filters, columns, nodes and values of a request's
+fields.
 One candidate a line, for the whole word, with what it means behind a tab. Nothing else is written, whatever is wrong,
 and it ends in time: TAB is a key, not a command.
 """
@@ -161,6 +162,7 @@ def _nodes(typed: Typed) -> Iterator[Candidate]:
 _SHORT: Final[dict[str, What]] = {"topic": "topics", "group": "groups"}
 _ENTITIES: Final[dict[str, What]] = {"topicName": "topics", "groupId": "groups", "brokerId": "nodes"}
 _INDEX: Final = re.compile(r"\[\d+\]")
+_BRACKETS: Final = re.compile(r"\[\d*\]")
 
 
 def _body(typed: Typed) -> Iterator[Candidate]:
@@ -265,21 +267,34 @@ def _open_list(before: list[str]) -> str | None:
 
 
 def _fields(typed: Typed) -> Iterator[Candidate]:
-    from decoders.filters.expression import all_paths
-    from decoders.filters.fields import BODIES, FIELDS, HEADER
+    from decoders.filters.fields import FIELDS, HEADER, RECORD
 
     yield from ((name, row.text) for name, row in FIELDS.items())
     yield from ((f"{HEADER}.", "a header of the records"), ("not", ""))
     begun = typed.word.rpartition(" ")[2].lstrip("(")
+    if begun.startswith(f"{RECORD}."):
+        from decoders.filters.structures import structure_paths
+
+        yield from ((f"{RECORD}.{path}", "") for path in structure_paths())
+    else:
+        yield f"{RECORD}.", "a field of records of internal topics"
+    yield from _body_paths(typed.word.rpartition(" ")[2].lstrip("("))
+
+
+def _body_paths(begun: str) -> Iterator[Candidate]:
+    """The next step of a path into the body of a request or a response."""
+    from decoders.filters.expression import all_paths
+    from decoders.filters.fields import BODIES
+
     for side in BODIES:
         if not begun.startswith(f"{side}."):
             yield f"{side}.", f"a field of the {side}"
             continue
         head, dot, _ = begun.rpartition(".")
-        steps = all_paths(BODIES[side][0])
-        start = f"{head}{dot}".removeprefix(f"{side}.")
-        for path in sorted({_step(path, start) for path in steps if path.startswith(start)}):
-            yield f"{side}.{path}", ""
+        start = _BRACKETS.sub("", f"{head}{dot}".removeprefix(f"{side}."))
+        known = {_step(path, start) for path in all_paths(BODIES[side][0]) if path.startswith(start)}
+        for path in sorted(known):
+            yield f"{head}{dot}{path.removeprefix(start)}", ""
 
 
 def _step(path: str, start: str) -> str:
@@ -319,9 +334,10 @@ def _values(field: str, typed: Typed) -> Iterator[Candidate]:
 def _words_of_numbers(field: str) -> Iterator[Candidate]:
     """The words that the numbers of a body's field have in any API."""
     from decoders.apis.error_codes import ERRORS
+    from decoders.apis.number_words import ERROR
     from decoders.filters.expression import apis_with, sets_in
     from decoders.filters.fields import BODIES
-    from decoders.filters.named_numbers import ERROR, words_in
+    from decoders.filters.named_numbers import words_in
 
     first, _, path = field.partition(".")
     side = BODIES[first][0]
@@ -331,10 +347,31 @@ def _words_of_numbers(field: str) -> Iterator[Candidate]:
     yield from ((word, "") for word in sorted({word for words in sets - {ERROR} for word in words_in(words)}))
 
 
+# -e, --columns: paths of the record of an exchange, with commas between them
+
+
+def _columns(typed: Typed) -> Iterator[Candidate]:
+    from decoders.filters.fields import BODIES, FIELDS, HEADER
+    from decoders.filters.record_paths import KEYS, words
+    from kwcli.output.columns import OWN, WORDS
+
+    before, comma, begun = typed.word.rpartition(",")
+    head = before + comma
+    known = dict.fromkeys([*words(), *OWN, *WORDS])
+    for word in sorted(each for each in known if each not in BODIES):
+        yield head + word, FIELDS[word].text if word in FIELDS else ""
+    first, dot, _ = begun.partition(".")
+    if dot:
+        yield from ((f"{head}{first}.{below}", "") for below in KEYS.get(first) or ())
+    yield f"{head}{HEADER}.", "a header of the records"
+    yield from ((head + path, meaning) for path, meaning in _body_paths(begun))
+
+
 # What a script names → who knows.
 KINDS: Final[dict[str, Callable[[Typed], Iterable[Candidate]]]] = {
     "property": _properties,
     "node": _nodes,
     "body": _body,
     "filter": _filter,
+    "columns": _columns,
 }

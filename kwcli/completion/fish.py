@@ -41,6 +41,10 @@ function __kw_in  # whether the line is at this command, and at this place among
     set -l place (math (count $line) - 1)
     test $place -eq $argv[2]; or string match -q -- "$argv[3]" more; and test $place -ge $argv[2]
 end
+function __kw_any  # whether the line is at one of these commands
+    set -l line (__kw_line)
+    contains -- "$line[1]" $argv
+end
 function __kw_api
     set -l tokens (commandline -opc)
     set -l api
@@ -63,7 +67,7 @@ function __kw_profiles
         string replace -r '.*/(.*)\.properties$' '$1' -- $file
     end
 end
-function __kw_live  # what kw itself knows about $1 (body, filter, node, property): in a third of a second, or nothing
+function __kw_live  # what kw itself knows about $1: body, columns, filter, node, property; in 0.3 s, or nothing
     set -l tokens (commandline -opc)
     set -l word (commandline -ct)
     set -l quoted ''
@@ -117,12 +121,17 @@ def fish(program: list[CommandFacts]) -> str:
     by_path = {verb.path: verb for verb in program}
     shared = set.intersection(*(set(map(_option, verb.options)) for verb in program))  # --help: once for all
     lines += [f"complete -c kw {option}" for option in sorted(shared)]
+    having: dict[str, list[str]] = {}  # option → the commands that have it just so
+    for verb in program:
+        for option in map(_option, verb.options):
+            having.setdefault(option, []).append(_quoted(verb.name))
+    for option, names in having.items():
+        if option not in shared:
+            lines.append(f"complete -c kw -n {_quoted(' '.join(['__kw_any', *names]))} {option}")
     for verb in program:
         for name in verb.verbs:
             inner = by_path[(*verb.path, name)]
             lines.append(f"complete -c kw -n {_here(verb, 0)} -a {name} -d {_quoted(inner.help)}")
-        own = [option for option in map(_option, verb.options) if option not in shared]
-        lines += [f"complete -c kw -n {_here(verb)} {option}" for option in own]
         lines += _second_values(verb)
         lines += _arguments(verb)
     return "\n".join(lines) + "\n"

@@ -98,6 +98,7 @@ class ValueKind(Enum):
     PROPERTY = "property"
     FILTER = "filter"
     NODE = "node"
+    COLUMNS = "columns"  # paths of exchanges, with commas
 
 
 class OptionFacts(NamedTuple):
@@ -150,8 +151,10 @@ _BY_NAME: Final = {
     "pairs": ValueKind.PROPERTY,
     "expression": ValueKind.FILTER,
     "node": ValueKind.NODE,
+    "columns": ValueKind.COLUMNS,
+    "fields": ValueKind.COLUMNS,
 }
-LIVE: Final = frozenset({ValueKind.PROPERTY, ValueKind.FILTER, ValueKind.NODE})
+LIVE: Final = frozenset({ValueKind.PROPERTY, ValueKind.FILTER, ValueKind.NODE, ValueKind.COLUMNS})
 
 
 def verbs(group: click.Group) -> list[CommandFacts]:
@@ -171,12 +174,13 @@ def _verbs(command: click.Command, ctx: click.Context, path: tuple[str, ...]) ->
                 below += _verbs(inner, click.Context(inner, ctx, info_name=name), (*path, name))
     shown = [param for param in command.get_params(ctx) if not getattr(param, "hidden", False)]
     names_api = any(param.name == "api" and isinstance(param, click.Argument) for param in shown)
-    words = tuple(_word(param, path, names_api=names_api) for param in shown)
+    exchanges = any(param.name == "columns" for param in shown)
+    words = tuple(_word(param, path, names_api=names_api, exchanges=exchanges) for param in shown)
     line = command.get_short_help_str(limit=100) if path else ""
     return [CommandFacts(path, line, words, tuple(names)), *below]
 
 
-def _word(param: click.Parameter, path: tuple[str, ...], *, names_api: bool) -> OptionFacts:
+def _word(param: click.Parameter, path: tuple[str, ...], *, names_api: bool, exchanges: bool) -> OptionFacts:
     option = param if isinstance(param, click.Option) else None
     values: tuple[str, ...] = ()
     kind = _BY_NAME.get(param.name or "", ValueKind.ANY)
@@ -184,6 +188,8 @@ def _word(param: click.Parameter, path: tuple[str, ...], *, names_api: bool) -> 
         kind = ValueKind.PROFILES
     if kind is ValueKind.BODY and not names_api:
         kind = ValueKind.FILES if "FILE" in (param.metavar or "") else ValueKind.ANY
+    if kind is ValueKind.COLUMNS and not exchanges:  # the rows of other commands have fields of their own
+        kind = ValueKind.ANY
     if isinstance(param.type, click.Choice):
         kind, values = ValueKind.WORDS, tuple(str(choice) for choice in param.type.choices)
     elif kind not in LIVE and (known := getattr(param.type, "known", ())):  # a list with commas

@@ -28,7 +28,7 @@ class MessageOutput:
     def __init__(self, env: Environment, settings: Settings) -> None:
         self._env = env
         self._settings = settings
-        self._options = Options(settings.records, settings.reveal_secrets, deferred=True)
+        self._options = Options(settings.records, settings.reveal_secrets, deferred=True, names=settings.names)
         self._records = record_writer(settings, self._write)
         self._explained: set[int] = set()
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoders.embedded import FRAME, STRUCTURES, TYPE, VERSION, read_structure
 from decoders.errors import DecodeError
-from decoders.messages.record import SCHEMA
+from decoders.messages.record import SCHEMA, with_names
 from kwcli.decoding.inputs import gather
 from kwcli.decoding.output import RECORDS, MessageOutput
 from kwcli.env import Exit, Failure
@@ -54,7 +54,8 @@ def run_as(words: Sequence[str], env: Environment, settings: Settings, name: str
                 env.say(f"kw: {failure.text}")
                 continue
             if settings.format in RECORDS:
-                screen.record({"kind": "structure", "schema": SCHEMA, "size": len(given.data), "value": value})
+                record = {"kind": "structure", "schema": SCHEMA, "size": len(given.data), "value": value}
+                screen.record(with_names(record) if settings.names else record)
             else:
                 screen.text([*_lines(plan, value, len(given.data), settings), ""])
             screen.flush()

@@ -1,7 +1,7 @@
 """A topic in, its page of the handbook as Markdown out; a word in, the lines of the handbook that hold it out.
 
 A page is the file of its name beside this module. Its first line is `# topic: description`. The page `tables` ends with
-the columns of the tables, taken from their declarations.
+the columns of the tables, `doctor` with its findings and thresholds, taken from their declarations.
 """
 
 from __future__ import annotations
@@ -12,9 +12,36 @@ from typing import Final, NamedTuple
 
 # The order of the list that `kw help` prints: commands first, then what several commands share, then the project.
 TOPICS: Final = (
-    *("sniff", "stats", "clients", "topics", "brokers", "audit", "call", "proxy", "decode", "encode", "apis", "errors"),
+    *(
+        "sniff",
+        "stats",
+        "clients",
+        "groups",
+        "topics",
+        "brokers",
+        "doctor",
+        "audit",
+        "call",
+        "proxy",
+        "decode",
+        "encode",
+        "apis",
+        "errors",
+    ),
     *("playground", "pipeline", "report", "sql", "completion"),
-    *("other-tools", "filter", "columns", "record", "hex", "words", "produce-fetch", "connect", "tls", "failures"),
+    *(
+        "other-tools",
+        "filter",
+        "columns",
+        "record",
+        "hex",
+        "words",
+        "produce-fetch",
+        "connect",
+        "tls",
+        "logins",
+        "failures",
+    ),
     "options",
     *("exit-codes", "tables", "spark", "library", "contributing", "changes"),
 )
@@ -40,7 +67,9 @@ class Found(NamedTuple):
 def read_page(topic: str) -> str:
     """The page of a topic, one of TOPICS, as Markdown."""
     text = files(__package__).joinpath(f"{topic}.md").read_text("utf-8")
-    return text + _describe_tables() if topic == "tables" else text
+    if topic == "tables":
+        return text + _describe_tables()
+    return text + _describe_findings() if topic == "doctor" else text
 
 
 def describe_topic(topic: str) -> str:
@@ -55,6 +84,21 @@ def search(word: str) -> Iterator[Found]:
         for number, line in enumerate(read_page(topic).splitlines(), 1):
             if folded in line.casefold():
                 yield Found(topic, number, line.strip())
+
+
+def _describe_findings() -> str:
+    """Markdown tables of the kinds of findings and of the thresholds of `kw doctor`."""
+    from decoders.analysis.doctor.findings import FINDINGS
+    from decoders.analysis.doctor.thresholds import THRESHOLDS
+
+    lines = ["", "## Findings", "", "| id | severity | title | meaning |", "| --- | --- | --- | --- |"]
+    lines += [
+        f"| `{name}` | {kind.severity} | {kind.title} | {kind.meaning or 'what the error code means'} |"
+        for name, kind in FINDINGS.items()
+    ]
+    lines += ["", "## Thresholds", "", "| name | default | unit | why |", "| --- | --- | --- | --- |"]
+    lines += [f"| `{name}` | {row.default:g} | {row.unit} | {row.text} |" for name, row in THRESHOLDS.items()]
+    return "\n".join(lines) + "\n"
 
 
 def _describe_tables() -> str:

@@ -9,7 +9,8 @@ import click
 
 from kwcli.env import Environment, Failure
 from kwcli.net.config.client_config import Address, ClientConfig
-from kwcli.options import Seconds, gathered, with_options
+from kwcli.option_types import Seconds
+from kwcli.options import gathered, with_options
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -59,7 +60,7 @@ class ConnectionOptions(NamedTuple):
     servers: str | None = None
     controllers: str | None = None
     properties: tuple[tuple[str, str], ...] = ()
-    files: tuple[str, ...] = ()
+    config_files: tuple[str, ...] = ()
     profile: str | None = None
     client_id: str | None = None
     timeout_s: float | None = None
@@ -75,7 +76,7 @@ class ConnectionOptions(NamedTuple):
             servers=self.servers,
             controllers=self.controllers,
             properties=self.properties,
-            files=self.files,
+            files=self.config_files,
             profile=self.profile,
             client_id=self.client_id,
             timeout_s=self.timeout_s,
@@ -121,7 +122,7 @@ _OPTIONS = (
     click.option(
         "-F",
         "--command-config",
-        "files",
+        "config_files",
         multiple=True,
         type=click.Path(readable=False),
         metavar="FILE",
@@ -206,7 +207,7 @@ def print_properties(env: Environment, asked: str, values: dict[str, Any]) -> No
         rows = show_settings.dump_rows(
             env,
             properties=values.get("properties") or (),
-            files=values.get("files") or (),
+            files=values.get("config_files") or (),
             profile=values.get("profile"),
             options=[(name, values.get(name)) for name in show_settings.OPTIONS],
             reveal=bool(values.get("reveal_secrets")),

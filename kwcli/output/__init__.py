@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from decoders.schema.model import Side
     from kwcli.env import Settings
 
-__all__ = ["FORMATS", "Needs", "Renderer", "Wanted", "Write", "needs", "open_renderer"]
+__all__ = ["FORMATS", "Needs", "Renderer", "Wanted", "Write", "asks_history", "needs", "open_renderer"]
 
 Write = Callable[[bytes], None]
 # What is read of a side of an API before anything is shown: its paths.
@@ -29,7 +29,10 @@ FORMATS: Final[dict[str, tuple[str, str]]] = {
     "yaml": ("yaml", "Yaml"),
     "fields": ("fields", "Fields"),
     "hex": ("hex", "Hex"),
+    "raw": ("raw", "Raw"),
 }
+# Keys of the record that are there, or have more in them, where somebody remembers what came before.
+HISTORY: Final = ("group", "transaction", "node", "fetch_session")
 # Text with the columns of --columns.
 CHOSEN: Final = ("table", "ChosenColumns")
 
@@ -93,6 +96,15 @@ def needs(settings: Settings) -> Needs:
     from kwcli.output.fact_functions import needs as of_facts
 
     return of_facts
+
+
+def asks_history(settings: Settings) -> bool:
+    """Whether the format shows what exchanges mean by those before them (exchanges/history.py)."""
+    if settings.columns or settings.format in ("csv", "table", "fields"):
+        from kwcli.output.row_cells import asked_columns
+
+        return any(name.partition(".")[0] in HISTORY and "." in name for name in asked_columns(settings))
+    return settings.format in ("ndjson", "json", "yaml")
 
 
 def _nothing(_key: int, _side: Side) -> frozenset[str]:

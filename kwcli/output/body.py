@@ -12,7 +12,7 @@ from decoders.apis import NAMES, api, api_name
 from decoders.schema.model import resolve
 from decoders.wire.deferred import Deferred, DeferredList, DeferredText, json_pieces
 from decoders.wire.text import in_bytes
-from kwcli.output.units import Palette, cell_width, cut, with_word
+from kwcli.output.units import ALL_METRICS, Palette, cell_width, cut, with_word
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -194,6 +194,7 @@ GAP: Final = "  "
 # The field that an element of an array goes by.
 LEADS: Final = ("name", "topic", "topic_name", "group_id", "transactional_id")
 # Fields that may be shown as structs: batches, structures inside bytes.
+_METRICS: Final = "MetricsData"
 _HOLDING: Final = ("bytes", "records")
 # Headings for tables that do not fit otherwise.
 SHORT: Final = {
@@ -279,12 +280,25 @@ class BodyPrinter:
             if name in scalars:
                 shown = self._value(name, item, field)
                 yield self._cut(f"{margin}{self._name(name)}{' ' * (room - cell_width(name))}{GAP}", shown)
+            elif isinstance(item, dict) and item.get("$type") == _METRICS:
+                yield from self._metrics(
+                    f"{margin}{self._name(name)}{' ' * (room - cell_width(name))}{GAP}", item, depth
+                )
             elif isinstance(item, dict):
                 kind = f" {item['$type']}" if "$type" in item else ""
                 yield f"{margin}{self._name(name)}{kind}"
                 yield from self._lines(_without_type(item), field.plan if field else None, depth + 1)
             else:
                 yield from self._array(name, item, field, depth, room)
+
+    def _metrics(self, head: str, metrics: dict[str, Any], depth: int) -> Iterator[str]:
+        """What a client pushed, a line for each metric."""
+        from kwcli.output.metrics import metric_lines, metrics_head
+
+        yield self._cut(head, (metrics_head(metrics), ""))
+        indent = INDENT * (depth + 1)
+        room = None if self._width is None else self._width - len(indent)
+        yield from (indent + line for line in metric_lines(metrics, room, self._palette))
 
     def paths(self, value: dict[str, Any], plan: Plan | None, *, most: int, depth: int = 1) -> Iterator[str]:
         """A line for each leaf, led by its path as `kw call` takes it; `most` lines at most."""
@@ -325,10 +339,13 @@ class BodyPrinter:
         if isinstance(items, DeferredList):
             yield from self._lines(items.beside(), None, depth)
 
-    def _element(self, item: dict[str, Any], plan: Plan | None, depth: int) -> Iterator[str]:
+    def _element(self, item: Any, plan: Plan | None, depth: int) -> Iterator[str]:
         """One element with something nested in it: its scalars on one line, led by its name, then the rest."""
         fields = _fields(plan)
         margin = INDENT * depth
+        if not isinstance(item, dict):  # in a structure of a record that somebody has changed
+            yield f"{margin}{scalar(item)}"
+            return
         if is_batch(item):
             item = telling_fields(item)
         scalars = {name: value for name, value in item.items() if _is_scalar(value)}
@@ -455,6 +472,8 @@ class BodyPrinter:
             return time, ""
         if name == "topic_id" and value in self._names:
             return f"{value} ({clean(self._names[value])})", ""
+        if name == "requested_metrics" and isinstance(value, list):
+            return requested_metrics(value), ""
         if name == "api_key" and value in NAMES:
             return f"{value:>2} {api_name(value)}", ""
         if isinstance(value, Deferred):
@@ -519,7 +538,7 @@ def _is_flat(items: Structs, plan: Plan | None) -> bool:
         first = next(items.chunks(), [])
         if first and all(map(is_record, first)):
             return True  # those of one batch are all alike
-    return all(_is_scalar(value) for item in items for value in item.values())
+    return all(isinstance(item, dict) and all(map(_is_scalar, item.values())) for item in items)
 
 
 def _is_headers(value: list[Any]) -> bool:
@@ -535,16 +554,25 @@ def scalar(value: Any) -> str:
     if isinstance(value, str):
         return clean(value) if value else '""'
     if isinstance(value, dict):
-        if "redacted" in value:
+        if isinstance(value.get("redacted"), int):
             return f"‹{in_bytes(value['redacted'])} redacted›"
         if value.keys() == {"base64"}:
             return f"base64:{value['base64']}"
+        if value.keys() == {"base64", "error"}:
+            return f"not readable ({clean(value['error']['text'])}): base64:{value['base64']}"
         return clean(b"".join(json_pieces(value)).decode())
     if isinstance(value, list):
         return _listed(value)
     if isinstance(value, DeferredText):
         return clean(next(value.texts(), ""))
     return str(value)
+
+
+def requested_metrics(value: list[Any]) -> str:
+    """The beginnings of names that a broker wants metrics of (KIP-714): one that is empty, or `*`, stands for all."""
+    if not value:
+        return "none"
+    return "all metrics" if value in ALL_METRICS else f"{', '.join(map(scalar, value))} …"
 
 
 def _worded(value: Any, means: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from kwcli.output.units import format_latency, format_size
+from decoders.wire.units import format_latency, format_size
 
 
 class ColumnWord(NamedTuple):
@@ -32,6 +32,8 @@ COLUMNS: Final[dict[str, ColumnWord]] = {
     "client_id": ColumnWord("client", 12),
     "software": ColumnWord("software", 10),
     "client": ColumnWord("address", 21),
+    "user": ColumnWord("user", 8),
+    "mechanism": ColumnWord("mechanism", 9),
     "broker": ColumnWord("broker", 21),
     "node": ColumnWord("node", 4, right=True),
     "connection": ColumnWord("conn", 10, right=True),

@@ -7,10 +7,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from decoders.apis import NAMES, api
+from decoders.wire.units import format_size
 from kwcli.output.fact_rows import ROWS, fetch, partitions, produce, share_fetch
 from kwcli.output.facts import WORDS, FactRow, Facts, Shape, View, short, topic_of, word
 from kwcli.output.facts import row as compiled
-from kwcli.output.units import count_of, format_period, format_size, join_some
+from kwcli.output.units import count_of, format_period, join_some
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -35,8 +36,29 @@ def row_of(key: int | None) -> FactRow | None:
 
 
 def _token(exchange: Exchange, _request: View, _response: View, _shape: Shape) -> list[str]:
+    said = exchange.extra.get("sasl") if exchange.extra else None
+    who = [text for text in (exchange.user, exchange.mechanism) if text]
+    if said or len(who) > 1:
+        return [" ".join(who), *_step(said or {})]
     sizes = exchange.request_size, exchange.response_size
     return [" → ".join("–" if size is None else format_size(size) for size in sizes)]
+
+
+def _step(said: View) -> list[str]:
+    """What a step of a login says beside mechanism and user."""
+    facts = [text.format(**said) for key, text in _SASL.items() if key in said]
+    return [*facts, " → ".join(said[key] for key in ("step", "answer") if key in said)]
+
+
+# Keys of `sasl` in the record → what a line says of them.
+_SASL: Final = {
+    "acting_as": "acting as {acting_as}",
+    "token_id": "by delegation token",
+    "service": "for {service}",
+    "realm": "in {realm}",
+    "expires": "until {expires}",
+    "refusal": "refused: {refusal}",
+}
 
 
 def _list_offsets(exchange: Exchange, request: View, response: View, shape: Shape) -> list[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.records.summary import sole, summarize_view
+from decoders.wire.units import format_size
 from kwcli.output.facts import WORDS, Names, Shape, View, topic_of
-from kwcli.output.units import format_period, format_ranges, format_size, join_some
+from kwcli.output.units import format_period, format_ranges, join_some
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -359,7 +360,7 @@ ROWS: Final[dict[int, str]] = {
     94: "controller >controller_id",
     # Telemetry
     71: (
-        "subscription <subscription_id  every <push_interval_ms:period  <requested_metrics:count:metric"
+        "subscription <subscription_id  every <push_interval_ms:period  <requested_metrics:masks"
         "  client <client_instance_id|>client_instance_id"
     ),
     72: (

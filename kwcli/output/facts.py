@@ -10,7 +10,8 @@ from decoders.apis.enums import ENUMS
 from decoders.exchanges.topics import WELL_KNOWN
 from decoders.schema.projection import Get, getter
 from decoders.wire.primitives import uuid_text
-from kwcli.output.units import count_of, format_period, format_ranges, format_size, join_some
+from decoders.wire.units import format_size
+from kwcli.output.units import ALL_METRICS, count_of, format_period, format_ranges, join_some
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -115,6 +116,13 @@ def _count(value: Any, noun: str, _names: Names, _shape: Shape) -> str:
     return count_of(len(value), noun.replace("_", " ")) if value else ""
 
 
+def _masks(value: Any, _argument: str, _names: Names, shape: Shape) -> str:
+    """Which metrics a broker wants: all, none, or those whose names begin so (KIP-714)."""
+    if value is None:
+        return ""
+    return "all metrics" if value in ALL_METRICS else join_some(value, shape.items) if value else "no metrics"
+
+
 def _flag(value: Any, text: str, _names: Names, _shape: Shape) -> str:
     return text.replace("_", " ") if value else ""
 
@@ -168,8 +176,8 @@ FORMS: Final[dict[str, Form]] = {
     "known": _known,
     "topics": _topics,
 }
-# Forms that speak of a null as well.
-NULL_FORMS: Final[dict[str, Form]] = {"any": _any}
+# Forms that speak of a null, or of an empty list, as well.
+NULL_FORMS: Final[dict[str, Form]] = {"any": _any, "masks": _masks}
 
 
 def _parts(outer: Get, path: str) -> Callable[[View, Names, Shape], str]:

@@ -52,7 +52,7 @@ class Ndjson:
 
     def __init__(self, settings: Settings, write: Write) -> None:
         self._write = write
-        self._options = Options(settings.records, settings.reveal_secrets, deferred=True)
+        self._options = Options(settings.records, settings.reveal_secrets, deferred=True, names=settings.names)
         self.errors = self.expected = self.undecoded = 0
 
     def write(self, rows: list[Settled]) -> None:
@@ -97,7 +97,7 @@ class Json:
 
     def __init__(self, settings: Settings, write: Write) -> None:
         self._writer = JsonWriter(write, lines=False)
-        self._options = Options(settings.records, settings.reveal_secrets, deferred=True)
+        self._options = Options(settings.records, settings.reveal_secrets, deferred=True, names=settings.names)
         self.errors = self.expected = self.undecoded = 0
 
     def write(self, rows: list[Settled]) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from decoders.apis.keys import DESCRIBE_CLUSTER, METADATA
+from decoders.exchanges.addresses import broker_addresses
 from kwcli.output.facts import View
 from kwcli.output.units import cut_left
 
 # Metadata and DescribeCluster tell which node has which address.
 NODE_LISTS: Final = (METADATA, DESCRIBE_CLUSTER)
-LOOPBACK: Final = {"localhost": ("127.0.0.1", "[::1]")}
 
 
 class Nodes:
@@ -28,8 +28,7 @@ class Nodes:
             host = broker.get("host")
             if number is None or not host:
                 continue
-            for name in LOOPBACK.get(host, (f"[{host}]" if ":" in host else host,)):
-                address = f"{name}:{broker.get('port')}"
+            for address in broker_addresses(host, broker.get("port")):
                 if self._ids.get(address) != number:
                     self._ids[address] = number
                     news = True

@@ -23,14 +23,17 @@ class RecordWriter(Protocol):
     def close(self) -> None: ...
 
 
-def record_writer(settings: Settings, write: Write) -> RecordWriter:
-    """The writer of the format in `settings`: ndjson, json, yaml, csv or fields."""
+def record_writer(settings: Settings, write: Write, keys: Sequence[str] = ()) -> RecordWriter:
+    """The writer of the format in `settings`: ndjson, json, yaml, csv or fields.
+
+    `keys` are those that an object may have, where not all have the same.
+    """
     if settings.format == "yaml":
         return YamlWriter(write)
     if settings.format == "csv":
         return CsvWriter(settings, write)
     if settings.format == "fields":
-        return FieldWriter(settings, write)
+        return FieldWriter(settings, write, keys)
     return JsonWriter(write, lines=settings.format != "json")
 
 
@@ -42,9 +45,10 @@ class YamlWriter:
 
     def add(self, value: Any) -> None:
         """Write one document."""
-        from kwcli.output.yaml import yaml_document
+        from kwcli.output.yaml import yaml_pieces
 
-        self._write(yaml_document(value))
+        for piece in yaml_pieces(value):
+            self._write(piece)
 
     def close(self) -> None:
         """Nothing is owed."""
@@ -55,18 +59,19 @@ class _Rows:
     themselves.
     """
 
-    def __init__(self, settings: Settings, write: Write) -> None:
+    def __init__(self, settings: Settings, write: Write, keys: Sequence[str] = ()) -> None:
         self._settings = settings
         self._write = write
+        self._keys = keys
         self._names: Sequence[str] = tuple(settings.columns)
         self._steps: list[tuple[PathStep, ...]] | None = None
 
     def _cells(self, value: Any) -> list[list[Any]]:
-        """Raises Failure (usage) where the first object has no such key."""
+        """Raises Failure (usage) where no object has such a key."""
         found = value if isinstance(value, dict) else {"value": value}
         if self._steps is None:
             self._names = self._names or [name for name, held in found.items() if not isinstance(held, dict)]
-            self._steps = [_steps(name, found) for name in self._names]
+            self._steps = [_steps(name, dict.fromkeys([*found, *self._keys])) for name in self._names]
             self._head(self._names)
         return [[each for each in values_at(found, steps) if each is not None] for steps in self._steps]
 
@@ -80,10 +85,10 @@ class _Rows:
 class FieldWriter(_Rows):
     """A line each, as `-o fields` writes them of exchanges."""
 
-    def __init__(self, settings: Settings, write: Write) -> None:
+    def __init__(self, settings: Settings, write: Write, keys: Sequence[str] = ()) -> None:
         from kwcli.output.fields import FieldMarks
 
-        super().__init__(settings, write)
+        super().__init__(settings, write, keys)
         self._marks = FieldMarks.parse(settings.marks)
 
     def add(self, value: Any) -> None:

@@ -38,18 +38,18 @@ class RowColumn(NamedTuple):
         return needs(key, side)  # `node` and `summary` are what lines of text say too
 
 
-def columns(names: Iterable[str], option: str = "--columns") -> list[RowColumn]:
-    """The columns of these words. Failure (usage) names what may have been meant."""
-    return [_column(name, option) for name in names]
+def columns(words: Iterable[str], option: str = "--columns", *, names: bool = False) -> list[RowColumn]:
+    """The columns of these words; with `names` numbers stand beside theirs. Failure (usage) says what may be meant."""
+    return [_column(word, option, names) for word in words]
 
 
-def _column(name: str, option: str) -> RowColumn:
+def _column(name: str, option: str, names: bool) -> RowColumn:
     word = WORDS.get(name, name)
     look = COLUMNS.get(word, ColumnWord(name))
     if word in OWN:
         return RowColumn(name, look, None, word)
     try:
-        return RowColumn(name, look, record_path(word))
+        return RowColumn(name, look, record_path(word, names=names))
     except FilterError as error:
         ours = FOREIGN.get(name) or (name.removeprefix("kafka.") if name.startswith("kafka.") else "")
         candidates = [*error.candidates, *OWN, *WORDS]
@@ -68,8 +68,8 @@ class RowReader:
     """Reads the cells of rows; holds what it needs of those before: which node has which address."""
 
     def __init__(self, names: Sequence[str], settings: Settings, option: str = "--columns") -> None:
-        self.columns = columns(names, option)
-        self._options = Options(settings.records, settings.reveal_secrets, deferred=True)
+        self.columns = columns(names, option, names=settings.names)
+        self._options = Options(settings.records, settings.reveal_secrets, deferred=True, names=settings.names)
         self._whole = any(column.path is not None and column.path.whole for column in self.columns)
         self._learns = any(column.own == "node" for column in self.columns)
         if any(column.own for column in self.columns):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from decoders.wire.units import format_latency, format_size
 from kwcli.output.columns import COLUMNS, TEXT
 from kwcli.output.fact_functions import NO_VIEW, no_facts, row_of
 from kwcli.output.facts import Shape
 from kwcli.output.nodes import NODE_LISTS, Nodes
 from kwcli.output.summary import facts_in, trouble_of
-from kwcli.output.units import NS, cell_width, cut, cut_left, format_latency, format_size, palette, short_name
+from kwcli.output.units import NS, cell_width, cut, cut_left, palette, short_name
 from kwcli.output.zone import UTC_ZONE, Zone, find_zone
 from kwcli.terminal import clean
 

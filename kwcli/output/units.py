@@ -61,29 +61,6 @@ def _wide() -> re.Pattern[str]:
     return re.compile(_WIDE)
 
 
-def format_latency(ms: float | None) -> str:
-    """A latency: `48µs`, `1.2ms`, `502ms`, `3.25s`; `–` where there is none."""
-    if ms is None:
-        return "–"
-    if 1 <= ms < 99.95:
-        return f"{ms:.1f}ms"
-    size = abs(ms)
-    if size < 1:
-        return f"{ms * 1000:.0f}µs"
-    if size < 1000:
-        return f"{ms:.0f}ms" if size >= 99.95 else f"{ms:.1f}ms"
-    return f"{ms / 1000:.2f}s" if size < 60_000 else f"{ms / 1000:.0f}s"
-
-
-def format_size(size: int) -> str:
-    """Bytes as people say them, in powers of 1000: `92B`, `38.1kB`, `1.4MB`."""
-    if size < 1000:
-        return f"{size}B"
-    if size < 999_950:
-        return f"{size / 1000:.1f}kB"
-    return f"{size / 1e6:.1f}MB" if size < 999_950_000 else f"{size / 1e9:.1f}GB"
-
-
 def format_period(ms: int) -> str:
     """A configured time in ms: `500ms`, `30s`, `5m`, `7d`."""
     for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)):
@@ -97,6 +74,10 @@ def count_of(count: int, noun: str) -> str:
     if count == 1:
         return f"1 {noun}"
     return f"{count:,} {noun[:-1]}ies" if noun.endswith("ry") else f"{count:,} {noun}s"
+
+
+# What brokers that want all metrics of a client ask for (KIP-714): Kafka's own, and what the KIP says.
+ALL_METRICS: Final = (["*"], [""])
 
 
 def join_some(items: Sequence[str], most: int | None) -> str:

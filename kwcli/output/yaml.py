@@ -5,14 +5,16 @@ Strings are quoted where YAML would read something else in them, so that what is
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 import yaml
 
 from decoders.messages.bodies import Options
 from decoders.messages.record import to_json_dict
-from decoders.wire.deferred import json_pieces
+from decoders.wire.deferred import Deferred, DeferredList, DeferredText, parts_of
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -21,13 +23,117 @@ if TYPE_CHECKING:
 
 _WIDTH: Final = 120
 _DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+# Elements of a long list that are dumped in one go: libyaml holds a node for every value.
+_AT_ONCE: Final = 256
+# What a text in double quotes has only escaped: the quote, what is not printable, breaks of lines (YAML 1.1, 5.1).
+_UNSAFE: Final = re.compile(
+    '["\\\\]|[^\t\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]'
+)
+_ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n"}
 
 
-def yaml_document(value: Any) -> bytes:
-    """One document. Values that are read as they are written are read whole for it."""
-    plain = orjson.loads(b"".join(json_pieces(value)))
+def yaml_pieces(value: Any) -> Iterator[bytes]:
+    """One document in pieces; what is deferred in it is made while it is written."""
+    yield b"---\n"
+    for piece in _lines(value, ""):
+        yield piece.encode("utf-8", "backslashreplace")
+
+
+def _lines(value: Any, indent: str) -> Iterator[str]:
+    """The lines of a value, each behind `indent`."""
+    texts, deferred = parts_of(value)
+    word = "deferred"
+    while any(word.encode() in text for text in texts):
+        word += "-"
+    words = [f'"{word}{number}"'.encode() for number in range(len(deferred))]
+    data = b"".join([part for pair in zip(texts, words, strict=False) for part in pair] + texts[-1:])
+    yield from _plain_lines(orjson.loads(data), indent, _Parts(word, [*deferred]))
+
+
+class _Parts(NamedTuple):
+    """What is written by itself: in the value stands for each a word that it does not hold, with the part's number.
+
+    Lists and structs that are long, though they are there, are such parts too.
+    """
+
+    word: str
+    parts: list[Deferred | list[Any] | dict[str, Any]]
+
+    def divided(self, value: Any, *, inside: bool = False) -> Any:
+        """The value with words for what is long inside it."""
+        if value.__class__ is not dict and value.__class__ is not list:
+            return value
+        if inside and len(value) > _AT_ONCE:
+            self.parts.append(value)
+            return f"{self.word}{len(self.parts) - 1}"
+        if value.__class__ is dict:
+            return {name: self.divided(each, inside=True) for name, each in value.items()}
+        return [self.divided(each, inside=True) for each in value]
+
+
+def _plain_lines(plain: Any, indent: str, known: _Parts) -> Iterator[str]:
+    text = _dump(known.divided(plain))
+    ends = 0
+    for found in re.finditer(rf"^( *(?:- )*)(?:(.*) )?{known.word}(\d+)\n", text, re.MULTILINE) if known.parts else ():
+        yield _indented(text[ends : found.start()], indent)
+        ends = found.end()
+        lead, key, number = found.groups()
+        before = f"{indent}{lead}{key or ''}".removesuffix(" ")
+        yield from _part_lines(known.parts[int(number)], before, f"{indent}{' ' * len(lead)}", known)
+    yield _indented(text[ends:], indent)
+
+
+def _part_lines(part: Deferred | list[Any] | dict[str, Any], before: str, indent: str, known: _Parts) -> Iterator[str]:
+    """A part behind its key, which stands at `indent` in what it is written behind."""
+    if isinstance(part, DeferredText):
+        yield from _text_lines(part, before, indent)
+    elif isinstance(part, DeferredList):
+        empty = True
+        for chunk in part.chunks():
+            for at in range(0, len(chunk), _AT_ONCE):
+                if empty:
+                    yield f"{before}\n"
+                    empty = False
+                yield from _lines(chunk[at : at + _AT_ONCE], indent)
+        if empty:
+            yield f"{before} []\n"
+        if beside := part.beside():
+            yield _indented(_dump(beside), indent)
+    elif isinstance(part, Deferred):
+        raise TypeError(f"no YAML of {part.__class__.__name__}")
+    else:
+        yield f"{before}\n"
+        items = part if isinstance(part, list) else [*part.items()]
+        for at in range(0, len(items), _AT_ONCE):
+            some = items[at : at + _AT_ONCE]
+            if isinstance(part, list):
+                yield from _plain_lines(some, indent, known)
+            else:
+                yield from _plain_lines(dict(some), f"{indent}  ", known)
+
+
+def _text_lines(part: DeferredText, before: str, indent: str) -> Iterator[str]:
+    """A long text in double quotes, on one line."""
+    yield f"{before} " if part.is_text() else f"{before}\n{indent}  base64: "
+    yield '"'
+    for text in part.texts():
+        yield _UNSAFE.sub(_escaped, text)
+    yield '"\n'
+
+
+def _dump(plain: Any) -> str:
     text: str = yaml.dump(plain, Dumper=_DUMPER, sort_keys=False, allow_unicode=True, width=_WIDTH)
-    return f"---\n{text}".encode("utf-8", "backslashreplace")
+    return text
+
+
+def _indented(text: str, indent: str) -> str:
+    """Lines with something before each: breaks of a line inside a text in quotes may be followed by any room."""
+    return "".join(f"{indent}{line}\n" for line in text.split("\n")[:-1]) if indent else text
+
+
+def _escaped(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return _ESCAPES.get(found[0]) or (f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
 
 
 class Yaml:
@@ -37,7 +143,7 @@ class Yaml:
 
     def __init__(self, settings: Settings, write: Write) -> None:
         self._write = write
-        self._options = Options(settings.records, settings.reveal_secrets, deferred=True)
+        self._options = Options(settings.records, settings.reveal_secrets, deferred=True, names=settings.names)
         self.errors = self.expected = self.undecoded = 0
 
     def write(self, rows: list[Settled]) -> None:
@@ -49,7 +155,8 @@ class Yaml:
             self.errors += failed
             self.expected += bool(errors) and not failed
             self.undecoded += record.get("status") == "undecoded"
-            self._write(yaml_document(record))
+            for piece in yaml_pieces(record):
+                self._write(piece)
 
     def notice(self, rows: list[Settled]) -> None:
         """Nothing is learnt."""

@@ -6,8 +6,9 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from decoders.wire.units import format_size
 from kwcli.env import Failure
-from kwcli.output.units import count_of, format_size
+from kwcli.output.units import count_of
 
 if TYPE_CHECKING:
     from pathlib import Path

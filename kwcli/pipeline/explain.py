@@ -6,8 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from decoders.wire.units import format_size
 from kwcli.env import Failure
-from kwcli.output.units import count_of, format_size
+from kwcli.output.units import count_of
 from kwcli.pipeline.choose_engine import require_java
 from kwcli.pipeline.plan import split_size_for
 from kwcli.sniff.run import time_span

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from decoders.exchanges.exchange import count_clients
-from kwcli.output.units import count_of, format_size
+from decoders.wire.units import format_size
+from kwcli.output.units import count_of
 from kwcli.pipeline.tables.columns import TABLES
 from kwcli.progress import Transient, bar
 from kwcli.sniff.run import left_over, left_unread, time_span

@@ -27,6 +27,12 @@ _OF_TOPIC: Final = "transform(error_topics, (t, n) -> not error_expected[n] and 
 _FAILED_OF_TOPIC: Final = f"{_FAILED} and (topic is null or exists({_OF_TOPIC}, its -> its))"
 
 
+# What travelled in an Envelope is in the sums of that already.
+_SIZES: Final = ", ".join(
+    f"case when envelope is null then {side}_size end as {side}_size" for side in ("request", "response")
+)
+
+
 class View(NamedTuple):
     """One view; `of` are the tables and views without which it cannot be. COLUMNS has the names of its columns."""
 
@@ -44,8 +50,8 @@ def _latency(name: str, what: str, source: str = "exchanges", failed: str = _FAI
     """
     return f"""
     with measured as (
-      select {what} as {name}, {failed} as failed, waited_ns, request_size, response_size,
-        case when waited_ns is null then response_ns - request_end_ns end as ns from {source}),
+      select {what} as {name}, {failed} as failed, waited_ns, {_SIZES},
+        case when waited_ns is null and envelope is null then response_ns - request_end_ns end as ns from {source}),
     placed as (
       select m.*, cast(sign(ns) as int) * case when abs(ns) < least then number - 1
         when abs(ns) >= above then number + 1 else coalesce(number, 0) end as bin
@@ -94,7 +100,7 @@ VIEWS: Final[dict[str, View]] = {
     "slowest": View(
         *("the 1,000 slowest exchanges, with their captures and packets", ("exchanges",)),
         """select latency_ms, api, api_version, client_id, client, broker, time, source_file, request_packet,
-        response_packet from exchanges where waited_ns is null and latency_ms is not null
+        response_packet from exchanges where waited_ns is null and envelope is null and latency_ms is not null
         order by latency_ms desc, client, broker, connection_began_ns, place, time_ns limit 1000""",
     ),
     "unanswered": View(
@@ -107,7 +113,7 @@ VIEWS: Final[dict[str, View]] = {
         f"""
     with asked as (
       select {_CLIENT} as client, client_ip as address, client_software_name as software,
-        client_software_version as software_version, request_size, response_size, time
+        client_software_version as software_version, {_SIZES}, time
       from exchanges where api_key is not null),
     named as (
       select *, struct(software, software_version) as its,

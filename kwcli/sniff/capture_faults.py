@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.capture.files import CUT_AT
-from kwcli.output.units import count_of, format_size
+from decoders.wire.units import format_size
+from kwcli.output.units import count_of
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Summary

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from io import BufferedWriter, FileIO
 from itertools import repeat
 from math import inf
-from operator import length_hint
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.capture.files import CaptureReader
@@ -17,26 +15,29 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Skipped, count_clients
 from decoders.filters import parse
 from decoders.limits import CONNECTIONS_MAX
+from decoders.wire.units import format_size
 from kwcli.capture_paths import is_read_once
 from kwcli.env import Exit, Failure
 from kwcli.filter_options import WENT_WRONG, without_expected
-from kwcli.inputs import Captures, InputProblem, placed, utf8_text
+from kwcli.inputs import STANDARD_INPUT, Captures, InputProblem, placed, utf8_text
 from kwcli.key_logs import KeyLogFiles
-from kwcli.output import Needs, Renderer, Wanted, Write, needs, open_renderer
-from kwcli.output.units import NS, count_of, format_size
+from kwcli.output import Needs, Renderer, Wanted, Write, asks_history, needs, open_renderer
+from kwcli.output.units import NS, count_of
 from kwcli.output.zone import UTC_ZONE, Zone, find_zone
 from kwcli.progress import Progress
 from kwcli.sniff.capture_faults import counts_of_summary, fault_lines, is_cut
+from kwcli.sniff.row_output import Output
 from kwcli.sniff.unmatched import Unmatched
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from decoders.errors import DecodeError
-    from decoders.exchanges.exchange import Settled, Summary
+    from decoders.exchanges.exchange import Exchange, Settled, Summary
     from decoders.filters import Filter
     from kwcli.env import Environment, Settings
     from kwcli.options import CaptureOptions
+    from kwcli.sniff.cutting import CutOut, Pieces
 
 __all__ = [
     "FOREIGN",
@@ -187,12 +188,6 @@ def time_span(first_ns: int, last_ns: int, zone: Zone = UTC_ZONE) -> str:
 # what was decoded before is written.
 
 
-WRITE_SIZE: Final = 1 << 20
-# No stream has a smaller buffer: Python makes it as large as a block, which is 1 KiB on a terminal, 4 KiB on a pipe.
-# Without a buffer (PYTHONUNBUFFERED) a pipe takes up to PIPE_BUF bytes as a whole.
-PIECE_SIZE: Final = 1 << 10
-
-
 def _slowest_first(row: Settled) -> tuple[bool, float, int]:
     """What waited by design stands behind all others, then come rows without a latency in the order of their times."""
     if row.kind != "exchange" or row.latency_ms is None:
@@ -226,58 +221,6 @@ ORDERS: Final[Mapping[str, Callable[[Settled], Any]]] = {
 }
 
 
-class Output:
-    """Standard output in pieces of about 1 MiB, or at once where rows are wanted promptly.
-
-    A Ctrl-C while somebody reads too slowly loses nothing: `flush` goes on with what was not written. A piece that fits
-    the buffer of the stream is taken whole or, when it is interrupted, not at all; and between `writelines` and its
-    iterator no Ctrl-C is heard, so that the iterator says which pieces were taken.
-    """
-
-    def __init__(self, env: Environment, progress: Progress, *, prompt: bool) -> None:
-        self._stdout = env.stdout
-        self._progress = progress
-        self._prompt = prompt
-        self._parts: list[bytes] = []
-        self._size = 0
-        self._left: bytes | memoryview = b""  # of an interrupted write
-
-    def write(self, data: bytes) -> None:
-        """Take bytes; they may wait for more."""
-        self._parts.append(data)
-        self._size += len(data)
-        if self._size >= WRITE_SIZE:
-            self.flush()
-
-    def settle(self) -> None:
-        """The end of a batch: rows that are wanted promptly go out."""
-        if self._prompt and self._parts:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write what waits."""
-        parts, self._parts, self._size = [self._left, *self._parts], [], 0
-        left = memoryview(b"".join(parts))
-        self._left = b""
-        if not left:
-            return
-        self._progress.hide()
-        if isinstance(self._stdout, BufferedWriter | FileIO):
-            pieces = [left[at : at + PIECE_SIZE] for at in range(0, len(left), PIECE_SIZE)]
-            taken: Iterator[bytes | memoryview] = iter(
-                [*pieces, b""]
-            )  # when the last one is taken, all others are written
-            try:
-                self._stdout.writelines(taken)
-            finally:
-                written = max(len(pieces) - length_hint(taken), 0)
-                self._left = left[written * PIECE_SIZE :]
-        else:
-            while left:
-                left = left[self._stdout.write(left) :]
-        self._stdout.flush()
-
-
 class SniffOutcome:
     """How it ended."""
 
@@ -301,10 +244,16 @@ class SniffOutcome:
 
 
 class SniffView(NamedTuple):
-    """What becomes of the exchanges, where that is not what `-o` says: what it reads of bodies, and its renderer."""
+    """What becomes of the exchanges, where that is not what `-o` says: what it reads of bodies, and its renderer.
+
+    `hear` is told what is wrong with the captures themselves, before the renderer is closed; nobody else is then.
+    `names_files`: the renderer reads the file of a row.
+    """
 
     needs: Needs
     open: Callable[[Write], Renderer]
+    hear: Callable[[list[str]], None] | None = None
+    names_files: bool = False
 
 
 def names_files(settings: Settings, selection: Filter) -> bool:
@@ -325,10 +274,15 @@ def name_files(rows: Iterable[Settled], names: Sequence[str]) -> None:
             continue
         packet = row.request_packet or row.response_packet or 0
         row.extra = {**(row.extra or {}), "file": utf8_text(names[file_of(packet)])}
-        for name in PACKETS:
-            number = getattr(row, name)
-            if number:
-                setattr(row, name, number_of(number))
+        count_in_file(row)
+
+
+def count_in_file(row: Exchange) -> None:
+    """Count the packets of an exchange in their file."""
+    for name in PACKETS:
+        number = getattr(row, name)
+        if number:
+            setattr(row, name, number_of(number))
 
 
 class Sniffing:
@@ -348,8 +302,9 @@ class Sniffing:
         key_logs: KeyLogFiles | None = None,
     ) -> None:
         self._file_names: list[str] = []  # of the inputs, where rows are to say theirs
-        self._names_files = names_files(settings, selection)
+        self._remembers = selection.asks_history or (view is None and asks_history(settings))
         view = view or SniffView(needs(settings), partial(open_renderer, settings))
+        self._names_files = view.names_files or names_files(settings, selection)
         self._env = env
         self._settings = settings
         self._selection = selection
@@ -357,6 +312,9 @@ class Sniffing:
         self._key_logs = KeyLogFiles(()) if key_logs is None else key_logs
         wanted = Wanted(view.needs, selection.needs, *_order_needs(sort))
         self._engine = Engine(ports=ports, needs=wanted, keys=self._key_logs.keys)
+        self._wanted = wanted
+        self._cut: CutOut | None = None
+        self._pieces: dict[int, Pieces | None] = {}  # of rows that wait to be sorted, by their identity
         self._left = limit
         self._sort = sort
         self._sorted: list[Settled] | None = [] if sort else None
@@ -371,25 +329,74 @@ class Sniffing:
         self._begun = env.monotonic()
         self._progress = Progress(env, None, wanted=not settings.quiet)
         self._output = Output(env, self._progress, prompt=settings.prompt)
+        self._hear = view.hear
         self._renderer = view.open(self._output.write)
 
     def run(self, capture: CaptureOptions) -> SniffOutcome:
         """Decode what the options name: an interface, or files."""
-        if capture.guess_requests:
-            self._engine.guess_requests()
+        if capture.write and not capture.interface:
+            return self.cut(capture, capture.write)
+        self._set_up(capture)
         if capture.interface:
             return self.live(capture)
         if capture.follow and not is_read_once(capture.files[0]):
             return self.follow(capture.files[0])
         return self.files(capture.files)
 
+    def _set_up(self, capture: CaptureOptions) -> None:
+        """Tell the engine what it is to do besides."""
+        if capture.guess_requests:
+            self._engine.guess_requests()
+        if self._remembers:
+            self._engine.pairer.remember()
+
     # -- files, pipes --------------------------------------------------------------------------------------------------
+
+    def cut(self, options: CaptureOptions, name: str) -> SniffOutcome:
+        """Decode files, then write a capture of the packets of the rows that were shown."""
+        from kwcli.sniff.cut_files import Spooled, check_output, env_reading, read_again
+        from kwcli.sniff.cutting import CutEngine, CutOut
+
+        check_output(name, options.files)
+        whole = options.whole_connections or (self._selection.everything and self._left is None)
+        cut = CutOut(name, self._env, self._key_logs.keys, whole=whole, with_keys=options.with_keys)
+        self._cut = cut
+        self._engine = CutEngine(cut, ports=self._ports, needs=self._wanted, keys=self._key_logs.keys)
+        self._set_up(options)
+        spooled = Spooled(self._env.stdin) if "-" in options.files else None
+        try:
+            captures = self._open(options.files, env_reading(self._env, spooled))
+            if captures.records:
+                raise Failure(f"{captures.records[0]}: records have no packets that -w could write", Exit.USAGE)
+            cut.begin(captures.names)
+            names = ["-" if source == STANDARD_INPUT else source for source in captures.names]
+            self._read(captures)
+            self._outcome.unwritten = not cut.write(read_again(names, self._env, spooled))
+        except KeyboardInterrupt:
+            self._outcome.interrupted = True
+        finally:
+            cut.close()
+            if spooled is not None:
+                spooled.file.close()
+        return self._outcome
 
     def files(self, names: Iterable[str]) -> SniffOutcome:
         """Decode files (`-`: standard input), merged by packet time. Bad inputs are told after the good ones."""
-        captures = Captures(names, self._env, numbered=self._names_files, on_secrets=self._key_logs.keys.add)
+        return self._read(self._open(names, self._env))
+
+    def _open(self, names: Iterable[str], env: Environment) -> Captures:
+        captures = Captures(
+            names,
+            env,
+            numbered=self._names_files or self._cut is not None,
+            on_secrets=self._key_logs.keys.add,
+            cut_receiver=self._engine,
+        )
         if self._names_files:
             self._file_names = captures.names
+        return captures
+
+    def _read(self, captures: Captures) -> SniffOutcome:
         try:
             self._progress.expect(captures.size)
             self._decode(captures)
@@ -402,6 +409,8 @@ class Sniffing:
         try:
             for segments in captures:
                 self._key_logs.poll(self._env.now_ns())
+                if self._cut is not None:
+                    self._cut.log(segments)
                 if not self._emit(self._engine.feed(segments)):
                     finish = False
                     break
@@ -423,9 +432,9 @@ class Sniffing:
         """Show what the records say that kw wrote; False when as many as wanted have been shown."""
         from decoders.filters.contents import lacks_records
 
-        if self._settings.format == "hex":
-            names = ", ".join(captures.records)
-            raise Failure(f"{names}: -o hex shows bytes, and a record has none: give it the capture", Exit.USAGE)
+        if self._settings.format in ("hex", "raw"):
+            names, form = ", ".join(captures.records), self._settings.format
+            raise Failure(f"{names}: -o {form} shows bytes, and a record has none: give it the capture", Exit.USAGE)
         lacking = 0
         for name, rows in captures.recorded():
             for row in rows:
@@ -533,6 +542,8 @@ class Sniffing:
         """Filter and show rows; False when as many as wanted have been shown."""
         if not rows:
             return True
+        if self._cut is not None:
+            self._take_pieces(rows, self._cut)
         if self._file_names:
             name_files(rows, self._file_names)
         if self._outcome.strict and not self._outcome.lossy:
@@ -546,7 +557,17 @@ class Sniffing:
         if self._sorted is not None:
             self._sorted += rows
             return True
-        return self._show(rows)
+        shown = self._show(rows)
+        self._pieces.clear()
+        return shown
+
+    def _take_pieces(self, rows: list[Settled], cut: CutOut) -> None:
+        """Note what rows are made of, before their packets are counted in their files."""
+        for row in rows:
+            if self._selection.everything or (row.kind == "exchange" and self._selection.matches(row)):
+                self._pieces[id(row)] = cut.take(row)
+            if row.kind == "exchange" and not self._file_names:
+                count_in_file(row)
 
     def _matching(self, rows: list[Settled]) -> list[Settled]:
         """Those that the filter wants; what it passes over is looked at as far as something is to be said of that."""
@@ -566,6 +587,9 @@ class Sniffing:
     def _show(self, rows: list[Settled]) -> bool:
         if self._left is not None:
             rows = self._first(rows)
+        if self._cut is not None:
+            for row in rows:
+                self._cut.keep(self._pieces.pop(id(row), None))
         self._shown += len(rows) - sum(map(isinstance, rows, repeat(Skipped)))
         self._renderer.write(rows)
         self._output.settle()
@@ -596,14 +620,6 @@ class Sniffing:
         self, counted: Mapping[str, int], *, dropped: int | None = None, told: bool = True, lines: int = 0
     ) -> None:
         """Close the output, then say how it went; `counted` is what the readers have counted, `lines` of records."""
-        self._renderer.close()
-        self._output.flush()
-        self._progress.hide()
-        if not self._settings.quiet:
-            for problem in self._key_logs.problems:
-                self._env.say(f"kw: {problem}")
-        for problem in self._outcome.problems:
-            self._env.say(f"kw: {problem}")
         summary = self._engine.summary
         counts = Counter(self._engine.reassembly.counts)
         counts.update(counted)
@@ -612,8 +628,20 @@ class Sniffing:
             self._outcome.lossy = True
         if dropped:
             counts["dropped"] += dropped
-        if told and not self._records and (not self._settings.quiet or (self._outcome.strict and self._outcome.lossy)):
-            for line in self._faults(counts):
+        faults = self._faults(counts) if told and not self._records else []
+        if self._hear is not None:
+            self._hear(faults)
+            faults = []
+        self._renderer.close()
+        self._output.flush()
+        self._progress.hide()
+        if not self._settings.quiet:
+            for problem in self._key_logs.problems:
+                self._env.say(f"kw: {problem}")
+        for problem in self._outcome.problems:
+            self._env.say(f"kw: {problem}")
+        if not self._settings.quiet or (self._outcome.strict and self._outcome.lossy):
+            for line in faults:
                 self._env.say(f"kw: {line}")
         seconds = self._env.monotonic() - self._begun
         if self._settings.quiet or not told:

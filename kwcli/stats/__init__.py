@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 BY: Final = (
-    *("api", "version", "client", "client_id", "address", "software", "broker", "connection"),
-    *("topic", "partition", "group", "error", "time"),
+    *("api", "version", "client", "client_id", "address", "software", "user", "mechanism", "broker", "connection"),
+    *("topic", "partition", "group", "error", "file", "time"),
 )
 METRICS: Final = ("latency", "bytes", "errors", "records", "throttle")
 # Columns of the rows, but for `bytes` (of both sides) and `name`.

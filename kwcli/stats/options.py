@@ -19,10 +19,14 @@ SPELLINGS: Final = {
     "groups": "group",
     "errors": "error",
     "apis": "api",
+    "files": "file",
     "brokers": "broker",
     "bucket": "time",
     "host": "address",
     "client_software": "software",
+    "users": "user",
+    "principal": "user",
+    "sasl_mechanism": "mechanism",
 }
 # Words that people may use for columns, and the column.
 SORT_SPELLINGS: Final = {

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.analysis.metrics import METRICS
 from decoders.analysis.time_buckets import Join
+from decoders.wire.units import format_latency, format_size
 from kwcli.output.table import Column, draw_table
 from kwcli.output.units import count_of as number_of
-from kwcli.output.units import format_latency, format_size, palette
+from kwcli.output.units import palette
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:

@@ -179,4 +179,4 @@ def view(asked: StatsOptions, settings: Settings) -> SniffView:
     def needs(key: int, side: Side) -> frozenset[str]:
         return fold.needs(key, side) | (slowest.needs(key, side) if asked.slowest else frozenset())
 
-    return SniffView(needs, lambda write: Stats(asked, settings, write))
+    return SniffView(needs, lambda write: Stats(asked, settings, write), names_files="file" in asked.by)

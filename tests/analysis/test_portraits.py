@@ -11,7 +11,9 @@ import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from decoders.analysis import portraits
-from decoders.analysis.portraits import Brokers, Clients, Portraits, TopicPortraits
+from decoders.analysis.groups.groups import Groups
+from decoders.analysis.portraits import Brokers, Clients, Portraits
+from decoders.analysis.topic_portraits import TopicPortraits
 from decoders.capture.files import CaptureReader
 from decoders.errors import LimitExceeded, Malformed
 from decoders.exchanges.engine import Engine
@@ -23,14 +25,14 @@ from tests.cli.worlds import kw
 
 SCHEMA_FILE = FOLDER.parent / "decoders" / "messages" / "portraits.schema.json"
 SCHEMA = jsonschema.Draft202012Validator(json.loads(SCHEMA_FILE.read_bytes()))
-FOLDS = {"clients": Clients, "topics": TopicPortraits, "brokers": Brokers}
+FOLDS = {"clients": Clients, "groups": Groups, "topics": TopicPortraits, "brokers": Brokers}
 TOUR = str(FOLDER / "tour.pcapng")
 
 
 @cache
 def exchanges(name: str) -> list[Exchange]:
     """The exchanges of a capture."""
-    reader, engine = CaptureReader(), Engine(needs=Wanted(Clients().needs, Brokers().needs))
+    reader, engine = CaptureReader(), Engine(needs=Wanted(*(make().needs for make in FOLDS.values())))
     found = engine.feed([*reader.feed(capture_bytes(name)), *reader.finish()]) + engine.finish()
     return [each for each in found if isinstance(each, Exchange)]
 
@@ -99,6 +101,51 @@ def test_a_topic_that_does_not_exist_is_only_asked_for() -> None:
     assert rows["payments"]["writes"] == ["ledger"]
     assert rows["payments"]["reads"] == ["audit-1", "fraud-1"]
     assert rows["order"]["error_codes"] == {"UNKNOWN_TOPIC_OR_PARTITION": 5}
+
+
+def test_what_is_written_is_what_the_records_say() -> None:
+    lines = kw("sniff", TOUR, "--api", "Produce", "-o", "ndjson", "-q").out.splitlines()
+    batches: defaultdict[tuple[str, int], list[int]] = defaultdict(lambda: [0, 0, 0])
+    codecs: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for record in map(json.loads, lines):
+        for topic in record["request"]["topic_data"]:
+            name = topic.get("name") or record["topic_names"][topic["topic_id"]]
+            for part in topic["partition_data"]:
+                for batch in part["records"]:
+                    its = batches[name, part["index"]]
+                    its[0], its[1], its[2] = its[0] + 1, its[1] + batch["record_count"], its[2] + batch["size"]
+                    codecs[name][batch["codec"]] += 1
+    rows = {row["topic"]: row for row in map(json.loads, kw("topics", TOUR, "-o", "ndjson").out.splitlines())}
+    told = {
+        (name, part["partition"]): [part["batches"], part["records"], part["bytes"]]
+        for name, row in rows.items()
+        for part in row["partitions"]
+        if part["batches"]
+    }
+    assert told == batches
+    assert {name: row["written"]["codecs"] for name, row in rows.items() if row["written"]} == codecs
+    assert rows["order"]["written"] is None
+    (size,) = {row["written"]["bytes"] for row in rows.values() if row["topic"] == "payments"}
+    assert size == sum(its[2] for (name, _), its in batches.items() if name == "payments")
+
+
+def test_partitions_have_leaders_and_ends_and_groups_lag() -> None:
+    rows = {row["topic"]: row for row in map(json.loads, kw("topics", TOUR, "-o", "ndjson").out.splitlines())}
+    (payments,) = rows["payments"]["partitions"]
+    metadata = kw("sniff", TOUR, "--api", "Metadata", "--topic", "payments", "-o", "ndjson", "-q").out.splitlines()
+    (topic, *_) = (each for each in json.loads(metadata[-1])["response"]["topics"] if each["name"] == "payments")
+    assert (payments["leader"], rows["payments"]["topic_id"]) == (
+        topic["partitions"][0]["leader_id"],
+        topic["topic_id"],
+    )
+    groups = {row["group"]: row for row in map(json.loads, kw("groups", TOUR, "-o", "ndjson").out.splitlines())}
+    lags = {name: groups[name]["commit_lag"] for name in rows["payments"]["lag"]}
+    assert rows["payments"]["lag"] == lags == {"audit": 1, "fraud": 0}
+    assert payments["high_watermark"] == groups["audit"]["partitions"][0]["high_watermark"]
+    (one,) = map(
+        json.loads, kw("topics", TOUR, "--topic", "payments", "--api", "Fetch", "-o", "ndjson").out.splitlines()
+    )
+    assert (one["partitions"][0]["leader"], one["written"]) == (payments["leader"], None)
 
 
 def test_brokers_by_node() -> None:

@@ -20,6 +20,7 @@ __all__ = [
     "resolve",
     "telemetry_classes",
     "tls_agent",
+    "tool_jars",
 ]
 
 # The SCRAM code of 0.10 and 0.11 uses a class that Java 11 dropped; OAUTHBEARER needs Jackson from 2.x on.
@@ -47,6 +48,11 @@ def member_jars(version: str) -> list[Path]:
     """The jars of those that take part in groups: Streams, Connect, and the client with its assignors."""
     wanted = [f"org.apache.kafka:{name}:{version}" for name in ("kafka-streams", "connect-runtime", "kafka-clients")]
     return resolve(f"members-{version}", (*wanted, *CLIENT_EXTRAS))
+
+
+def tool_jars(version: str) -> list[Path]:
+    """The jars of Kafka's command-line tools of this release (`kafka-consumer-groups` and its kin)."""
+    return resolve(f"tools-{version}", (f"org.apache.kafka:kafka-tools:{version}",))
 
 
 def telemetry_classes(version: str) -> Path:

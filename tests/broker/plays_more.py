@@ -24,6 +24,7 @@ __all__ = [
     "sasl_between_nodes",
     "snapshots",
     "streams",
+    "telemetry",
     "throttled",
 ]
 
@@ -155,6 +156,21 @@ def streams(cluster: Cluster) -> Results:
     found = read_of(run("librdkafka", place, read))
     run("java-4.4.0", place, [("administer", {"topic": "orders", "group": "billing"})])
     return found
+
+
+def telemetry(cluster: Cluster) -> Results:
+    """Clients that push their metrics every second (KIP-714); the cluster has to be one with `telemetry`."""
+    place = cluster.bootstrap()
+    wanted = {"kind": "CLIENT_METRICS", "name": "all", "values": {"metrics": "*", "interval.ms": "1000"}}
+    run("java-4.4.0", place, [("configure", wanted)], {"client.id": "admin"})
+    made: list[Step] = [("create", {"topics": {"orders": 2}}), ("produce", {"topic": "orders", "count": 20})]
+    run("librdkafka", place, made, {"client.id": "shop"})
+    work = {"topics": ["orders"], "group": "billing", "count": 1000, "polls": 6}
+    members = [
+        start(client, place, [("consume", work)], {"client.id": f"billing-{number}", "enable.metrics.push": "true"})
+        for number, client in enumerate(("librdkafka", "java-4.4.0"), 1)
+    ]
+    return [record for member in members for record in read_of(member.finish())]
 
 
 def snapshots(cluster: Cluster) -> Results:

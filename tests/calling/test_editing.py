@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+
+import pytest
 
 from kwcli.env import Exit
 from tests.cli.worlds import kw, world
@@ -28,3 +33,24 @@ def test_a_change_that_nobody_described_is_not_sent() -> None:
     env = world(variables={"EDITOR": "sed -i 's/topics: ../topics: [{name: orders}]/'"})
     outcome = kw("call", "DeleteTopics", "--edit", "--dry-run", "-o", "ndjson", env=env)
     assert json.loads(outcome.out)["request"]["topics"][0]["name"] == "orders"
+
+
+@pytest.mark.parametrize("editor", ["", "vi", "/usr/bin/vim -n", "nano"])
+def test_an_editor_that_draws_is_not_started_without_a_terminal(editor: str) -> None:
+    """In a session of its own a process has no terminal; vi would wait, or take standard input for commands."""
+    done = subprocess.run(
+        [sys.executable, "-m", "kwcli.main", "call", "FindCoordinator", "--edit", "--dry-run"],
+        env={**os.environ, "VISUAL": "", "EDITOR": editor},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        start_new_session=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (Exit.USAGE, "")
+    shown = editor or "vi"
+    assert done.stderr == (
+        f"kw: the editor {shown} needs a terminal, and there is none; nothing is sent"
+        " (set $EDITOR to what needs none)\n"
+    )

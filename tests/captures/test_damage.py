@@ -114,8 +114,11 @@ def test_a_snapshot_length_of_128_keeps_every_head(name: str) -> None:
             touched.add(packet)
         every.append((key, time_ns, packet, seq, ack, flags, left, cut + len(payload) - len(left)))
     damaged = _run(every)
-    heads = [each for each in damaged if isinstance(each, Exchange)]
-    assert Counter(map(_head, heads)) == Counter(map(_head, _clean(name)))
+    # Of an Envelope that is cut nobody knows what travelled in it.
+    heads = [each for each in damaged if isinstance(each, Exchange) and not each.envelope]
+    assert Counter(map(_head, heads)) == Counter(_head(each) for each in _clean(name) if not each.envelope)
     whole = Counter(_head(each) for each in heads if _is_whole(each) and each.status != "token")
-    untouched = [each for each in _clean(name) if not _packets(each) & touched and _is_whole(each)]
+    untouched = [
+        each for each in _clean(name) if not _packets(each) & touched and _is_whole(each) and not each.envelope
+    ]
     assert Counter(_head(each) for each in untouched if each.status != "token") == whole

@@ -139,6 +139,10 @@ ROWS = [
     Row("kw sniff -f 'status == un", {"unanswered", "undecoded"}, "kw sniff -f 'status == un"),
     Row("kw sniff -f 'error == NOT_L", {"NOT_LEADER_OR_FOLLOWER"}),
     Row("kw sniff -f 'response.topics.num", {"response.topics.num_partitions"}),
+    Row("kw sniff x --columns time,lat", {"time,latency", "time,latency_ms"}),
+    Row("kw sniff x --columns time,client_s", {"time,client_software"}, "kw sniff x --columns time,client_software "),
+    Row("kw sniff x -o fields -e request.topics[].num", {"request.topics[].num_partitions"}),
+    Row("kw stats x -o fields -e cl", 0),
     # and names of the cluster.
     Row("kw call -b host:1 produce topic=", {"orders", "payments"}, "kw call -b host:1 produce topic="),
     Row("kw call -b host:1 produce topic=o", {"orders"}, "kw call -b host:1 produce topic=orders "),

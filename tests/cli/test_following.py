@@ -160,11 +160,13 @@ def test_a_ring_gives_what_one_capture_gives(tmp_path: Path, word: str, names: l
     assert not steps.follower.broken
 
 
-@pytest.mark.parametrize(("word", "names"), RINGS[:6], ids=[f"{word} {names[-1]}" for word, names in RINGS[:6]])
+# Those of which three files are there at once: a ring that has come round holds less.
+WHOLE_RINGS: Final = [(word, names) for word, names in RINGS[:6] if len(set(names)) == 3]
+
+
+@pytest.mark.parametrize(("word", "names"), WHOLE_RINGS, ids=[f"{word} {names[-1]}" for word, names in WHOLE_RINGS])
 def test_files_that_are_there_before(tmp_path: Path, word: str, names: list[str]) -> None:
     """From the one that is named onward, or from the oldest; what began before it is not read."""
-    if len(set(names)) < 3:
-        pytest.skip("a ring that has come round holds less")
     for name, part in zip(names, PARTS, strict=True):
         (tmp_path / name).write_bytes(part)
     assert Steps(tmp_path / word).look().taken == WHOLE

@@ -10,19 +10,22 @@ import pytest
 
 from decoders.exchanges.exchange import Summary
 from kwcli.env import Exit, settings
-from kwcli.options import FORMATS
+from kwcli.options import FRAME_FORMATS
 from kwcli.output import FORMATS as RENDERERS
 from kwcli.progress import Progress
-from kwcli.sniff.run import WRITE_SIZE, Output, ShownCounts, closing_lines, is_lossy, left_over
+from kwcli.sniff.row_output import WRITE_SIZE, Output
+from kwcli.sniff.run import ShownCounts, closing_lines, is_lossy, left_over
 from kwcli.terminal import ERASE
 from tests.capture.pcap_writer import PcapWriter
 from tests.cli.worlds import kw, world, written
 
 
 def test_every_format_is_offered_and_has_a_renderer() -> None:
-    """The tests for secrets, damage and hostile text run over FORMATS, so that a new format is tested with it."""
-    missing = [f"{name}: no row in FORMATS of kwcli/options.py" for name in RENDERERS if name not in FORMATS]
-    missing += [f"{name}: no row in FORMATS of kwcli/output/__init__.py" for name in FORMATS if name not in RENDERERS]
+    """The tests for secrets, damage and hostile text run over FRAME_FORMATS, so that a new format is tested with it."""
+    missing = [f"{name}: no row in FORMATS of kwcli/options.py" for name in RENDERERS if name not in FRAME_FORMATS]
+    missing += [
+        f"{name}: no row in FORMATS of kwcli/output/__init__.py" for name in FRAME_FORMATS if name not in RENDERERS
+    ]
     assert missing == []
 
 

@@ -12,6 +12,7 @@ from tests.cli.worlds import kw, world
 
 ESCAPE: Final = re.compile(r"\x1b\[[0-9;]*m")
 TOUR: Final = str(FOLDER / "tour.pcapng")
+ANSWERS: Final = ("clients", "topics", "brokers", "doctor", "audit")
 COMMANDS: Final[list[tuple[str, ...]]] = [
     *(("sniff", str(FOLDER / name), "-q") for name in CLEAN if name in ("sasl-raw.pcap", "tour.pcapng")),
     ("sniff", TOUR, "-q", "-v", "--limit", "40"),
@@ -21,6 +22,10 @@ COMMANDS: Final[list[tuple[str, ...]]] = [
     ("sniff", TOUR, "-q", "-e", "time,api,topic,summary"),
     ("stats", TOUR, "-q", "--slowest", "3"),
     ("stats", TOUR, "-q", "--by", "time", "-o", "table"),
+    ("stats", TOUR, "-q", "--by", "file,api"),
+    *((command, TOUR, "-q", *more) for command in ANSWERS for more in ((), ("-o", "table"))),
+    ("clients", TOUR, "-q", "--name", "billing-1"),
+    ("topics", TOUR, "-q", "--name", "orders"),
     ("apis",),
     ("apis", "Fetch"),
     ("apis", "Fetch", "12"),

@@ -65,6 +65,17 @@ def test_rows_are_those_of_the_capture(written: Path, name: str, form: str) -> N
     assert found.out == expected.out if form != "csv" else without_file(found) == without_file(expected)
 
 
+@pytest.mark.parametrize("name", ["three-nodes.pcapng.zst", "telemetry.pcapng"])
+def test_structures_in_records_and_fields_are_read(name: str) -> None:
+    made = kw("sniff", str(CAPTURES / name), "--records", "-o", "ndjson", "-q").out
+    assert '"$type":' in made or name == "telemetry.pcapng"
+    found = from_pipe(made, "sniff", "-o", "ndjson")
+    assert "no exchange" not in found.err
+    assert found.out == made
+    asked = ("sniff", "-f", "value ~ PLAINTEXT", "-o", "ndjson", "-q")
+    assert from_pipe(made, *asked).out == kw(*asked, str(CAPTURES / name), "--records").out
+
+
 FILTERS = (
     *(text for text, _ in ROWS[::2] if text),
     *(

@@ -22,7 +22,7 @@ from decoders.embedded import STRUCTURES, structure
 from decoders.exchanges.api_versions import SIDES
 from decoders.schema.model import Field, Plan, PlanField, Side, resolve
 from kwcli.commands import decode
-from kwcli.options import FORMATS
+from kwcli.options import FRAME_FORMATS as FORMATS
 from kwcli.proxy.log.capture_file import LINK_RAW, SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
 from tests.capture.pcap_writer import PcapWriter

@@ -16,7 +16,7 @@ from decoders.messages.bodies import ECHOING
 from kwcli.commands import decode
 from kwcli.env import Exit
 from kwcli.main import kw as program
-from kwcli.options import FORMATS
+from kwcli.options import FRAME_FORMATS as FORMATS
 from kwcli.proxy.log.capture_file import LINK_RAW, SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
 from kwcli.proxy.log.redact import Redactor, SharedKnowledge

@@ -301,7 +301,6 @@ def test_an_empty_capture() -> None:
         (["x", "-i", "lo"], "kw: x and -i lo: not both; give files, or an interface; see kw sniff --help"),
         (["x", "y", "-i", "lo"], "kw: x, y and -i lo: not both"),
         (["x", "-o", "csv", "--records"], "kw: -o csv has no bodies, so --records says nothing"),
-        (["x", "-w", "y"], "kw: -w is for a live capture: it needs -i IFACE; see kw sniff --help"),
         (["x", "--bpf", "tcp"], "kw: --bpf is for a live capture: it needs -i IFACE; see kw sniff --help"),
         (["x", "--api", "Metadta"], "kw: no API has the name 'Metadta' (did you mean \"Metadata\"?)"),
         (["x", "--api", "zzz"], "kw: no API has the name 'zzz'"),

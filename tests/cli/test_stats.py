@@ -87,6 +87,18 @@ def test_a_partition_counts_what_is_its_own() -> None:
     assert {(row["topic"], row["partition"]) for row in names} == {(row["topic"], row["partition"]) for row in parts}
 
 
+def test_files_are_counted_apart() -> None:
+    names = [TOUR, str(CAPTURES / "sasl-raw.pcap")]
+    alone = {name: rows(name, "--by", "file")[0] for name in names}
+    assert [alone[name]["file"] for name in names] == names
+    both = {row["file"]: row for row in rows(*names, "--by", "file")}
+    assert set(both) == set(names)
+    for name in names:
+        assert {key: value for key, value in both[name].items() if key != "rate"} == {
+            key: value for key, value in alone[name].items() if key != "rate"
+        }
+
+
 def test_partitions_are_those_of_the_bodies() -> None:
     records = [record for record in sniffed(TOUR) if record["kind"] == "exchange" and record["api"] == "Produce"]
     expected: Counter[tuple[str, int]] = Counter()

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from kwcli.answers.options import FORMATS as ANSWER_FORMATS
 from kwcli.commands import decode
 from kwcli.env import Failure
 from kwcli.main import COMMANDS
@@ -37,6 +38,8 @@ from tests.cli.hostile_messages import once
 from tests.cli.worlds import in_format, kw, world, written
 from tests.pipeline.made import Names, make
 from tests.proxy.hidden import port_base
+
+ANSWERS = ("clients", "topics", "brokers", "doctor", "audit")
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +86,14 @@ def test_statistics(folder: Path) -> None:
     seen = check(commands)
     assert all(each.code == 0 for each in seen)
     assert sum("EVIL" in each.text for each in seen) >= 9  # in JSON a text with control characters is base64
+
+
+def test_answers_about_a_capture(folder: Path) -> None:
+    words = (str(folder / "plain.pcap"), "--port", "9092")
+    outputs = [output for output in ANSWER_FORMATS if output != "fields"]
+    seen = check([(command, *words, "-o", output) for command in ANSWERS for output in outputs])
+    assert all(each.code in (0, 4) for each in seen)
+    assert sum("EVIL" in each.text for each in seen) >= 2 * len(ANSWERS)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def kw(*words: str, env: Environment | None = None) -> Outcome:
     """Run `kw WORDS…`."""
     env = env or world()
     code = run(words, env)
-    return Outcome(code, written(env.stdout).decode(), written(env.stderr).decode())
+    return Outcome(code, written(env.stdout).decode("utf-8", "backslashreplace"), written(env.stderr).decode())
 
 
 def written(stream: Writable) -> bytes:

@@ -12,6 +12,7 @@ from decoders import DecodeError, EncodeError, UnknownApi, UnsupportedVersion, d
 from decoders.apis import api
 from decoders.embedded import STRUCTURES, embedded_from_json, embedded_json, record_structures, structure
 from decoders.embedded.holders import HOLDERS, HOOKS
+from decoders.schema.json_form import sibling_of
 from decoders.schema.model import resolve
 from tests.schema.values import random_value
 
@@ -319,7 +320,8 @@ def test_holders_name_bytes_fields_that_exist() -> None:
             for word in structs:
                 fields = next(field for field in fields if field.name == word).fields
             assert next(field for field in fields if field.name == last).kind == "bytes"
-            assert name in STRUCTURES
+            beside = sibling_of(name)
+            assert name in STRUCTURES or beside in [field.name for field in fields]
 
 
 def test_hooks_show_the_structure_or_the_bytes() -> None:

@@ -28,7 +28,7 @@ Turns = list[tuple[bool, bytes]]
 REVEALED = Options(reveal_secrets=True)
 FIN, SYN, ACK = 1, 2, 16
 MS = 10**6
-PRODUCE, SASL_HANDSHAKE, API_VERSIONS = 0, 17, 18
+PRODUCE, SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE = 0, 17, 18, 36
 
 
 @cache
@@ -90,10 +90,11 @@ class Talk:
 
 
 class Talker:
-    """Makes a conversation: at most `window` requests in flight, answers in order."""
+    """Makes a conversation: at most `window` requests in flight, answers in order; `again` is how often it logs in."""
 
-    def __init__(self, rng: Random, *, count: int = 12, window: int = 4, values: int = 30) -> None:
+    def __init__(self, rng: Random, *, count: int = 12, window: int = 4, values: int = 30, again: float = 0.05) -> None:
         self.rng = rng
+        self.again = again
         self.talk = Talk()
         self.window = window
         self.values = values
@@ -105,6 +106,8 @@ class Talker:
             self.answer_all()
         if rng.random() < 0.4:
             self.sasl(rng.choice(["PLAIN", "SCRAM-SHA-256", "GSSAPI"]))
+        elif rng.random() < 0.4:
+            self.log_in()
         for _ in range(count):
             self.step()
         self.answer_all()
@@ -114,7 +117,10 @@ class Talker:
         if len(self.waiting) >= self.window or (self.waiting and self.rng.random() < 0.5):
             self.answer()
             return
-        key = self.rng.choice([key for key in KEYS if key != SASL_HANDSHAKE])
+        if not self.waiting and self.rng.random() < self.again:
+            self.log_in()
+            return
+        key = self.rng.choice([key for key in KEYS if key not in (SASL_HANDSHAKE, SASL_AUTHENTICATE)])
         if self.rng.random() < 0.3:
             key = PRODUCE
         versions = api(key).versions
@@ -155,6 +161,24 @@ class Talker:
         """Answer all that waits."""
         while self.waiting:
             self.answer()
+
+    def log_in(self) -> None:
+        """A SaslHandshake 1 and a framed login, the first or another one; some are refused."""
+        user = self.rng.choice([b"alice", b"bob", b"=C3=A9,"]).replace(b",", b"=2C")
+        proof = b"c=biws,r=" + str(self.rng.random()).encode() + b",p=cHJvb2Y="
+        name, steps = self.rng.choice(
+            [
+                ("PLAIN", [(b"\0" + user + b"\0secret", b"")]),
+                ("SCRAM-SHA-512", [(b"n,,n=" + user + b",r=abc", b"r=abcdef,s=c2FsdA==,i=4096"), (proof, b"v=c2ln")]),
+                ("AWS_MSK_IAM", [(b"{}", b'{"version":"2020_10_22"}')]),
+            ]
+        )
+        self.send(SASL_HANDSHAKE, 1, mechanism=name)
+        self.answer(error_code=0)
+        for number, (said, answered) in enumerate(steps, 1):
+            refused = number == len(steps) and self.rng.random() < 0.3
+            self.send(SASL_AUTHENTICATE, self.rng.choice([0, 1, 2]), auth_bytes=said)
+            self.answer(error_code=58 if refused else 0, auth_bytes=b"" if refused else answered)
 
     def sasl(self, mechanism: str) -> None:
         """A SaslHandshake 0 and raw tokens."""

@@ -68,6 +68,8 @@ def shown_bytes(settled: list[Settled]) -> Iterator[tuple[str, int]]:
             source = each.client if each.direction == "request" else each.broker
             yield f"{each.connection} {source}", each.size
             continue
+        if each.envelope is not None:
+            continue  # its bytes are those of the Envelope
         if each.request_raw is not None:
             yield f"{each.connection} {each.client}", len(each.request_raw)
         if each.response_raw is not None:

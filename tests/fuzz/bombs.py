@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from decoders.limits import MIB
 from decoders.messages.whole_messages import encode_response
 from decoders.records.codecs import NAMES, deflate
+from decoders.wire.primitives import write_uvarint
 from kwcli.options import FORMATS, WITHOUT_BODIES
 from tests.capture.spoken import spoken
 from tests.exchanges.talks import framed, request, response, segments
@@ -29,6 +30,7 @@ FRAME_MAX: Final = 32 * MIB
 # What a batch may hold when it is inflated, roughly; 70 MiB is more than kw reads of one.
 INFLATED: Final = (1 * MIB, 8 * MIB, 30 * MIB, 60 * MIB, 70 * MIB)
 PRODUCE, FETCH, METADATA, OFFSET_COMMIT, API_VERSIONS, CREATE_TOPICS, ENVELOPE = 0, 1, 3, 8, 18, 19, 58
+PUSH_TELEMETRY = 72
 LETTERS: Final = (b"\0", b"a", b'"', b"\\", b"\n", b"\x1b", b"<", b"\xff", "é".encode(), "🙂".encode(), b"\xed\xa0\x80")
 HEADERS: Final = (0, 1, 3, 50, 5000)
 
@@ -40,7 +42,7 @@ DETAILS: Final[tuple[list[str], ...]] = (
     ["--records"],
     ["--records"],
     ["-v", "--records"],
-    ["-v", "--records"],
+    ["-v", "--records", "--names"],
 )
 METRICS: Final = ("latency", "bytes", "errors", "records", "throttle")
 
@@ -97,7 +99,14 @@ def captured(rng: Random, folder: Path, made: Bomb) -> str:
 def decode(rng: Random, folder: Path, made: Bomb) -> tuple[list[str], Ended]:
     """As a message by itself."""
     path = folder / "bomb.bin"
-    words = ["decode", str(path), "--from", "raw", "-o", rng.choice(["text", "ndjson", "json", "hex"])]
+    words = [
+        "decode",
+        str(path),
+        "--from",
+        "raw",
+        "-o",
+        rng.choice(["text", "ndjson", "json", "yaml", "fields", "hex"]),
+    ]
     words += rng.choice([[], ["-v"], ["--records"], ["-v", "--records"]])
     if rng.random() < 0.5:
         path.write_bytes(made.asked)
@@ -209,6 +218,16 @@ def envelope_bomb(rng: Random) -> Bomb:
     return Bomb(ENVELOPE, 0, framed(data), response(ENVELOPE, 0, 7, {"response_data": bytes(100)}))
 
 
+def metrics_bomb(rng: Random) -> Bomb:
+    """Metrics of a client: very many that are empty, at one of the levels, or far more bytes than may be."""
+    codec = rng.choice(NAMES)
+    data = rng.choice([b"\x0a\0", b"\x0a\1a", b"\0"]) * rng.choice([1000, 70_000, 500_000, 20_000_000])
+    for _ in range(rng.choice([0, 0, 1, 2, 3, 50])):
+        data = rng.choice([b"\x0a", b"\x12", b"\x2a"]) + write_uvarint(len(data)) + data
+    packed = deflate(codec, data if codec != "none" else data[: 4 * MIB])
+    return bomb(PUSH_TELEMETRY, 0, {"compression_type": NAMES.index(codec), "metrics": packed}, {})
+
+
 def known_bomb(rng: Random) -> Bomb:
     """One of those that tests measure, of any size."""
     made = bombs.BOMBS[rng.choice([*bombs.BOMBS])](rng.choice([MIB // 10, MIB, 4 * MIB, 10 * MIB]))
@@ -222,4 +241,5 @@ BOMBS: Final[Mapping[str, Callable[[Random], Bomb]]] = {
     "more records": records_bomb,
     "arrays": array_bomb,
     "envelopes": envelope_bomb,
+    "metrics": metrics_bomb,
 }

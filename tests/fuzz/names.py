@@ -18,6 +18,7 @@ from typing import Final
 from decoders.apis import KEYS, api
 from decoders.records import Record, encode_batch
 from decoders.schema.model import Side
+from kwcli.answers.options import FORMATS as ANSWER_FORMATS
 from kwcli.options import FORMATS, WITHOUT_BODIES
 from kwcli.stats.view import FORMATS as STATS_FORMATS
 from kwcli.terminal import ERASE
@@ -87,6 +88,9 @@ def captures(rng: Random, folder: Path, options: list[str]) -> tuple[int, bytes,
     if rng.random() < 0.3:
         by = rng.choice(["client_id", "topic", "group", "software,error", "client_id,topic"])
         words = ["stats", os.fsdecode(path), "-o", rng.choice([*STATS_FORMATS]), "--by", by, "--slowest", "3"]
+    elif rng.random() < 0.3:
+        command = rng.choice(["clients", "topics", "brokers", "doctor", "audit"])
+        words = [command, os.fsdecode(path), "-o", rng.choice([each for each in ANSWER_FORMATS if each != "fields"])]
     if not WITHOUT_BODIES.isdisjoint(words):
         words = [word for word in words if word != "--records"]
     return drawn(rng, [*words, *options])
@@ -122,7 +126,7 @@ def messages(rng: Random, folder: Path, options: list[str]) -> tuple[int, bytes,
     words = ["decode", str(path), "--from", "raw"]
     if rng.random() < 0.2:
         return drawn(rng, [*words, "--explain", "-o", rng.choice(["text", "json", "ndjson"]), *options])
-    words += ["-o", rng.choice(["text", "json", "ndjson", "hex"])]
+    words += ["-o", rng.choice(["text", "json", "ndjson", "yaml", "hex"])]
     return drawn(rng, [*words, *rng.choice([[], ["-v"], ["--records"], ["-v", "--records"]]), *options])
 
 

@@ -52,7 +52,8 @@ def run_on_terminal(words: Sequence[str], columns: int) -> tuple[int, bytes]:
         process = subprocess.Popen(
             [sys.executable, "-m", "kwcli.main", *words],
             cwd=ROOT,
-            env={**os.environ, "COLUMNS": str(columns)},
+            # A pager that waits for nobody and adds nothing: what it is given is drawn.
+            env={**os.environ, "COLUMNS": str(columns), "KW_PAGER": "cat -u"},
             stdin=its,
             stdout=its,
             stderr=its,

@@ -82,6 +82,14 @@ def test_what_stats_prints_is_what_is_shown() -> None:
     assert record == json.loads(kw("stats", TOUR, "--api", "fetch", "-o", "ndjson").out)
 
 
+def test_what_doctor_prints_is_what_is_shown() -> None:
+    text = TEXTS["doctor"]
+    env = world(columns=100, terminal=True, variables={"NO_COLOR": "1"})
+    assert kw("doctor", TOUR, env=env).out.rstrip().splitlines() == block(text, "$ kw doctor")[1:]
+    record = json.loads("".join(block(text, '{"kind":"finding"')))
+    assert record in map(json.loads, kw("doctor", TOUR, "-o", "ndjson").out.splitlines())
+
+
 def test_what_audit_prints_is_what_is_shown() -> None:
     text = TEXTS["audit"]
     env = world(columns=100, terminal=True, variables={"NO_COLOR": "1"})
@@ -91,10 +99,21 @@ def test_what_audit_prints_is_what_is_shown() -> None:
     assert record == json.loads(kw("audit", TOUR, "--target", "4.0", "-o", "ndjson").out.splitlines()[0])
 
 
+def test_what_audit_prints_of_security_is_what_is_shown() -> None:
+    text = TEXTS["audit"]
+    env = world(columns=100, terminal=True, variables={"NO_COLOR": "1"})
+    raw, gssapi = (str(ROOT / "captures" / name) for name in ("sasl-raw.pcap", "sasl-gssapi.pcap.gz"))
+    shown = block(text, "$ kw audit captures/sasl-raw.pcap --security\n")[1:]
+    assert kw("audit", raw, "--security", env=env).out.rstrip().splitlines() == shown
+    record = json.loads("".join(block(text, '{"kind":"security"')))
+    assert record == json.loads(kw("audit", gssapi, "--security", "-o", "ndjson").out.splitlines()[0])
+
+
 @pytest.mark.parametrize(
     ("topic", "chosen"),
     [
         ("clients", ("--client-id", "ledger")),
+        ("groups", ("--name", "fraud")),
         ("topics", ("--topic", "order")),
         ("brokers", ("--name", "1")),
     ],
@@ -107,6 +126,15 @@ def test_what_portraits_print_is_what_is_shown(topic: str, chosen: tuple[str, st
         assert kw(*words, env=env).out.rstrip().splitlines() == block(text, f"$ kw {command}\n")[1:]
     record = json.loads("".join(block(text, '{"kind":')))
     assert record == json.loads(kw(topic, TOUR, *chosen, "-o", "ndjson").out.splitlines()[0])
+
+
+def test_what_logins_print_is_what_is_shown() -> None:
+    text = TEXTS["logins"]
+    commands = re.findall(r"^\$ kw (.*)$", text, re.MULTILINE)
+    assert len(commands) == 2
+    for command in commands:
+        words = [str(ROOT / word) if word.startswith("captures/") else word for word in shlex.split(command)]
+        assert kw(*words).out.rstrip().splitlines() == block(text, f"$ kw {command}\n")[1:]
 
 
 def test_the_quick_start_of_the_pipeline(

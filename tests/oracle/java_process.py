@@ -126,6 +126,15 @@ class Kafka:
         kind = jpype.JClass("org.apache.kafka.streams.processor.internals.assignment.AssignmentInfo")
         return bytes(kind.decode(self._buffer(data)).encode().array()).hex()
 
+    def metrics(self, plain: str, packed: str, codec: str) -> dict[str, str]:
+        """OTLP as a client compresses it; and what a broker reads in bytes that were compressed elsewhere."""
+        utils = jpype.JClass("org.apache.kafka.common.telemetry.internals.ClientTelemetryUtils")
+        kind = jpype.JClass("org.apache.kafka.common.record.internal.CompressionType").forName(codec)
+        message = jpype.JClass("org.apache.kafka.shaded.io.opentelemetry.proto.metrics.v1.MetricsData")
+        sent = utils.compress(message.parseFrom(self._buffer(plain)), kind)
+        found = self._buffer(packed) if codec == "none" else utils.decompress(self._buffer(packed), kind, 1 << 24)
+        return {"packed": _left(sent), "read": bytes(message.parseFrom(found).toByteArray()).hex()}
+
     def _buffer(self, data: str) -> Any:
         return self.buffer.wrap(jpype.JArray(jpype.JByte)(bytes.fromhex(data)))
 
@@ -135,6 +144,11 @@ class Kafka:
         buffer = self.buffer.allocate(message.size(store, short))
         message.write(self.accessor(buffer), store, short)
         return bytes(buffer.array()).hex()
+
+
+def _left(buffer: Any) -> str:
+    at = int(buffer.arrayOffset()) + int(buffer.position())
+    return bytes(buffer.array())[at : at + int(buffer.remaining())].hex()
 
 
 def layout(schema: Any) -> list[list[Any]]:

@@ -50,6 +50,8 @@ def compare(
     result = Comparison()
     by_connection: dict[tuple[str, str], list[Record]] = defaultdict(list)
     for record in exchanges:
+        if "envelope" in record:
+            continue  # in the log it is what the Envelope holds
         if record["kind"] == "exchange":
             by_connection[record["client"], record["broker"]].append(record)
         elif not {record["client"], record["broker"]} & set(foreign):

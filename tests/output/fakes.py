@@ -40,6 +40,8 @@ class Fake:
     correlation_id: int | None = 7
     client_id: str | None = "rdkafka"
     client_software: dict[str, str] | None = None
+    user: str | None = None
+    mechanism: str | None = None
     request_size: int | None = 51
     response_size: int | None = 999
     status: str = "complete"

@@ -6,18 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwcli.output.units import (
-    cell_width,
-    count_of,
-    cut,
-    cut_left,
-    format_latency,
-    format_period,
-    format_ranges,
-    format_size,
-    join_some,
-    short_name,
-)
+from decoders.wire.units import format_latency, format_size
+from kwcli.output.units import cell_width, count_of, cut, cut_left, format_period, format_ranges, join_some, short_name
 from kwcli.terminal import clean
 
 

@@ -69,8 +69,10 @@ def _compare(record: dict[str, Any], row: dict[str, Any]) -> None:
         assert row[f"{side}_layout"] == record.get("layout", {}).get(side)
     assert row["closed"] == record.get("closed")
     assert row["retransmitted"] == record.get("retransmitted", False)
+    assert row["envelope"] == record.get("envelope", {}).get("correlation_id")
     software = {"name": row["client_software_name"], "version": row["client_software_version"]}
     assert software == record.get("client_software", {"name": None, "version": None})
+    assert (row["user"], row["mechanism"]) == (record.get("user"), record.get("mechanism"))
     session = [row[f"fetch_session_{key}"] for key in ("id", "epoch", "incremental")]
     assert session == list(record.get("fetch_session", dict.fromkeys("abc")).values())
     names = zip(row["topic_ids"], row["topic_names"], strict=True)

@@ -97,7 +97,8 @@ def test_latencies_at_the_edges_of_bins_get_the_bin_of_the_sketch(spark: SparkSe
     signed = [*EDGES, *(-value for value in EDGES)]
     values = ", ".join(f"({value}, {value}L)" for value in signed)
     exchanges = f"""select about as api, 0L as request_end_ns, took as response_ns, cast(null as bigint) as waited_ns,
-        array() as error_codes, cast(array() as array<boolean>) as error_expected, 1 as request_size, 1 as response_size
+        cast(null as bigint) as envelope, array() as error_codes,
+        cast(array() as array<boolean>) as error_expected, 1 as request_size, 1 as response_size
         from (select about, took from values {values} as t(about, took) union all
           select about, {(1 << 63) - 1} from values {values} as t(about, took))"""
     for name, query in (("exchanges", exchanges), ("bins", query_of("bins"))):

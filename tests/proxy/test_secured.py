@@ -97,8 +97,8 @@ def proxy(world: World, folder: Path, words: Sequence[str]) -> Iterator[Proxy]:
     metrics, base, *_ = free_ports(NODES + 3)
     log = folder / f"proxy-{base}.log"
     command = [sys.executable, "-m", "kwcli.main", "proxy", "--port-base", str(base), "--metrics", str(metrics), *words]
-    with log.open("wb") as file:
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=file, env=world.variables)
+    with log.open("wb") as file, log.with_suffix(".rows").open("wb") as rows:
+        process = subprocess.Popen(command, stdout=rows, stderr=file, env=world.variables)
     try:
         deadline = time.monotonic() + 30
         while "ready " not in log.read_text():
@@ -160,6 +160,27 @@ def test_clients_log_in_by_themselves_through_the_proxy(world: World, tmp_path: 
         words = ["-X", "security.protocol=SASL_PLAINTEXT", "-X", "sasl.mechanism=SCRAM-SHA-256", *LOGIN]
         host, port = where.bootstrap.split(":")
         assert brokers(world, where, words) == [f"{host}:{int(port) + 2}"]
+
+
+def test_the_log_says_who_logged_in(world: World, tmp_path: Path) -> None:
+    with proxy(world, tmp_path, ["-b", world.cluster.bootstrap("SASL_PLAINTEXT"), "-o", "ndjson"]) as where:
+        words = ["-X", "security.protocol=SASL_PLAINTEXT", "-X", "sasl.mechanism=SCRAM-SHA-512", "-X"]
+        assert call(world, where, [*words, LOGIN[1], "-X", "sasl.password=not-the-one"])[0] == 6
+        assert call(world, where, [*words, *LOGIN[1:]])[0] == 0
+    text = where.log.with_suffix(".rows").read_text()
+    assert PASSWORDS["alice"] not in text
+    assert "not-the-one" not in text
+    rows = [orjson.loads(line) for line in text.splitlines()]
+    refused, taken = ([row for row in rows if row["connection"] == number] for number in (1, 2))
+    told = ("api", "user", "mechanism")
+    login = [("SaslHandshake", None, "SCRAM-SHA-512"), *[("SaslAuthenticate", "alice", "SCRAM-SHA-512")] * 2]
+    found = [tuple(row.get(key) for key in told) for row in refused if row["api"] != "ApiVersions"]
+    assert found == login
+    assert refused[-1]["errors"][0]["name"] == "SASL_AUTHENTICATION_FAILED"
+    assert refused[-1]["sasl"] == {"step": "client-final"}
+    found = [tuple(row.get(key) for key in told) for row in taken if row["api"] != "ApiVersions"]
+    assert found == [*login, ("Metadata", "alice", "SCRAM-SHA-512")]
+    assert taken[-1]["node"]["cluster"]
 
 
 def test_a_client_that_logs_in_where_the_proxy_does(world: World, tmp_path: Path) -> None:

@@ -13,9 +13,11 @@ from struct import unpack_from
 import pytest
 
 from decoders.frames.frame_search import FITS, NO, request_verdict
+from decoders.limits import CELL_MAX
 from decoders.messages.guess_api import guess_request
 from decoders.records.read import first_batch, read_batches
 from kwcli.env import Exit
+from tests.cli.worlds import kw
 from tests.fuzz.bombs import COMMANDS, Bomb
 from tests.records.bombs import BOMBS, capture
 from tests.records.making import batch
@@ -25,6 +27,8 @@ MIB = 1 << 20
 SIZE = 3 * MIB // 2
 # A process with all of kw loaded has 50 MiB, then some copies of 1.5 MiB, and what is made of them at a time.
 MOST_MIB = 150
+# Cells hold values of up to 32 MiB (CELL_MAX), and the lines that are made of them.
+MOST_IN_CELLS_MIB = 300
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +49,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         pytest.param(("sniff", "-o", "ndjson", "--records"), marks=pytest.mark.long),
         pytest.param(("sniff", "-o", "text", "-v", "--records"), marks=pytest.mark.long),
         pytest.param(("sniff", "-o", "hex"), marks=pytest.mark.long),
+        pytest.param(("sniff", "-o", "yaml", "--records"), marks=pytest.mark.long),
+        pytest.param(("sniff", "-o", "fields", "-e", "topic,key,value,header.a"), marks=pytest.mark.long),
+        pytest.param(("sniff", "-o", "table", "--columns", "api,request.topic_data,response"), marks=pytest.mark.long),
     ],
     ids=" ".join,
 )
@@ -53,9 +60,21 @@ def test_every_command_stays_small(files: dict[str, Path], words: tuple[str, ...
     done = subprocess.run(child, capture_output=True, text=True, check=True)
     rows = [line.split() for line in done.stdout.splitlines()]
     assert len(rows) == len(files)
-    too_much = {name: row for name, row in zip(files, rows, strict=True) if int(row[0]) > MOST_MIB}
+    most = MOST_IN_CELLS_MIB if {"-e", "--columns"} & {*words} else MOST_MIB
+    too_much = {name: row for name, row in zip(files, rows, strict=True) if int(row[0]) > most}
     assert too_much == {}
     assert [name for name, row in zip(files, rows, strict=True) if row[1:] != ["0", "False"]] == []
+
+
+def test_a_cell_has_as_many_values_as_it_may(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.pcap"
+    path.write_bytes(capture(BOMBS["broken batches"](2 * MIB)))
+    found = kw("sniff", str(path), "-q", "-e", "value")
+    size = len('{"base64":""}') + 8 * MIB // 3 * 4  # 8 MiB of zeros as base64
+    assert found.code == Exit.DONE
+    cells = found.out.rstrip("\n").split(",")
+    assert [len(cell) for cell in cells if len(cell) > MIB] == pytest.approx([size] * 2, abs=4)
+    assert cells[-1] == f"… (more than {CELL_MAX // MIB} MiB: the rest is left out)"
 
 
 @pytest.mark.parametrize("look", [guess_request, lambda frame: request_verdict(frame, 0)], ids=["guess", "verdict"])

@@ -49,7 +49,7 @@ def plain_records(rows: list[Settled]) -> list[str]:
     found = []
     for row in rows:
         record = to_json_dict(row)
-        for name in ("packets", "connection", "retransmitted", "tls"):
+        for name in ("packets", "connection", "retransmitted", "tls", *(["user"] if "mechanism" not in record else [])):
             record.pop(name, None)
         found.append(json.dumps(record, sort_keys=True))
     return sorted(found)

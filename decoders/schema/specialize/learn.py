@@ -182,7 +182,7 @@ class _Shaping:
         if want is None:
             self._take(f"{max(size, 0)}s", "")
             return None
-        shown = self.reading.shown(field, want, path)
+        shown = self.reading.shown(field, want, path, before)
         if size < 0:
             return shown.null
         if shown.by_place:

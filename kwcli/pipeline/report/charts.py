@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kwcli.output.units import cut, format_latency
+from decoders.wire.units import format_latency
+from kwcli.output.units import cut
 from kwcli.pipeline.report.build_report import Report, series, times
 from kwcli.pipeline.report.run_folds import BUSY, BY
 from kwcli.terminal import clean

@@ -42,7 +42,10 @@ METRIC_COLUMNS: Final = {
     "errors": (),
     "throttle": ("throttle_time_ms",),
 }
-COLUMNS: Final = ("time_ns", "status", "request_size", "response_size", "error_codes", "error_topics", "error_expected")
+COLUMNS: Final = (
+    *("time_ns", "status", "request_size", "response_size", "envelope"),
+    *("error_codes", "error_topics", "error_expected"),
+)
 
 
 class MeasuredRows(NamedTuple):
@@ -116,7 +119,7 @@ def _outcomes(rows: BatchColumns, picked: Numbers, groups: CodedColumn, made: li
         name: np.bincount(numbers[rows.is_value("status", name)[picked]], minlength=size).tolist()
         for name in ("unanswered", "undecoded")
     }
-    sent, got = (sums(numbers, rows.integers(f"{side}_size")[picked], size) for side in ("request", "response"))
+    sent, got = (sums(numbers, _sizes(rows, side)[picked], size) for side in ("request", "response"))
     for at, each in enumerate(counts(numbers, size)):
         group = made[at]
         group.count = each
@@ -164,13 +167,25 @@ def _measured(metric: str, rows: BatchColumns, picked: Numbers, found: Numbers) 
     if metric == "errors":
         return MeasuredRows(found > 0, found)
     if metric == "bytes":
-        values = (rows.integers("request_size") + rows.integers("response_size"))[picked]
+        values = (_sizes(rows, "request") + _sizes(rows, "response"))[picked]
         return MeasuredRows(np.ones(len(picked), np.bool_), values)
     if metric == "throttle":
         values = rows.integers("throttle_time_ms")[picked] * NS_PER_MS
         return MeasuredRows(values > 0, values)
-    where = rows.known("request_end_ns") & rows.known("response_ns") & ~rows.known("waited_ns")
+    where = _timed(rows)
     return MeasuredRows(where[picked], (rows.integers("response_ns") - rows.integers("request_end_ns"))[picked])
+
+
+def _sizes(rows: BatchColumns, side: str) -> Numbers:
+    """The sizes of a side; what travelled in an Envelope is in that one's."""
+    sizes: Numbers = rows.integers(f"{side}_size") * ~rows.known("envelope")
+    return sizes
+
+
+def _timed(rows: BatchColumns) -> Any:
+    """The rows that have a latency of their own."""
+    paired = rows.known("request_end_ns") & rows.known("response_ns")
+    return paired & ~rows.known("waited_ns") & ~rows.known("envelope")
 
 
 def _waits(rows: BatchColumns, picked: Numbers, groups: CodedColumn, made: list[GroupStatistics]) -> None:
@@ -239,7 +254,17 @@ def _place(
 
 WHERE: Final = ("point", "source_file")
 SLOWEST_COLUMNS: Final = (
-    *("time_ns", "request_end_ns", "response_ns", "waited_ns", "client", "broker", "connection_began_ns", "place"),
+    *(
+        "time_ns",
+        "request_end_ns",
+        "response_ns",
+        "waited_ns",
+        "envelope",
+        "client",
+        "broker",
+        "connection_began_ns",
+        "place",
+    ),
     *("api_key", "api", "api_version", "correlation_id", "client_id", "request_size", "response_size"),
     *("request_packet", "request_packet_end", "response_packet", "response_packet_end", *WHERE),
 )
@@ -267,7 +292,7 @@ class SlowRow:
 
 def feed_slowest(slowest: Slowest, rows: BatchColumns) -> None:
     """Tell of the exchanges that took longest, and of all that took as long as the last of them."""
-    where = rows.known("request_end_ns") & rows.known("response_ns") & ~rows.known("waited_ns")
+    where = _timed(rows)
     took = (rows.integers("response_ns") - rows.integers("request_end_ns"))[where]
     if not len(took) or not slowest.most:
         return

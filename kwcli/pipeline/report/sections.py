@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kwcli.output.units import format_latency, format_size
+from decoders.wire.units import format_latency, format_size
 from kwcli.pipeline.report.build_report import Report, moment, rows_at
 from kwcli.stats.text import packets, per_second
 from kwcli.terminal import clean

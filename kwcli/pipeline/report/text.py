@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.time_buckets import Join, add_amounts
+from decoders.wire.units import format_latency, format_size
 from kwcli.output.table import Column, draw_table
-from kwcli.output.units import Palette, cell_width, count_of, format_latency, format_size, palette
+from kwcli.output.units import Palette, cell_width, count_of, palette
 from kwcli.pipeline.report.build_report import Report, moment, numbers, slices
 from kwcli.pipeline.report.sections import NOTHING, SECTIONS, Section, percent, title_of
 from kwcli.stats.text import SPARK_LEAST, SPARK_MOST, per_second, sparkline, wrapped

@@ -22,7 +22,7 @@ from decoders.tcp.connections import endpoints
 from decoders.wire.units import parse_time
 from kwcli.env import Exit, Failure
 from kwcli.inputs import utf8_text
-from kwcli.options import PortList
+from kwcli.option_types import PortList
 from kwcli.pipeline.plan import SPLIT_SIZE, plan_splits
 from kwcli.pipeline.read.captures import find_captures
 from kwcli.pipeline.read.split_reader import SplitReader

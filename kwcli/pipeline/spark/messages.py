@@ -99,6 +99,8 @@ STITCHED: Final = pa.schema(
         pa.field("place_added", pa.int64()),
         pa.field("client_software_name", pa.string()),
         pa.field("client_software_version", pa.string()),
+        pa.field("user", pa.string()),
+        pa.field("mechanism", pa.string()),
         pa.field("rows", pa.binary()),
         pa.field("ended", pa.binary()),
     ]

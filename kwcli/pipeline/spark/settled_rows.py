@@ -77,8 +77,9 @@ def _path(staging: Staging, split: int) -> str:
 
 # Batches of rows in that a split made without its past, the same batches whole out: a column at a time.
 #
-# What lacks is the connection's identity, where its rows begin in what its client sent, its client's software; and of
-# topics that the bodies name by their id the names that other connections, or earlier splits, have shown.
+# What lacks is the connection's identity, where its rows begin in what its client sent, its client's software and who
+# had logged in; and of topics that the bodies name by their id the names that other connections, or earlier splits,
+# have shown.
 
 
 class RowCompletion:
@@ -103,8 +104,14 @@ class RowCompletion:
         new = {name: _whole(said.column(name)) for name in said.column_names}
         columns = {name: new[name] for name in IDENTITY}
         columns["place"] = pc.add(rows.column("place"), new["place_added"])
-        lacks = pc.and_(pc.is_null(rows.column("client_software_name")), pc.not_equal(rows.column("kind"), "skipped"))
+        # What travelled in an Envelope is of a client of another connection.
+        its_own = pc.and_(pc.not_equal(rows.column("kind"), "skipped"), pc.is_null(rows.column("envelope")))
+        lacks = pc.and_(pc.is_null(rows.column("client_software_name")), its_own)
         for name in ("client_software_name", "client_software_version"):
+            columns[name] = pc.if_else(lacks, new[name], rows.column(name))
+        nobody = pc.and_(pc.is_null(rows.column("user")), pc.is_null(rows.column("mechanism")))
+        lacks = pc.and_(nobody, its_own)
+        for name in ("user", "mechanism"):
             columns[name] = pc.if_else(lacks, new[name], rows.column(name))
         return _with(rows, columns)
 

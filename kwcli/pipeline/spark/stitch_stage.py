@@ -275,14 +275,19 @@ class PartitionStitcher:
         self._rows.append((self._split, None, *_verdict(None), *((None, blob) if ended else (blob, None))))
 
 
+def _told(text: str | None) -> str | None:
+    return None if text is None else as_text(text)
+
+
 def _verdict(patch: RowCorrection | None) -> tuple[Any, ...]:
     """The columns of a verdict."""
     if patch is None:
-        return (False, *(None,) * 10)
-    ends, software = patch.ends, patch.client_software
+        return (False, *(None,) * 12)
+    ends, software, login = patch.ends, patch.client_software, patch.login
     return (
         True,
         *(ends.client, *split_address(ends.client), ends.broker, *split_address(ends.broker), patch.began_ns),
         patch.place_added,
         *((None, None) if software is None else (as_text(software["name"]), as_text(software["version"]))),
+        *((None, None) if login is None else (_told(login["user"]), _told(login["mechanism"]))),
     )

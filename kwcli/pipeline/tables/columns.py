@@ -81,6 +81,9 @@ EXCHANGES: Final[tuple[TableColumn, ...]] = (
     _must("error_expected", "list<bool>", "whether the protocol means them so: such count as errors nowhere"),
     _may("closed", "string", "how the connection ended, where that settled it: `fin`, `rst`, `idle`, `capture_end`"),
     _must("retransmitted", "bool", "whether bytes of it were sent again"),
+    _may(
+        "envelope", "int64", "correlation id of the Envelope that it travelled in, which counts its bytes and latency"
+    ),
     _may("undecoded_side", "string", "what could not be decoded: `request`, `response` or `both`"),
     _may("undecoded_reason", "string", "why (of both: the request)"),
     _may("undecoded_path", "string", "the field where it fails"),
@@ -89,6 +92,8 @@ EXCHANGES: Final[tuple[TableColumn, ...]] = (
     _may("response_layout", "string", "release whose early layout the response has"),
     _may("client_software_name", "string", "library of the client, as it says itself"),
     _may("client_software_version", "string", "its version"),
+    _may("user", "string", "user who had logged in by SASL, else the subject of the client's certificate"),
+    _may("mechanism", "string", "SASL mechanism of the login"),
     _must(
         "topics", "list<string>", "topics it is about, each once; the id of one whose name the capture had not shown"
     ),
@@ -181,6 +186,8 @@ CONNECTIONS: Final[tuple[TableColumn, ...]] = (
     _may("client_id", "string", "last client id"),
     _may("client_software_name", "string", "library of the client, as it says itself"),
     _may("client_software_version", "string", "its version"),
+    _may("user", "string", "user who had logged in last by SASL, else the subject of the client's certificate"),
+    _may("mechanism", "string", "SASL mechanism of that login"),
     _must("exchanges", "int64", "exchanges on it"),
 )
 

@@ -61,6 +61,8 @@ class ConnectionColumns:
         columns["client_id"].append(_shown(ended.client_id))
         columns["client_software_name"].append(_shown(software["name"] if software else None))
         columns["client_software_version"].append(_shown(software["version"] if software else None))
+        columns["user"].append(_shown(ended.user))
+        columns["mechanism"].append(_shown(ended.mechanism))
         columns["connection"].append(ends.number or None)
         columns["connection_began_ns"].append(ends.began_ns)
 

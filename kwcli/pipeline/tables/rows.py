@@ -54,10 +54,10 @@ _PLAIN: Final = (
 ROW: Final = len(_PLACES) + len(_PLAIN) + 1
 _RARE: Final = (
     *("reason", "error_codes", "error_names", "error_paths", "error_topics", "error_expected", "closed"),
-    "retransmitted",
+    *("retransmitted", "envelope"),
     *("undecoded_side", "undecoded_reason", "undecoded_path", "undecoded_offset", "request_layout", "response_layout"),
 )
-_CLIENT: Final = ("client_id", "client_software_name", "client_software_version")
+_CLIENT: Final = ("client_id", "client_software_name", "client_software_version", "user", "mechanism")
 _TOPICS: Final = ("topics", "topic_ids", "topic_names")
 # Packets carry the number of their file above these bits.
 NUMBER_BITS: Final = 40
@@ -217,7 +217,7 @@ _BYTES_END: Final = _BYTES + 1
 # Texts kept in the form in which they are shown.
 TEXTS_MAX: Final = 100_000
 # What most exchanges have: nothing out of the ordinary.
-ORDINARY: Final[tuple[Any, ...]] = (None, [], [], [], [], [], None, False, None, None, None, None, None, None)
+ORDINARY: Final[tuple[Any, ...]] = (None, [], [], [], [], [], None, False, None, None, None, None, None, None, None)
 
 
 class Pool:
@@ -327,8 +327,9 @@ class ExchangeColumns:
         status = "undecoded" if failed and exchange.outcome == "complete" else exchange.outcome
         topics, groups, count, contents, throttle, waits = _SILENT if key is None else self._about(exchange, key)
         unusual = exchange.extra or exchange.error_codes or failed or exchange.early
-        client_id, software = exchange.client_id, exchange.client_software
-        who = (client_id, software["name"], software["version"]) if software else (client_id, None, None)
+        software = exchange.client_software
+        name, version = (software["name"], software["version"]) if software else (None, None)
+        who = (exchange.client_id, name, version, exchange.user, exchange.mechanism)
         bodies = _NO_BODIES if self._bodies is None else self._bodies_of(exchange, self._bodies)
         ends, ends_at, specs_at, clients_at = exchange.ends, self._ends.at, self._specs.at, self._clients.at
         self._rows.append(
@@ -468,6 +469,7 @@ class ExchangeColumns:
             [code in expected for _, code in codes],
             exchange.closed,
             exchange.retransmitted,
+            exchange.envelope["correlation_id"] if exchange.envelope else None,
             "both" if failed and len(failed) > 1 else side,
             reason,
             path,

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from kwcli.env import Environment, Exit, Failure
+from kwcli.option_types import Amount, Duration
 from kwcli.options import (
-    Amount,
     ContentOptions,
-    Duration,
     FilterOptions,
     OutputOptions,
     content_options,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from decoders.frames.framing import FrameDirection
 from decoders.tcp.chunks import Chunk, Close, Connection, Gap, How
-from kwcli.output.units import count_of, format_size
+from decoders.wire.units import format_size
+from kwcli.output.units import count_of
 from kwcli.proxy.log.capture_file import CLIENTS, UPSTREAM, CaptureFiles, SyntheticTcp
 from kwcli.proxy.log.log_protocol import COUNTS, SERVER, SIZE, TIMES, MessageKind
 from kwcli.proxy.log.redact import LoggedChunk, Redactor, SharedKnowledge

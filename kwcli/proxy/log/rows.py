@@ -13,10 +13,11 @@ from decoders.exchanges.exchange import Exchange, Skipped
 from decoders.exchanges.pairer import Pairer
 from kwcli.env import unwritten
 from kwcli.filter_options import select
-from kwcli.output import Wanted, needs, open_renderer
+from kwcli.output import Wanted, asks_history, needs, open_renderer
 from kwcli.output.zone import find_zone
 from kwcli.progress import Progress
-from kwcli.sniff.run import Output, ShownCounts, closing_lines
+from kwcli.sniff.row_output import Output
+from kwcli.sniff.run import ShownCounts, closing_lines
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -40,6 +41,8 @@ class LogRows:
         self._settings = plan.settings
         self._selection = select(**plan.filters)
         self.pairer = Pairer(needs=Wanted(needs(plan.settings), self._selection.needs))
+        if self._selection.asks_history or asks_history(plan.settings):
+            self.pairer.remember()
         self._output = Output(env, Progress(env, None, wanted=False), prompt=True)
         self._renderer = open_renderer(plan.settings, self._output.write)
         self._upstream: dict[int, dict[int, deque[float]]] = {}

@@ -39,7 +39,7 @@ def test_text_rows_are_those_of_a_capture(tmp_path: Path) -> None:
     shown = kw("sniff", str(FOLDER / "first-steps.pcapng"), "-o", "text", env=world(columns=100))
     assert sorted(out.decode().splitlines()) == sorted(shown.out.splitlines())
     assert err.startswith(
-        "263 exchanges, 6 clients, 2 brokers, 16 errors, 18 expected errors, 1 unanswered · 2026-11-21 16:48:26"
+        "276 exchanges, 6 clients, 2 brokers, 19 errors, 19 expected errors, 1 unanswered · 2026-11-21 16:48:26"
     )
 
 

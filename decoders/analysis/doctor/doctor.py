@@ -1,0 +1,218 @@
+"""The fold of `kw doctor`: each exchange leaves observations, and findings are made of them at the end.
+
+Theory of operation. No exchange is judged when it comes, for nobody knows what comes later or was seen elsewhere:
+
+```
+exchange ─► how it went (errors, unanswered, throttled)    ┐
+         ─► what its API says (looks.py)                   ├─► observations ─► diagnosis.py ─► findings
+         ─► what went well, with whom and when last        ┘    (merge)          (once)
+```
+
+An error that was followed by a success of the same client with the same API and subject went on; it weighs less. So all
+that went well is remembered as well, by its last time alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Self
+
+from decoders.analysis.audit import OFFERED, offered_in
+from decoders.analysis.dimensions import DIMENSIONS, client_of, host_of, needs_of
+from decoders.analysis.doctor.diagnosis import diagnose
+from decoders.analysis.doctor.looks import LOOKS
+from decoders.analysis.doctor.observations import Observations
+from decoders.analysis.doctor.thresholds import Thresholds
+from decoders.analysis.exchange_facts import (
+    NS_PER_MS,
+    WAITING,
+    WAITS,
+    codes_by_partition,
+    throttle_needs,
+    throttle_ns,
+    waited_ns,
+)
+from decoders.analysis.statistics import GroupStatistics
+from decoders.analysis.time_buckets import add_amounts
+from decoders.apis import NAMES
+from decoders.apis.keys import API_VERSIONS, HEARTBEAT, METADATA, OFFSET_COMMIT, PRODUCE
+from decoders.filters.fields import all_names, entity_paths
+from decoders.limits import GROUPS_MAX
+from decoders.schema.model import Versions
+from decoders.wire.pack import fields, pack, unpack
+
+if TYPE_CHECKING:
+    from decoders.analysis.fold import Row
+    from decoders.exchanges.exchange import Exchange
+    from decoders.schema.model import Side
+
+__all__ = ["Doctor"]
+
+# APIs by whose latency brokers are compared: done at once by each of them, and asked of all.
+_COMPARED: Final = frozenset({PRODUCE, METADATA, OFFSET_COMMIT, HEARTBEAT, 1})
+# Frames from this size on are remembered, whatever is called huge later.
+_LARGE: Final = 1 << 20
+_ENTITIES: Final = (("group", "groupId"), ("transactional_id", "transactionalId"))
+# What went well: client, API, subject.
+_Done = tuple[str, int, str | None]
+
+
+class Doctor:
+    """What is wrong in what it was given, by `thresholds` (only rows() reads them)."""
+
+    def __init__(self, thresholds: Thresholds | None = None) -> None:
+        self._thresholds = thresholds or Thresholds()
+        self._seen = Observations()
+        self._done: dict[_Done, int] = {}
+        self._latencies: dict[tuple[str, int], GroupStatistics] = {}
+        self._offers: dict[tuple[str, int], Versions] = {}
+        self._faults: list[str] = []
+
+    def needs(self, key: int, side: Side) -> frozenset[str]:
+        """Names, throttling and what the looks read."""
+        entities = frozenset(path for _, entity in _ENTITIES for path in entity_paths(key, side, entity))
+        look = LOOKS[key].needs(side) if key in LOOKS else frozenset()
+        offered = OFFERED if key == API_VERSIONS and side == "response" else frozenset()
+        found = needs_of(("topic",), key, side) | entities | WAITS.of(key, side) | throttle_needs(key, side)
+        return found | look | offered
+
+    def hear(self, faults: list[str]) -> None:
+        """Faults of the captures themselves, a sentence each."""
+        self._faults = faults
+
+    def observe(self, kind: str, time_ns: int, *subject: str | int | None, **most: int) -> None:
+        """What was found by looking at a cluster itself."""
+        its = self._seen.at(kind, *subject)
+        its.at(time_ns)
+        for name, value in most.items():
+            its.peak(name, value)
+
+    def add(self, exchange: Exchange) -> None:
+        """Observe an exchange; what is no request of an API is nothing to it."""
+        key = exchange.api_key
+        if key is None or key not in NAMES:
+            return
+        exchange.view("request")  # looks at both sides
+        ends = exchange.ends
+        client = client_of(exchange.client_id, ends.client)
+        seen = self._seen
+        link = seen.at("client", client, host_of(ends.client), ends.broker)
+        link.see(exchange)
+        if not exchange.place and exchange.record is None and exchange.request_packet:
+            link.add("connections", 1)
+        if exchange.extra is not None and exchange.extra.get("retransmitted"):
+            link.add("retransmitted", 1)
+        self._sizes(exchange, key, client)
+        if exchange.outcome == "unanswered":
+            self._unanswered(exchange, key, client)
+            return
+        look = LOOKS.get(key)
+        if look is not None:
+            look.watch(seen, exchange, client)
+        if key == API_VERSIONS:
+            for number, versions in offered_in(exchange).items():
+                where = ends.broker, number
+                self._offers[where] = max(self._offers.get(where, versions), versions)
+        throttled = throttle_ns(exchange)
+        if throttled:
+            its = seen.at("throttle", client, ends.broker)
+            its.see(exchange)
+            its.add("ms", throttled // NS_PER_MS)
+            its.peak("ms", throttled // NS_PER_MS)
+        if exchange.unexpected:
+            self._errors(exchange, key, client)
+        else:
+            self._succeeded(exchange, key, client)
+
+    def _sizes(self, exchange: Exchange, key: int, client: str) -> None:
+        for side, size in (("request", exchange.request_size), ("response", exchange.response_size)):
+            if size is not None and size >= _LARGE:
+                its = self._seen.at("large", client, key, side)
+                its.see(exchange)
+                its.peak("size", size)
+
+    def _unanswered(self, exchange: Exchange, key: int, client: str) -> None:
+        closed = exchange.closed
+        if closed not in ("capture_end", None):
+            version = exchange.api_version
+            self._seen.at("unanswered", client, exchange.ends.broker, key, version, closed).see(exchange)
+
+    def _errors(self, exchange: Exchange, key: int, client: str) -> None:
+        entity, names = self._about(exchange)
+        found: dict[tuple[int, str, str | None], list[int | None]] = {}
+        for (topic, partition), codes in codes_by_partition(exchange).items():
+            for code in codes:
+                about = ("topic", topic) if topic else (entity, names[0] if names else None)
+                found.setdefault((code, *about), []).append(partition)
+        for (code, kind, subject), partitions in found.items():
+            its = self._seen.at("error", code, key, client, kind, subject)
+            its.see(exchange)
+            its.meet("brokers", exchange.ends.broker)
+            its.meet("versions", str(exchange.api_version))
+            for number in partitions:
+                if number is not None:
+                    its.meet("partitions", str(number))
+
+    def _succeeded(self, exchange: Exchange, key: int, client: str) -> None:
+        done, time_ns = self._done, exchange.time_ns
+        subjects = DIMENSIONS["topic"].get(exchange) or self._about(exchange)[1] or (None,)
+        for subject in subjects:
+            place = client, key, subject
+            if time_ns > done.get(place, 0) and (place in done or len(done) < GROUPS_MAX):
+                done[place] = time_ns
+        if key in _COMPARED and exchange.response_ns is not None and exchange.request_end_ns is not None:
+            if exchange.envelope:
+                return  # its Envelope took that long
+            if key in WAITING and waited_ns(exchange) is not None:
+                return
+            group = self._latencies.get((exchange.ends.broker, key))
+            if group is None:
+                group = self._latencies[exchange.ends.broker, key] = GroupStatistics()
+            group.measure(exchange.response_ns - exchange.request_end_ns)
+
+    @staticmethod
+    def _about(exchange: Exchange) -> tuple[str, list[str]]:
+        """What an exchange that names no topic is about."""
+        for kind, entity in _ENTITIES:
+            names = [name for name in all_names(exchange, entity) if isinstance(name, str) and name]
+            if names:
+                return kind, names
+        return "client_id", []
+
+    def merge(self, other: Self) -> None:
+        """Take in what another has seen, which stays as it is."""
+        self._seen.merge(other._seen)
+        for place, time_ns in other._done.items():
+            self._done[place] = max(self._done.get(place, 0), time_ns)
+        for where, group in other._latencies.items():
+            self._latencies.setdefault(where, GroupStatistics()).merge(group, 0, add_amounts)
+        for where, versions in other._offers.items():
+            self._offers[where] = max(self._offers.get(where, versions), versions)
+        self._faults = sorted({*self._faults, *other._faults})
+
+    def export(self) -> bytes:
+        """The state, for `resume`."""
+        latencies = [[where, group.state()] for where, group in self._latencies.items()]
+        offers = [[where, list(versions)] for where, versions in self._offers.items()]
+        return pack([self._seen.export(), list(self._done.items()), latencies, offers, self._faults])
+
+    def resume(self, state: bytes) -> None:
+        """Go on where `export` was called. Raises DecodeError."""
+        seen, done, latencies, offers, faults = fields(unpack(state), bytes, list, list, list, list)
+        self._seen.resume(seen)
+        for item in done:
+            place, time_ns = fields(item, tuple, int)
+            client, key, subject = fields(place, str, int, str | None)
+            self._done[client, key, subject] = time_ns
+        for item in latencies:
+            where, group = fields(item, tuple, list)
+            broker, key = fields(where, str, int)
+            self._latencies[broker, key] = GroupStatistics.of(group)
+        for item in offers:
+            where, versions = fields(item, tuple, list)
+            broker, key = fields(where, str, int)
+            self._offers[broker, key] = Versions(*fields(versions, int, int))
+        self._faults = list(fields(faults, *[str] * len(faults)))
+
+    def rows(self) -> list[Row]:
+        """A row for each finding, worst first."""
+        return diagnose(self._seen, self._done, self._latencies, self._offers, self._faults, self._thresholds)

@@ -1,0 +1,269 @@
+"""The kinds of findings: how bad each is, its title, what it means and what to do. A literal table.
+
+`{…}` in a title are keys of the finding. Where it is about an error code, meaning and remedy are those of the tables of
+error codes. `went_on` is the severity where the same client got the same thing done later.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple
+
+__all__ = ["CODES", "FINDINGS", "OTHER", "SEVERITIES", "FindingKind", "Severity"]
+
+Severity = Literal["error", "warning", "note"]
+SEVERITIES: Final[tuple[Severity, ...]] = ("error", "warning", "note")
+
+
+class FindingKind(NamedTuple):
+    """One row."""
+
+    severity: Severity
+    title: str
+    meaning: str = ""
+    remedy: str = ""
+    went_on: Severity = "note"
+
+
+_ERROR: Final = "error"
+_WARNING: Final = "warning"
+_NOTE: Final = "note"
+
+FINDINGS: Final[dict[str, FindingKind]] = {
+    # The capture itself. Title and remedy are one sentence of its own.
+    "capture": FindingKind(_WARNING, "{fault}", "what the capture lacks, no finding can tell"),
+    "left-out": FindingKind(
+        _NOTE,
+        "more clients, topics and partitions than are kept",
+        "findings about those that came last may be missing",
+        "give a filter (--client-id, --topic, --since) that makes fewer",
+    ),
+    # Who reaches whom.
+    "advertised-wildcard": FindingKind(
+        _ERROR,
+        "node {node_id} advertises {address}, which is no address to connect to",
+        "clients connect to what a broker advertises; a wildcard address means themselves, or nothing",
+        "set advertised.listeners to a name or address that clients reach",
+    ),
+    "advertised-loopback": FindingKind(
+        _ERROR,
+        "node {node_id} advertises {address} to clients on other machines",
+        "these clients will look for the broker on their own machine",
+        "set advertised.listeners to a name or address that clients reach; a listener of its own for each network",
+    ),
+    "advertised-elsewhere": FindingKind(
+        _NOTE,
+        "node {node_id} answers at {broker} and advertises {address}, to which nobody connected",
+        "where a port is forwarded or mapped, clients that only reach {broker} get no further than the first answer",
+        "compare advertised.listeners with the addresses that clients use",
+    ),
+    "version-refused": FindingKind(
+        _ERROR,
+        "{api} {api_version} of {client} is not served by {broker}",
+        "the broker serves {offered}; it hangs up on what it does not know, or answers UNSUPPORTED_VERSION",
+        "upgrade the client, or see with kw audit which clients a release leaves behind",
+    ),
+    "login-failed": FindingKind(_ERROR, "logins of {client} fail with {error}", went_on=_WARNING),
+    "access-denied": FindingKind(_ERROR, "{subject} is denied: {error}", went_on=_WARNING),
+    "unanswered": FindingKind(
+        _WARNING,
+        "{api} of {client} stays unanswered by {broker}; the connection ended ({closed})",
+        "the client gave up (request.timeout.ms), the broker went away, or something between them cut the connection",
+        "look at the broker's load and log at that time, and at firewalls and idle time-outs between the two",
+    ),
+    "connection-churn": FindingKind(
+        _WARNING,
+        "{client} opens {rate} connections a second, each for {exchanges} exchanges",
+        "each new connection costs round trips, TLS and a login, and a thread's time of the broker",
+        "keep one client object for the life of the program in place of one a request",
+    ),
+    "retransmissions": FindingKind(
+        _WARNING,
+        "{share} of the exchanges between {host} and {broker} had bytes sent again",
+        "packets get lost between the two: each loss stops a connection for 200 ms or more",
+        "look at the link, its switches and the buffers of both machines",
+    ),
+    # What only a look at the cluster itself (-b) shows.
+    "unreachable": FindingKind(
+        _ERROR,
+        "{whom} cannot be reached from here: {why}",
+        "clients that are told this address get no further, nor does what they do with the partitions that it leads",
+        "start it, or correct advertised.listeners, name service, routes and firewalls; --dial-map tells another way",
+    ),
+    "not-looked-at": FindingKind(
+        _NOTE, "{brokers} were not looked at: time was up", "nothing is known of them", "give a longer --timeout"
+    ),
+    "releases-differ": FindingKind(
+        _WARNING,
+        "brokers look like different releases: {releases}",
+        "an upgrade is under way, or one broker was left out of it",
+        "finish the upgrade; features (metadata.version) are raised after it",
+    ),
+    "feature-behind": FindingKind(
+        _NOTE,
+        "{feature} is at level {level}, all brokers support {most}",
+        "what newer releases bring is not used until it is raised; brokers cannot go back behind it afterwards",
+        "kafka-features upgrade --release-version, once all brokers run well with the new release",
+    ),
+    "controller-silent": FindingKind(
+        _ERROR,
+        "{broker} gets no answer from the controller: {why}",
+        "topics cannot be made or changed, and leaders are not elected, while there is no active controller",
+        "look at the controllers: more than half of them have to be up and reach each other",
+    ),
+    "controller-clock": FindingKind(
+        _WARNING,
+        "the clock of the controller (node {node_id}) and that of this machine are {apart} apart",
+        "time stamps and time-outs are told by different clocks; logs of the two do not match",
+        "keep clocks in step (NTP)",
+    ),
+    # Topics, partitions, replicas.
+    "topic-unknown": FindingKind(_ERROR, "topic {topic} does not exist{nearest}"),
+    "partition-offline": FindingKind(
+        _ERROR,
+        "{places} without a leader",
+        "nothing can be written to or read from such a partition",
+        "bring the brokers of its replicas back; unclean elections lose records",
+        went_on=_NOTE,
+    ),
+    "under-replicated": FindingKind(
+        _WARNING,
+        "{places} with too few replicas in sync{replicas}",
+        "one more failure may stop writing (min.insync.replicas) or lose the partition",
+        "bring these brokers back, or look why they lag behind (disk, network, num.replica.fetchers)",
+        went_on=_NOTE,
+    ),
+    "leader-missing": FindingKind(_ERROR, "{subject}: {error}{by}"),
+    "leader-moved": FindingKind(_WARNING, "{subject}: {error}{by}"),
+    "replicas-missing": FindingKind(_ERROR, "writes to {subject} fail with {error}", went_on=_WARNING),
+    "offset-out-of-range": FindingKind(_WARNING, "{subject}: {error}{by}", went_on=_WARNING),
+    "election": FindingKind(
+        _WARNING,
+        "controllers elect a leader ({nodes} ask for votes)",
+        "the quorum lost its leader: nothing that changes the cluster is done meanwhile",
+        "look at the controllers' load, disks and network at that time",
+    ),
+    "controller-moved": FindingKind(_WARNING, "{subject}: {error}{by}"),
+    "broker-failed": FindingKind(_ERROR, "{broker}: {error}", went_on=_WARNING),
+    "slow-broker": FindingKind(
+        _WARNING,
+        "{broker} takes {latency} for {api}, its peers {peers} (medians)",
+        "what is led by this broker is slower than the rest",
+        "look at its disk, its garbage collection and its network; move leaders away from it",
+    ),
+    # Groups.
+    "rebalance-storm": FindingKind(
+        _WARNING,
+        "group {group} rebalances again and again: {generations} generations, {members} members",
+        "while a classic group rebalances nobody in it reads",
+        "look who comes and leaves and why: time-outs (max.poll.interval.ms, session.timeout.ms), restarts, crashes;"
+        " static membership (group.instance.id) and cooperative assignors make rebalances fewer and shorter",
+    ),
+    "member-fenced": FindingKind(_WARNING, "{subject}: {error}{by}", went_on=_WARNING),
+    "coordinator-moved": FindingKind(_WARNING, "{subject}: {error}{by}"),
+    "lag-growing": FindingKind(
+        _WARNING,
+        "{client} falls behind on {topic}: {lag} records, {before} at first",
+        "it reads more slowly than others write",
+        "more members and partitions, larger fetches, less work between polls",
+    ),
+    # Producers and transactions.
+    "records-corrupt": FindingKind(
+        _ERROR,
+        "batches {how} by {client} on {topic} have a wrong checksum",
+        "bytes changed after the client computed it: memory, network cards, a proxy, or the client's own fault",
+        "compare with what brokers and consumers say; `kw sniff --records` shows these batches with crc bad",
+    ),
+    "records-refused": FindingKind(_ERROR, "{subject}: {error}{by}", went_on=_WARNING),
+    "too-large": FindingKind(_ERROR, "{subject}: {error}{by}", went_on=_WARNING),
+    "timed-out": FindingKind(_WARNING, "{subject}: {error}{by}", went_on=_WARNING),
+    "sequence-broken": FindingKind(_ERROR, "{subject}: {error}{by}", went_on=_WARNING),
+    "producer-fenced": FindingKind(_WARNING, "{subject}: {error}{by}", went_on=_WARNING),
+    "transactions-abort": FindingKind(
+        _WARNING,
+        "{aborts} of {transactions} transactions of {transactional_id} were aborted",
+        "work is done and thrown away; readers of committed records wait longer",
+        "look at the producer's log for what makes it abort",
+    ),
+    "transaction-hangs": FindingKind(
+        _WARNING,
+        "a transaction of {transactional_id} is open for {open}",
+        "consumers with isolation.level=read_committed stop at its first record",
+        "see kafka-transactions find-hanging; look whether the producer still lives",
+    ),
+    "old-format": FindingKind(
+        _WARNING,
+        "{client} {does} records of the old format (magic 0 or 1) on {topics}",
+        "brokers convert them, which costs their memory and CPU; brokers of Kafka 4 no longer serve such clients",
+        "upgrade the client",
+    ),
+    "clock-ahead": FindingKind(
+        _WARNING,
+        "the clock of {client} is {ahead} ahead",
+        "time stamps of its records lie in the future: retention by time keeps them longer, joins by time go wrong",
+        "keep clocks in step (NTP); message.timestamp.after.max.ms refuses such records",
+    ),
+    "small-batches": FindingKind(
+        _NOTE,
+        "{client} sends {records} records a batch to {topic}, {rate} batches a second",
+        "a request for each record costs brokers and network many times what a batch costs",
+        "raise linger.ms (5 to 20) and batch.size; flush less often",
+    ),
+    "no-compression": FindingKind(
+        _NOTE,
+        "{client} writes {size} to {topic} without compression",
+        "network, disks and page cache of all replicas carry it as it is",
+        "set compression.type to lz4 or zstd",
+    ),
+    "skew": FindingKind(
+        _NOTE,
+        "partition {partition} of {topic} gets {share} of the bytes",
+        "its leader and its reader do most of the work of the topic",
+        "look at the keys: a constant or rare key, or a partitioner of its own",
+    ),
+    "huge-frames": FindingKind(
+        _NOTE,
+        "{client}: a {side} of {api} of {size}",
+        "brokers and clients hold frames whole, and others wait behind it on the connection",
+        "lower max.request.size, fetch.max.bytes or what is asked for at once",
+    ),
+    # Limits and load.
+    "throttled": FindingKind(
+        _WARNING,
+        "{broker} throttles {client}: {total} in all, {most} at most",
+        "the client is over its quota, or over the broker's limit of connections or changes",
+        "raise the quota (kafka-configs --entity-type clients), or have the client do less",
+    ),
+    "metadata-storm": FindingKind(
+        _WARNING,
+        "{client} asks for metadata {rate} times a second",
+        "it looks for a topic or leader again and again, or makes a new client for each piece of work",
+        "look at the errors of its Metadata answers, and keep one client object",
+    ),
+    "already-there": FindingKind(_NOTE, "{subject}: {error}{by}"),
+    "switched-off": FindingKind(_NOTE, "{subject}: {error}{by}"),
+    "answered-with-error": FindingKind(_WARNING, "{subject}: {error}{by}"),
+}
+
+# Error code → the finding; all others are OTHER.
+CODES: Final[dict[int, str]] = {
+    **dict.fromkeys((3, 100), "topic-unknown"),
+    **dict.fromkeys((29, 30, 31, 53, 65), "access-denied"),
+    **dict.fromkeys((33, 34, 58), "login-failed"),
+    35: "version-refused",
+    **dict.fromkeys((2, 87), "records-refused"),
+    **dict.fromkeys((10, 18), "too-large"),
+    5: "leader-missing",
+    **dict.fromkeys((6, 9, 74, 75), "leader-moved"),
+    **dict.fromkeys((19, 20), "replicas-missing"),
+    1: "offset-out-of-range",
+    7: "timed-out",
+    **dict.fromkeys((14, 15, 16), "coordinator-moved"),
+    **dict.fromkeys((22, 25, 82, 110, 113), "member-fenced"),
+    **dict.fromkeys((45, 59), "sequence-broken"),
+    **dict.fromkeys((47, 90), "producer-fenced"),
+    **dict.fromkeys((11, 41, 77), "controller-moved"),
+    36: "already-there",
+    **dict.fromkeys((54, 61), "switched-off"),
+    **dict.fromkeys((-1, 56), "broker-failed"),
+}
+OTHER: Final = "answered-with-error"

@@ -1,0 +1,300 @@
+"""What is looked at in exchanges of one API, beyond how long they took and how they went: a function for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from decoders.analysis.dimensions import host_of
+from decoders.analysis.exchange_facts import topic_of
+from decoders.apis.keys import (
+    DESCRIBE_CLUSTER,
+    FETCH,
+    FIND_COORDINATOR,
+    JOIN_GROUP,
+    LEAVE_GROUP,
+    METADATA,
+    PRODUCE,
+    SASL_HANDSHAKE,
+)
+from decoders.exchanges.topics import structs
+from decoders.records.summary import batch_heads
+
+if TYPE_CHECKING:
+    from decoders.analysis.doctor.observations import Observations
+    from decoders.exchanges.exchange import Exchange
+    from decoders.schema.model import Side
+
+__all__ = ["LOOKS", "Look"]
+
+# An exchange and its client's name.
+Watch = Callable[["Observations", "Exchange", str], None]
+_CONSUMER: Final = -1
+
+
+class Look(NamedTuple):
+    """What is done with an exchange of an API, and the paths that it reads of each side."""
+
+    watch: Watch
+    request: tuple[str, ...] = ()
+    response: tuple[str, ...] = ()
+
+    def needs(self, side: Side) -> frozenset[str]:
+        """The paths of a side."""
+        return frozenset(self.request if side == "request" else self.response)
+
+
+def _body(exchange: Exchange, side: Side) -> dict[str, Any]:
+    view = exchange.view(side)
+    return view if isinstance(view, dict) else {}
+
+
+def _produced(seen: Observations, exchange: Exchange, client: str) -> None:
+    raw = exchange.request_raw
+    for element in structs(exchange.view("request"), "topic_data"):
+        topic = topic_of(exchange, element)
+        its = seen.at("produce", client, topic)
+        its.see(exchange)
+        for part in structs(element, "partition_data"):
+            size = 0
+            for head in batch_heads(part.get("records"), raw):
+                size += head.size
+                its.add("batches", 1)
+                its.add("records", head.records)
+                if head.codec == "none":
+                    its.add("plain", head.size)
+                if head.magic < 2:
+                    seen.at("old-format", client, topic, "produces").see(exchange)
+                if not head.sound:
+                    seen.at("crc", client, topic, "produced").see(exchange)
+                elif head.max_timestamp is not None and head.max_timestamp > 0:
+                    ahead = head.max_timestamp * 1_000_000 - exchange.time_ns
+                    if ahead > 0:
+                        seen.at("clock", client).peak("ahead", ahead)
+                        seen.at("clock", client).see(exchange)
+            its.add("bytes", size)
+            number = part.get("index")
+            if size and number is not None:
+                seen.at("skew", topic).meet("partitions", str(number), size)
+
+
+def _fetched(seen: Observations, exchange: Exchange, client: str) -> None:
+    request = _body(exchange, "request")
+    state = request.get("replica_state")
+    replica = state.get("replica_id", _CONSUMER) if isinstance(state, dict) else request.get("replica_id", _CONSUMER)
+    if replica != _CONSUMER:
+        return
+    positions: dict[tuple[str | None, Any], int] = {}
+    for element in structs(request, "topics"):
+        topic = topic_of(exchange, element)
+        for part in structs(element, "partitions"):
+            offset = part.get("fetch_offset")
+            if offset is not None and offset >= 0:
+                positions[topic, part.get("partition")] = offset
+    raw = exchange.response_raw
+    for element in structs(exchange.view("response"), "responses"):
+        topic = topic_of(exchange, element)
+        for part in structs(element, "partitions"):
+            number, newest = part.get("partition_index"), part.get("high_watermark")
+            position = positions.get((topic, number))
+            for head in batch_heads(part.get("records"), raw):
+                position = head.last_offset + 1
+                if head.magic < 2:
+                    seen.at("old-format", client, topic, "fetches").see(exchange)
+                if not head.sound:
+                    seen.at("crc", client, topic, "fetched").see(exchange)
+            if position is not None and newest is not None and newest >= 0 and not part.get("error_code"):
+                its = seen.at("lag", client, topic, number)
+                its.see(exchange)
+                its.edge("lag", exchange.response_ns or exchange.time_ns, max(newest - position, 0))
+
+
+def _advertised(seen: Observations, exchange: Exchange, node: dict[str, Any], number: Any) -> None:
+    host, port = node.get("host"), node.get("port")
+    if isinstance(number, int) and number >= 0 and host and isinstance(port, int):
+        its = seen.at("advertised", exchange.ends.broker, number, host, port)
+        its.see(exchange)
+        its.meet("clients", host_of(exchange.ends.client))
+
+
+def _metadata(seen: Observations, exchange: Exchange, client: str) -> None:
+    answer = _body(exchange, "response")
+    for node in structs(answer, "brokers"):
+        _advertised(seen, exchange, node, node.get("node_id"))
+    seen.at("metadata", client).see(exchange)
+    for element in structs(answer, "topics"):
+        topic = topic_of(exchange, element)
+        if topic is None or element.get("error_code"):
+            continue
+        its = seen.at("topic", topic)
+        its.see(exchange)
+        trouble = False
+        for part in structs(element, "partitions"):
+            number = part.get("partition_index")
+            missing = len(part.get("replica_nodes") or ()) - len(part.get("isr_nodes") or ())
+            if part.get("leader_id", 0) < 0:
+                what = "offline"
+            elif missing > 0 or part.get("offline_replicas"):
+                what = "short"
+            else:
+                continue
+            trouble = True
+            bad = seen.at(what, topic, number)
+            bad.see(exchange)
+            for node in set(part.get("replica_nodes") or ()) - set(part.get("isr_nodes") or ()):
+                bad.meet("replicas", str(node))
+        if not trouble:
+            its.peak("whole", exchange.time_ns)
+
+
+def _cluster(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all looks have it
+    for node in structs(exchange.view("response"), "brokers"):
+        _advertised(seen, exchange, node, node.get("broker_id"))
+
+
+def _coordinator(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all looks have it
+    answer = _body(exchange, "response")
+    for node in list(structs(answer, "coordinators")) or [answer]:
+        if not node.get("error_code"):
+            _advertised(seen, exchange, node, node.get("node_id"))
+
+
+def _joined(seen: Observations, exchange: Exchange, client: str) -> None:
+    request, answer = _body(exchange, "request"), _body(exchange, "response")
+    group, generation = request.get("group_id"), answer.get("generation_id")
+    if not group:
+        return
+    if not answer.get("error_code") and isinstance(generation, int) and generation >= 0:
+        _generation(seen, exchange, group, generation, client)
+        if exchange.response_ns is not None and exchange.request_end_ns is not None:
+            seen.at("group", group).add("waited", exchange.response_ns - exchange.request_end_ns)
+            seen.at("group", group).peak("waited", exchange.response_ns - exchange.request_end_ns)
+    its = seen.at("group", group)
+    its.see(exchange)
+    its.meet("came" if not request.get("member_id") else "again", client)
+    if request.get("reason"):
+        its.meet("reasons", request["reason"])
+
+
+def _generation(seen: Observations, exchange: Exchange, group: str, number: int, client: str) -> None:
+    its = seen.at("generation", group, number)
+    its.see(exchange)
+    its.meet("clients", client)
+
+
+def _left(seen: Observations, exchange: Exchange, client: str) -> None:
+    request = _body(exchange, "request")
+    group = request.get("group_id")
+    if group:
+        its = seen.at("group", group)
+        its.meet("left", client)
+        for member in structs(request, "members"):
+            if member.get("reason"):
+                its.meet("reasons", member["reason"])
+
+
+def _beat(seen: Observations, exchange: Exchange, client: str) -> None:
+    request, answer = _body(exchange, "request"), _body(exchange, "response")
+    group, epoch = request.get("group_id"), answer.get("member_epoch")
+    if not group:
+        return
+    its = seen.at("group", group)
+    asked = request.get("member_epoch")
+    if asked == 0:
+        its.meet("came", client)
+    elif isinstance(asked, int) and asked < 0:
+        its.meet("left", client)
+    if not answer.get("error_code") and isinstance(epoch, int) and epoch > 0:
+        _generation(seen, exchange, group, epoch, client)
+        its.see(exchange)
+
+
+def _transaction_ended(seen: Observations, exchange: Exchange, client: str) -> None:
+    request, answer = _body(exchange, "request"), _body(exchange, "response")
+    name = request.get("transactional_id")
+    if name and not answer.get("error_code"):
+        its = seen.at("transaction", name)
+        its.see(exchange)
+        its.meet("clients", client)
+        its.add("commits" if request.get("committed") else "aborts", 1)
+        its.peak("ended", exchange.time_ns)
+
+
+def _transaction_begun(seen: Observations, exchange: Exchange, client: str) -> None:
+    request = _body(exchange, "request")
+    name = request.get("transactional_id") or request.get("v3_and_below_transactional_id")
+    if name:
+        its = seen.at("transaction", name)
+        its.see(exchange)
+        its.meet("clients", client)
+        its.peak("begun", exchange.time_ns)
+
+
+def _handshake(seen: Observations, exchange: Exchange, client: str) -> None:
+    mechanism = _body(exchange, "request").get("mechanism")
+    if mechanism:
+        seen.at("login", client).meet("mechanisms", mechanism)
+        seen.at("login", client).see(exchange)
+
+
+def _elected(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all looks have it
+    seen.at("election").see(exchange)
+    seen.at("election").meet("nodes", host_of(exchange.ends.client))
+
+
+_NODES: Final = ("node_id", "host", "port")
+_BEAT: Final = Look(_beat, ("group_id", "member_epoch"), ("error_code", "member_epoch"))
+
+# API key → what is looked at.
+LOOKS: Final[dict[int, Look]] = {
+    PRODUCE: Look(
+        _produced,
+        (
+            *(f"topic_data[].{name}" for name in ("name", "topic_id")),
+            *(f"topic_data[].partition_data[].{name}" for name in ("index", "records:span")),
+        ),
+    ),
+    FETCH: Look(
+        _fetched,
+        (
+            *("replica_id", "replica_state"),
+            *(f"topics[].{name}" for name in ("topic", "topic_id")),
+            *(f"topics[].partitions[].{name}" for name in ("partition", "fetch_offset")),
+        ),
+        (
+            *(f"responses[].{name}" for name in ("topic", "topic_id")),
+            *(
+                f"responses[].partitions[].{name}"
+                for name in ("partition_index", "high_watermark", "error_code", "records:span")
+            ),
+        ),
+    ),
+    METADATA: Look(
+        _metadata,
+        (),
+        (
+            *(f"brokers[].{name}" for name in _NODES),
+            *(f"topics[].{name}" for name in ("error_code", "name", "topic_id")),
+            *(
+                f"topics[].partitions[].{name}"
+                for name in ("partition_index", "leader_id", "replica_nodes", "isr_nodes", "offline_replicas")
+            ),
+        ),
+    ),
+    DESCRIBE_CLUSTER: Look(_cluster, (), tuple(f"brokers[].{name}" for name in ("broker_id", "host", "port"))),
+    FIND_COORDINATOR: Look(
+        _coordinator,
+        (),
+        ("error_code", *_NODES, *(f"coordinators[].{name}" for name in ("error_code", *_NODES))),
+    ),
+    JOIN_GROUP: Look(_joined, ("group_id", "member_id", "reason"), ("error_code", "generation_id")),
+    LEAVE_GROUP: Look(_left, ("group_id", "members[].reason")),
+    68: _BEAT,
+    76: _BEAT,
+    88: _BEAT,
+    26: Look(_transaction_ended, ("transactional_id", "committed"), ("error_code",)),
+    24: Look(_transaction_begun, ("v3_and_below_transactional_id",)),
+    25: Look(_transaction_begun, ("transactional_id",)),
+    SASL_HANDSHAKE: Look(_handshake, ("mechanism",)),
+    52: Look(_elected),
+}

@@ -1,0 +1,215 @@
+"""What was observed, by kind and subject: how often, when, how much, who, and the exchanges that show it first.
+
+Whatever order exchanges come in, and whatever was seen where, merging gives the same observations: counts and sums are
+added, greatest values kept, first and last are those by time, and evidence is what came earliest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from decoders.errors import Malformed
+from decoders.exchanges.exchange import rfc3339
+from decoders.limits import EVIDENCE_MAX, NAMES_OBSERVED_MAX, OBSERVATIONS_MAX
+from decoders.wire.pack import fields, pack, unpack
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
+
+__all__ = ["Evidence", "Observation", "Observations"]
+
+# What is observed, and what it is about.
+Key = tuple[str | int | None, ...]
+# Time in ns, connection (its number, client, broker), correlation id, first and last packet of both sides.
+Evidence = tuple[int, int, str, str, int | None, int | None, int | None]
+
+
+def _shown_by(exchange: Exchange) -> Evidence:
+    ends = exchange.ends
+    packets = [each for each in (exchange.request_packet, exchange.response_packet_end) if each]
+    first = exchange.request_packet or exchange.response_packet
+    last = exchange.response_packet_end or exchange.request_packet_end
+    return (
+        *(exchange.time_ns, ends.number, ends.client, ends.broker, exchange.correlation_id),
+        *((first, last) if packets else (None, None)),
+    )
+
+
+class Observation:
+    """One of them.
+
+    `sums` are added up, `most` are greatest values, `names` says by facet how often each name was met, `edges` has the
+    value at the first time and the one at the last: (ns, value).
+    """
+
+    __slots__ = ("count", "edges", "evidence", "first", "last", "most", "names", "sums")
+
+    def __init__(self) -> None:
+        self.count = self.first = self.last = 0
+        self.sums: dict[str, int] = {}
+        self.most: dict[str, int] = {}
+        self.names: dict[str, dict[str, int]] = {}
+        self.edges: dict[str, tuple[tuple[int, int], tuple[int, int]]] = {}
+        self.evidence: list[Evidence] = []
+
+    def see(self, exchange: Exchange) -> None:
+        """Count an exchange that shows it."""
+        time_ns = exchange.time_ns
+        self.at(time_ns)
+        evidence = self.evidence
+        if len(evidence) < EVIDENCE_MAX or time_ns < evidence[-1][0]:
+            self._keep([_shown_by(exchange)])
+
+    def at(self, time_ns: int) -> None:
+        """Count it at a time, without an exchange."""
+        if not self.count:
+            self.first = self.last = time_ns
+        elif time_ns > self.last:
+            self.last = time_ns
+        elif time_ns < self.first:
+            self.first = time_ns
+        self.count += 1
+
+    def add(self, name: str, amount: int) -> None:
+        """Add to a sum."""
+        self.sums[name] = self.sums.get(name, 0) + amount
+
+    def peak(self, name: str, value: int) -> None:
+        """Keep the greatest value."""
+        before = self.most.get(name)
+        if before is None or value > before:
+            self.most[name] = value
+
+    def meet(self, facet: str, name: str, count: int = 1) -> None:
+        """Count a name; those beyond the limit are not kept."""
+        names = self.names.setdefault(facet, {})
+        if name in names or len(names) < NAMES_OBSERVED_MAX:
+            names[name] = names.get(name, 0) + count
+
+    def edge(self, name: str, time_ns: int, value: int) -> None:
+        """Take a value that holds at a time."""
+        found = (time_ns, value)
+        before = self.edges.get(name)
+        self.edges[name] = (found, found) if before is None else (min(before[0], found), max(before[1], found))
+
+    def merge(self, other: Observation) -> None:
+        """Take in another, which stays as it is."""
+        self.first = min(self.first, other.first) if self.count and other.count else self.first or other.first
+        self.last = max(self.last, other.last)
+        self.count += other.count
+        for name, amount in other.sums.items():
+            self.add(name, amount)
+        for name, value in other.most.items():
+            self.peak(name, value)
+        for facet, names in other.names.items():
+            for name, count in names.items():
+                self.meet(facet, name, count)
+        for name, (first, last) in other.edges.items():
+            self.edge(name, *first)
+            self.edge(name, *last)
+        self._keep(other.evidence)
+
+    def _keep(self, more: Iterable[Evidence]) -> None:
+        order = sorted({*self.evidence, *more}, key=lambda each: (each[0], each[2], each[3], each[4] or 0, each[1]))
+        self.evidence = order[:EVIDENCE_MAX]
+
+    def times(self) -> dict[str, Any]:
+        """How often, first and last, as rows of findings have them."""
+        first, last = (rfc3339(at) if self.count else None for at in (self.first, self.last))
+        return {"count": self.count, "first": first, "last": last}
+
+    def evidence_rows(self) -> list[dict[str, Any]]:
+        """The exchanges that show it, likewise."""
+        return [
+            {
+                "time": rfc3339(time_ns),
+                "connection": number,
+                "client": client,
+                "broker": broker,
+                "correlation_id": correlation_id,
+                "packets": None if first is None else [first, last],
+            }
+            for time_ns, number, client, broker, correlation_id, first, last in self.evidence
+        ]
+
+    def state(self) -> list[object]:
+        """What is handed over."""
+        return [getattr(self, name) for name in _STATE]
+
+    @classmethod
+    def of(cls, state: object) -> Observation:
+        """Of which `state` gave this. Raises DecodeError."""
+        made = cls()
+        found = fields(state, int, int, int, dict, dict, dict, dict, list)
+        for name, value in zip(_STATE, found, strict=True):
+            setattr(made, name, value)
+        for amounts in (made.sums, made.most, *made.names.values()):
+            (amounts,) = fields([amounts], dict)
+            for item in amounts.items():
+                fields(item, str, int)
+        for pair in made.edges.values():
+            for edge in fields(pair, tuple, tuple):
+                fields(edge, int, int)
+        for each in made.evidence:
+            fields(each, int, int, str, str, *[int | None] * 3)
+        return made
+
+
+_STATE: Final = ("count", "first", "last", "sums", "most", "names", "edges", "evidence")
+
+
+class Observations:
+    """All of them by key. `left_out`: how often one came that is beyond the limit."""
+
+    def __init__(self) -> None:
+        self._found: dict[Key, Observation] = {}
+        self.left_out = 0
+
+    def at(self, *key: str | int | None) -> Observation:
+        """The observation of this kind and subject. Beyond the limit one that nobody sees."""
+        found = self._found.get(key)
+        if found is None:
+            found = Observation()
+            if len(self._found) >= OBSERVATIONS_MAX:
+                self.left_out += 1
+            else:
+                self._found[key] = found
+        return found
+
+    def get(self, *key: str | int | None) -> Observation | None:
+        """The same, where there is one."""
+        return self._found.get(key)
+
+    def of(self, kind: str) -> Iterator[tuple[Any, Observation]]:
+        """Subject and observation of a kind, in the order of subjects."""
+        found = [(key[1:], each) for key, each in self._found.items() if key[0] == kind]
+        found.sort(key=lambda item: [(part is not None, str(part)) for part in item[0]])
+        return iter(found)
+
+    def merge(self, other: Self) -> None:
+        """Take in others, which stay as they are."""
+        self.left_out += other.left_out
+        for key, each in other._found.items():
+            self.at(*key).merge(each)
+
+    def export(self) -> bytes:
+        """The state, for `resume`."""
+        return pack([self.left_out, [[key, each.state()] for key, each in self._found.items()]])
+
+    def resume(self, state: bytes) -> None:
+        """Go on where `export` was called. Raises DecodeError."""
+        self.left_out, items = fields(unpack(state), int, list)
+        for item in items:
+            key, each = fields(item, tuple, list)
+            if not key or not isinstance(key[0], str) or not all(isinstance(part, _PART) for part in key):
+                raise Malformed("an observation without a kind")
+            self._found[key] = Observation.of(each)
+
+
+_PART: Final = (str, int, type(None))
+
+
+def most_named(names: Mapping[str, int]) -> list[str]:
+    """Names, the one met most often first."""
+    return sorted(names, key=lambda name: (-names[name], name))

@@ -1,0 +1,70 @@
+"""From how much on something is a finding: names, defaults, and why these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+__all__ = ["THRESHOLDS", "Threshold", "Thresholds"]
+
+
+class Threshold(NamedTuple):
+    """One row: the default, its unit, what it means and why it is so."""
+
+    default: float
+    unit: str
+    text: str
+
+
+THRESHOLDS: Final[dict[str, Threshold]] = {
+    "errors.few": Threshold(
+        3, "answers", "fewer of an error that did not go on are one severity less: a command typed wrong is no outage"
+    ),
+    "rebalance.generations": Threshold(
+        6, "generations", "a group with fewer is not looked at: members come and go at every deployment"
+    ),
+    "rebalance.per-member": Threshold(
+        3, "generations", "each member may cause so many (it comes, the leader sees new partitions, it leaves)"
+    ),
+    "metadata.rate": Threshold(
+        2, "requests/s", "clients ask every 5 minutes, and once for each new topic or moved leader"
+    ),
+    "metadata.least": Threshold(50, "requests", "fewer are a start, not a storm"),
+    "connections.rate": Threshold(0.5, "connections/s", "a client keeps its connections for hours"),
+    "connections.least": Threshold(30, "connections", "fewer are tools and starts"),
+    "connections.exchanges": Threshold(
+        5, "exchanges", "a connection with more pays for its set-up; a command-line tool has three to five"
+    ),
+    "unanswered.least": Threshold(3, "requests", "one or two are a client that was stopped"),
+    "throttle.total": Threshold(1000, "ms", "less is not felt"),
+    "lag.records": Threshold(10_000, "records", "a lag below this is one fetch or two"),
+    "lag.growth": Threshold(1.5, "times", "lag at the end against the beginning: below it is the usual up and down"),
+    "lag.span": Threshold(10, "s", "over less time no trend can be told"),
+    "slow.factor": Threshold(3, "times", "median latency of a broker against its peers: less is uneven load"),
+    "slow.least": Threshold(20, "ms", "a difference below this is not felt"),
+    "slow.exchanges": Threshold(50, "exchanges", "fewer have no meaningful median"),
+    "clock.ahead": Threshold(60, "s", "clocks that are kept in step differ by milliseconds"),
+    "clock.apart": Threshold(5, "s", "what an answer takes, and the step of clocks that are kept in step, is less"),
+    "huge.size": Threshold(32 * 1024 * 1024, "bytes", "socket.request.max.bytes is 100 MiB, and frames are held whole"),
+    "batch.least": Threshold(500, "batches", "fewer do not weigh"),
+    "batch.rate": Threshold(50, "batches/s", "at a lower rate small batches cost nothing"),
+    "batch.records": Threshold(2, "records", "a mean below this is a batch a record: linger.ms is 0"),
+    "plain.size": Threshold(16 * 1024 * 1024, "bytes", "uncompressed records below this do not weigh"),
+    "skew.share": Threshold(0.5, "of the bytes", "one partition with more of a topic with four or more"),
+    "skew.size": Threshold(16 * 1024 * 1024, "bytes", "a topic with less is too small to judge"),
+    "retransmitted.share": Threshold(0.02, "of the exchanges", "a sound network sends less than one in thousand again"),
+    "retransmitted.least": Threshold(20, "exchanges", "fewer are chance"),
+    "aborts.share": Threshold(0.2, "of the transactions", "applications abort on failures, not as a habit"),
+    "aborts.least": Threshold(5, "transactions", "fewer are a rebalance"),
+    "transaction.open": Threshold(60, "s", "the default of transaction.timeout.ms, after which the coordinator aborts"),
+}
+
+
+class Thresholds:
+    """Values by name: the defaults, but for what is given."""
+
+    def __init__(self, given: Mapping[str, float] | None = None) -> None:
+        self._values = {name: row.default for name, row in THRESHOLDS.items()} | dict(given or {})
+
+    def __getitem__(self, name: str) -> float:
+        return self._values[name]

@@ -1,0 +1,435 @@
+"""An exchange in, what it says of the membership of groups out: events, and members that were heard of.
+
+Classic groups join, sync, beat and leave in requests of their own; members of consumer, share and streams groups do all
+of it in one heartbeat (KIP-848, KIP-932, KIP-1071), whose epoch says which: 0 joins, below 0 leaves. Both become the
+same kinds of events, so that one timeline is made of all.
+"""
+
+from __future__ import annotations
+
+from binascii import a2b_base64
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from decoders.analysis.dimensions import client_of, host_of
+from decoders.analysis.exchange_facts import topic_of
+from decoders.apis.keys import (
+    HEARTBEAT,
+    JOIN_GROUP,
+    LEAVE_GROUP,
+    LIST_GROUPS,
+    OFFSET_COMMIT,
+    SYNC_GROUP,
+)
+from decoders.embedded import decode_embedded
+from decoders.errors import DecodeError
+from decoders.exchanges.topics import structs
+from decoders.limits import ASSIGNED_SHOWN_MAX
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
+    from decoders.schema.model import Side
+
+__all__ = ["EVENT_APIS", "Assigned", "Described", "GroupEvent", "Heard", "Joining", "events_of"]
+
+# What one member has: topic (or subtopology of Kafka Streams) → numbers of partitions.
+Assigned = tuple[tuple[str, tuple[int, ...]], ...]
+
+# Error codes that put a member out: UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_INSTANCE_ID, FENCED_MEMBER_EPOCH,
+# UNRELEASED_INSTANCE_ID, STALE_MEMBER_EPOCH.
+FENCING: Final = frozenset({22, 25, 82, 110, 111, 113})
+_REBALANCING: Final = 27
+_MEMBER_ID_REQUIRED: Final = 79
+# API key of a heartbeat with which members join and leave → what their group is called.
+HEARTBEATS: Final = {68: "consumer", 76: "share", 88: "streams"}
+CLASSIC: Final = "classic"
+
+
+class Joining(NamedTuple):
+    """What an answer to JoinGroup says besides: of a leader all members, each with its instance id."""
+
+    fresh: bool = False  # it had no member id before
+    protocol: str | None = None
+    protocol_type: str | None = None
+    leader: str = ""
+    members: tuple[tuple[str, str | None], ...] = ()
+    session_ms: int = -1
+    rebalance_ms: int = -1
+    topics: tuple[str, ...] = ()
+
+
+class GroupEvent(NamedTuple):
+    """Something that happened to a member at a time (of the answer; of the request where there is none), in ns.
+
+    Kinds: `named` (the coordinator gave it a member id), `joined`, `assigned` (`detail`: member → partitions), `moved`
+    (to a later epoch), `told` (that the group rebalances), `left`, `fenced`, `refused`, `unanswered` (its connection
+    ended while it waited), `deleted` (the group). `text` is the reason it gives (KIP-800), or the API that failed.
+    """
+
+    time_ns: int
+    kind: str
+    member: str
+    generation: int
+    asked_ns: int
+    group_type: str
+    client: str
+    host: str
+    instance: str | None
+    error: int
+    text: str | None
+    detail: tuple[Any, ...]
+
+
+class Heard(NamedTuple):
+    """A member that an exchange names as its own: what is kept of it whether or not anything happened."""
+
+    member: str
+    instance: str | None
+    beat: bool
+
+
+class Described(NamedTuple):
+    """What an answer says of a whole group: ListGroups and the Describe APIs.
+
+    `members`: member id, instance id, client id, host, what it has.
+    """
+
+    time_ns: int
+    state: str
+    group_type: str
+    protocol_type: str
+    protocol: str
+    generation: int
+    members: tuple[tuple[str, str | None, str, str, Assigned], ...] | None
+
+
+Found = Iterator[tuple[str, GroupEvent | Heard | Described]]
+
+
+def _body(exchange: Exchange, side: Side) -> dict[str, Any]:
+    view = exchange.view(side)
+    return view if isinstance(view, dict) else {}
+
+
+class _Scene:
+    """What all readers below want of an exchange."""
+
+    __slots__ = ("answer", "answered", "client", "error", "exchange", "group", "host", "request", "times")
+
+    def __init__(self, exchange: Exchange) -> None:
+        self.exchange = exchange
+        self.request, self.answer = _body(exchange, "request"), _body(exchange, "response")
+        self.answered = exchange.response_ns is not None and bool(self.answer)
+        self.error = int(self.answer.get("error_code") or 0)
+        self.group = str(self.request.get("group_id") or "")
+        ends = exchange.ends
+        self.client, self.host = client_of(exchange.client_id, ends.client), host_of(ends.client)
+        asked = exchange.request_end_ns or exchange.time_ns
+        self.times = (exchange.response_ns or exchange.time_ns, asked)
+
+    def event(
+        self,
+        kind: str,
+        member: str,
+        generation: int,
+        *,
+        text: str | None = None,
+        detail: tuple[Any, ...] = (),
+        group_type: str = CLASSIC,
+        instance: str | None = None,
+        error: int | None = None,
+    ) -> tuple[str, GroupEvent]:
+        """An event of the group."""
+        answered, asked = self.times
+        its = error if error is not None else self.error
+        who = (self.client, self.host, instance)
+        return self.group, GroupEvent(answered, kind, member, generation, asked, group_type, *who, its, text, detail)
+
+
+def _joined(scene: _Scene) -> Found:
+    request, answer = scene.request, scene.answer
+    member, instance = str(answer.get("member_id") or request.get("member_id") or ""), request.get("group_instance_id")
+    text = request.get("reason")
+    if not scene.answered:
+        yield scene.event("unanswered", member, -1, text=text, instance=instance)
+        return
+    if scene.error == _MEMBER_ID_REQUIRED:
+        yield scene.event("named", member, -1, text=text, instance=instance)
+        return
+    if scene.error:
+        yield scene.event(_refusal(scene.error), member, -1, text=scene.exchange.spec.name, instance=instance)
+        return
+    protocol = answer.get("protocol_name")
+    detail = Joining(
+        not request.get("member_id"),
+        protocol,
+        answer.get("protocol_type") or request.get("protocol_type"),
+        str(answer.get("leader") or ""),
+        tuple((each.get("member_id", ""), each.get("group_instance_id")) for each in structs(answer, "members")),
+        request.get("session_timeout_ms", -1),
+        request.get("rebalance_timeout_ms", -1),
+        _subscribed(request, protocol),
+    )
+    generation = int(answer.get("generation_id", -1))
+    yield scene.event("joined", member, generation, text=text, detail=tuple(detail), instance=instance)
+    yield scene.group, Heard(member, instance, beat=False)
+
+
+def _subscribed(request: Mapping[str, Any], protocol: str | None) -> tuple[str, ...]:
+    """The topics that a member of a classic consumer group asks for with the protocol that was chosen."""
+    for each in structs(request, "protocols"):
+        if each.get("name") == protocol:
+            found = _structure("ConsumerProtocolSubscription", each.get("metadata"))
+            return tuple(map(str, found.get("topics") or ()))[:ASSIGNED_SHOWN_MAX]
+    return ()
+
+
+def _structure(name: str, value: Any) -> Mapping[str, Any]:
+    """A structure inside bytes; of a record that kw wrote what was shown of it. Nothing where it is none."""
+    if isinstance(value, dict) and value.get("$type") == name:
+        return value
+    with suppress(DecodeError, ValueError):
+        if isinstance(value, dict):
+            value = a2b_base64(value.get("base64", ""))
+        elif isinstance(value, str):
+            value = value.encode("utf-8", "surrogateescape")
+        if value:
+            return decode_embedded(name, bytes(value))
+    return {}
+
+
+def _has(value: Any) -> Assigned:
+    """What an assignment of a classic group says."""
+    found = _structure("ConsumerProtocolAssignment", value)
+    return _numbers(found.get("assigned_partitions"), "topic")
+
+
+def _numbers(rows: Any, name: str) -> Assigned:
+    """The numbers of partitions in rows that say what they are of in `name`; a side may end in the middle of one."""
+    return _cut(
+        (str(each.get(name) or ""), [number for number in each.get("partitions") or () if isinstance(number, int)])
+        for each in rows or ()
+        if isinstance(each, dict)
+    )
+
+
+def _cut(pairs: Iterable[tuple[str, Iterable[int]]]) -> Assigned:
+    """In order, and no more than so many partitions of all topics."""
+    left = ASSIGNED_SHOWN_MAX
+    made: list[tuple[str, tuple[int, ...]]] = []
+    for name, numbers in sorted((name, sorted(numbers)) for name, numbers in pairs):
+        made.append((name, tuple(numbers[:left])))
+        left -= len(made[-1][1])
+    return tuple(made)
+
+
+def _synced(scene: _Scene) -> Found:
+    request, answer = scene.request, scene.answer
+    member, instance = str(request.get("member_id") or ""), request.get("group_instance_id")
+    generation = int(request.get("generation_id", -1))
+    if not scene.answered or scene.error:
+        kind = _refusal(scene.error) if scene.answered else "unanswered"
+        yield scene.event(kind, member, generation, text=scene.exchange.spec.name, instance=instance)
+        return
+    given = {str(each.get("member_id")): _has(each.get("assignment")) for each in structs(request, "assignments")}
+    given[member] = _has(answer.get("assignment"))
+    yield scene.event("assigned", member, generation, detail=tuple(sorted(given.items())), instance=instance)
+    yield scene.group, Heard(member, instance, beat=False)
+
+
+def _refusal(error: int) -> str:
+    return "told" if error == _REBALANCING else "fenced" if error in FENCING else "refused"
+
+
+def _beat(scene: _Scene) -> Found:
+    request = scene.request
+    member, instance = str(request.get("member_id") or ""), request.get("group_instance_id")
+    if not scene.answered:
+        return
+    if scene.error:
+        generation = int(request.get("generation_id", -1))
+        yield (scene.event(_refusal(scene.error), member, generation, text=scene.exchange.spec.name, instance=instance))
+    if scene.error in (0, _REBALANCING):
+        yield scene.group, Heard(member, instance, beat=True)
+
+
+def _left(scene: _Scene) -> Found:
+    request, answer = scene.request, scene.answer
+    if "members" not in request:
+        if not scene.error:
+            yield scene.event("left", str(request.get("member_id") or ""), -1)
+        return
+    codes = [each.get("error_code", 0) for each in structs(answer, "members")]
+    for at, each in enumerate(structs(request, "members")):
+        if not scene.error and not (at < len(codes) and codes[at]):
+            name, instance = str(each.get("member_id") or ""), each.get("group_instance_id")
+            yield scene.event("left", name, -1, text=each.get("reason"), instance=instance)
+
+
+def _committed(scene: _Scene) -> Found:
+    """A member that commits is there; one whose commit is refused for its generation or its id is put out."""
+    request, exchange = scene.request, scene.exchange
+    member = str(request.get("member_id") or "")
+    if not member:
+        return
+    codes = {code for _, code in exchange.error_codes or ()}
+    generation = int(request.get("generation_id_or_member_epoch", -1))
+    for code in sorted(codes & FENCING):
+        yield scene.event("fenced", member, generation, text=exchange.spec.name, error=code)
+    if scene.answered and not codes:
+        yield scene.group, Heard(member, request.get("group_instance_id"), beat=False)
+
+
+def _beaten(scene: _Scene) -> Found:
+    """The heartbeat of a consumer, share or streams group."""
+    request, answer, exchange = scene.request, scene.answer, scene.exchange
+    group_type = HEARTBEATS[exchange.api_key or 68]
+    member, instance = str(answer.get("member_id") or request.get("member_id") or ""), request.get("instance_id")
+    asked = int(request.get("member_epoch", 0))
+    shared: dict[str, Any] = {"group_type": group_type, "instance": instance}
+    if not scene.answered:
+        if asked < 0:  # who leaves may not wait for the answer
+            yield scene.event("left", member, asked, **shared)
+        return
+    if scene.error:
+        kind = "fenced" if scene.error in FENCING else "refused"
+        yield scene.event(kind, member, asked, text=exchange.spec.name, **shared)
+        return
+    if asked < 0:
+        yield scene.event("left", member, asked, **shared)
+        return
+    epoch = int(answer.get("member_epoch", -1))
+    if not asked:
+        topics = tuple(map(str, request.get("subscribed_topic_names") or ()))[:ASSIGNED_SHOWN_MAX]
+        its = Joining(fresh=True, protocol=request.get("server_assignor"), topics=topics)
+        yield scene.event("joined", member, epoch, detail=tuple(its), **shared)
+    elif epoch != asked:
+        yield scene.event("moved", member, epoch, **shared)
+    given = _given(exchange, answer)
+    if given is not None:
+        yield scene.event("assigned", member, epoch, detail=((member, given),), **shared)
+    yield scene.group, Heard(member, instance, beat=True)
+
+
+def _given(exchange: Exchange, answer: Mapping[str, Any]) -> Assigned | None:
+    """The assignment in an answer; None where it stays as it was."""
+    if exchange.api_key == 88:
+        tasks = [answer.get(name) for name in ("active_tasks", "standby_tasks", "warmup_tasks")]
+        if all(each is None for each in tasks):
+            return None
+        return _numbers(tasks[0], "subtopology_id")
+    assignment = answer.get("assignment")
+    if not isinstance(assignment, dict):
+        return None
+    # Releases before 3.7 called it `assigned_topic_partitions`.
+    rows = assignment.get("topic_partitions", assignment.get("assigned_topic_partitions"))
+    return _cut((topic_of(exchange, each) or "", each.get("partitions") or ()) for each in rows or ())
+
+
+def _described(scene: _Scene) -> Found:
+    """Groups as DescribeGroups, ConsumerGroupDescribe, ShareGroupDescribe and StreamsGroupDescribe show them."""
+    group_type = _DESCRIBES[scene.exchange.api_key or 15]
+    for each in structs(scene.answer, "groups"):
+        if each.get("error_code") or not each.get("group_id"):
+            continue
+        members = tuple(
+            (
+                str(member.get("member_id") or ""),
+                member.get("group_instance_id", member.get("instance_id")),
+                str(member.get("client_id") or ""),
+                str(member.get("client_host") or "").lstrip("/"),
+                _described_has(member),
+            )
+            for member in structs(each, "members")
+        )
+        yield (
+            str(each["group_id"]),
+            Described(
+                scene.times[0],
+                str(each.get("group_state") or ""),
+                group_type,
+                str(each.get("protocol_type") or ""),
+                str(each.get("protocol_data") or each.get("assignor_name") or ""),
+                int(each.get("group_epoch", -1)),
+                tuple(sorted(members, key=lambda member: member[0])),
+            ),
+        )
+
+
+def _described_has(member: Mapping[str, Any]) -> Assigned:
+    assignment = member.get("assignment")
+    if not isinstance(assignment, dict):
+        return _has(member.get("member_assignment"))
+    if "active_tasks" in assignment:
+        return _numbers(assignment["active_tasks"], "subtopology_id")
+    return _numbers(assignment.get("topic_partitions"), "topic_name")
+
+
+def _listed(scene: _Scene) -> Found:
+    for each in structs(scene.answer, "groups"):
+        name, state = str(each.get("group_id") or ""), str(each.get("group_state") or "")
+        group_type, protocol_type = str(each.get("group_type") or ""), str(each.get("protocol_type") or "")
+        if name and state:
+            yield name, Described(scene.times[0], state, group_type.lower(), protocol_type, "", -1, None)
+
+
+def _deleted(scene: _Scene) -> Found:
+    for each in structs(scene.answer, "results"):
+        if not each.get("error_code"):
+            scene.group = str(each.get("group_id") or "")
+            yield scene.event("deleted", "", -1)
+
+
+_DESCRIBES: Final = {15: CLASSIC, 69: "consumer", 77: "share", 89: "streams"}
+_MEMBER: Final = ("group_id", "member_id", "group_instance_id")
+_HEARTBEAT_REQUEST: Final = ("group_id", "member_id", "member_epoch", "instance_id")
+_HEARTBEAT_ANSWER: Final = ("error_code", "member_id", "member_epoch")
+
+
+class EventRow(NamedTuple):
+    """How events are read of an API, and the paths of each side that this reads."""
+
+    read: Callable[[_Scene], Found]
+    request: tuple[str, ...] = ()
+    response: tuple[str, ...] = ()
+
+
+EVENT_APIS: Final[dict[int, EventRow]] = {
+    JOIN_GROUP: EventRow(
+        _joined,
+        (*_MEMBER, "session_timeout_ms", "rebalance_timeout_ms", "protocol_type", "protocols", "reason"),
+        (
+            *("error_code", "generation_id", "protocol_type", "protocol_name", "leader", "member_id"),
+            *("members[].member_id", "members[].group_instance_id"),
+        ),
+    ),
+    SYNC_GROUP: EventRow(_synced, (*_MEMBER, "generation_id", "assignments"), ("error_code", "assignment")),
+    HEARTBEAT: EventRow(_beat, (*_MEMBER, "generation_id"), ("error_code",)),
+    LEAVE_GROUP: EventRow(_left, ("group_id", "member_id", "members"), ("error_code", "members")),
+    OFFSET_COMMIT: EventRow(_committed, (*_MEMBER, "generation_id_or_member_epoch"), ()),
+    28: EventRow(_committed, (*_MEMBER, "generation_id_or_member_epoch"), ()),
+    68: EventRow(
+        _beaten,
+        (*_HEARTBEAT_REQUEST, "subscribed_topic_names", "server_assignor"),
+        (*_HEARTBEAT_ANSWER, "assignment"),
+    ),
+    76: EventRow(
+        _beaten,
+        ("group_id", "member_id", "member_epoch", "subscribed_topic_names"),
+        (*_HEARTBEAT_ANSWER, "assignment"),
+    ),
+    88: EventRow(_beaten, _HEARTBEAT_REQUEST, (*_HEARTBEAT_ANSWER, "active_tasks", "standby_tasks", "warmup_tasks")),
+    **{key: EventRow(_described, (), ("groups",)) for key in _DESCRIBES},
+    LIST_GROUPS: EventRow(_listed, (), ("groups",)),
+    42: EventRow(_deleted, (), ("results",)),
+}
+
+
+def events_of(exchange: Exchange) -> Found:
+    """What an exchange says, each with its group."""
+    row = EVENT_APIS.get(exchange.api_key or 0)
+    if row is not None:
+        for group, said in row.read(_Scene(exchange)):
+            if group:
+                yield group, said

@@ -1,0 +1,483 @@
+"""The fold of `kw groups`: what makes up a group's row comes from four sides, and is put together in rows().
+
+```
+exchange ─► portrait of the group (counts, errors, latency, clients)   ┐
+         ─► events of its members (events.py)       ─► timeline.py      ├─► a row for each group
+         ─► members heard of, the latest description                    │
+         ─► ends, positions, commits (offsets.py), of all exchanges    ┘
+```
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final, Self
+
+from decoders.analysis.dimensions import client_of, host_of
+from decoders.analysis.groups.events import EVENT_APIS, Described, GroupEvent, Heard, events_of
+from decoders.analysis.groups.offsets import (
+    NOTHING,
+    GroupCommit,
+    GroupOffsets,
+    ReaderPosition,
+    ShareCounts,
+    TopicPartition,
+    offset_needs,
+    united,
+)
+from decoders.analysis.groups.timeline import Timeline, shown_assignment
+from decoders.analysis.portraits import Portrait, Portraits, Said, common_numbers, versions_used
+from decoders.apis.keys import LIST_GROUPS, OFFSET_FETCH
+from decoders.errors import Malformed
+from decoders.exchanges.exchange import rfc3339
+from decoders.filters.fields import all_names
+from decoders.limits import GROUP_EVENTS_ALL_MAX, GROUP_EVENTS_MAX, GROUP_MEMBERS_MAX
+from decoders.wire.pack import fields, pack, unpack
+
+if TYPE_CHECKING:
+    from decoders.analysis.fold import Row
+    from decoders.exchanges.exchange import Exchange
+    from decoders.schema.model import Side
+
+__all__ = ["Groups"]
+
+# Partition → where those are that read it for a group.
+Readers = dict[TopicPartition, list[ReaderPosition]]
+# Group → partition → what it has committed.
+Commits = defaultdict[str, dict[TopicPartition, GroupCommit]]
+
+_MS: Final = 1_000_000
+# Asking about groups does not make a client one of theirs: OffsetFetch, the Describe APIs, ListGroups, DeleteGroups …
+_ASKING: Final = frozenset({OFFSET_FETCH, LIST_GROUPS, 15, 42, 47, 69, 77, 89, 90, 91, 92})
+# What only the coordinator of a group answers without an error.
+_COORDINATED: Final = frozenset({8, 9, 11, 12, 13, 14, 28, 68, 76, 88})
+
+
+class GroupMember:
+    """What is known of one member: when it was heard first and last, how often it beat; who it is, as told last."""
+
+    __slots__ = ("beats", "client", "first", "host", "instance", "last")
+
+    def __init__(self, first: int, last: int, client: str, host: str, instance: str | None, beats: int) -> None:
+        self.first, self.last, self.beats = first, last, beats
+        self.client, self.host, self.instance = client, host, instance
+
+    def merge(self, other: GroupMember) -> None:
+        """Take in the same member as seen elsewhere."""
+        if (other.last, other.client, other.host) > (self.last, self.client, self.host):
+            self.client, self.host = other.client, other.host
+        self.instance = max(self.instance or "", other.instance or "") or None
+        self.first, self.last = min(self.first, other.first), max(self.last, other.last)
+        self.beats += other.beats
+
+    def state(self) -> list[object]:
+        """What is handed over."""
+        return [self.first, self.last, self.client, self.host, self.instance, self.beats]
+
+
+class GroupHistory:
+    """What happened in one group: its latest events (`total`: how many there were), members, the latest description."""
+
+    __slots__ = ("described", "events", "members", "more", "total")
+
+    def __init__(self) -> None:
+        self.events: list[GroupEvent] = []
+        self.total = 0
+        self.members: dict[str, GroupMember] = {}
+        self.described: tuple[Described | None, Described | None] = (None, None)  # with members, and without
+        self.more: set[str] = set()
+
+    def trim(self) -> int:
+        """Keep the latest events only; how many went."""
+        if len(self.events) <= GROUP_EVENTS_MAX:
+            return 0
+        self.events.sort(key=lambda each: (*each[:5], repr(each[5:])))
+        gone = len(self.events) - GROUP_EVENTS_MAX
+        del self.events[:gone]
+        self.more.add("timeline")
+        return gone
+
+    def hear(self, name: str, member: GroupMember) -> None:
+        """A member was heard of."""
+        before = self.members.get(name)
+        if before is not None:
+            before.merge(member)
+        elif len(self.members) < GROUP_MEMBERS_MAX:
+            self.members[name] = member
+        else:
+            self.more.add("members")
+
+    def describe(self, said: Described) -> None:
+        """An answer describes it; of several the latest holds."""
+        whole = said.members is not None
+        before = self.described[0 if whole else 1]
+        latest = said if before is None or (said.time_ns, repr(said)) > (before.time_ns, repr(before)) else before
+        self.described = (latest, self.described[1]) if whole else (self.described[0], latest)
+
+    def latest(self) -> Described | None:
+        """The latest description, with what only a fuller one says."""
+        whole, listed = self.described
+        if whole is None or listed is None or listed.time_ns <= whole.time_ns:
+            return whole or listed
+        return listed._replace(
+            group_type=listed.group_type or whole.group_type, protocol=whole.protocol, members=whole.members
+        )
+
+    def state(self) -> list[object]:
+        """What is handed over."""
+        members = [[name, each.state()] for name, each in self.members.items()]
+        described = [None if each is None else tuple(each) for each in self.described]
+        return [[tuple(each) for each in self.events], self.total, members, described, sorted(self.more)]
+
+    @classmethod
+    def of(cls, state: object) -> GroupHistory:
+        """Of which `state` gave this. Raises DecodeError."""
+        made = cls()
+        events, made.total, members, described, more = fields(state, list, int, list, list, list)
+        for each in events:
+            made.events.append(GroupEvent(*fields(each, *_EVENT)))
+        for item in members:
+            name, its = fields(item, str, list)
+            made.members[name] = GroupMember(*fields(its, int, int, str, str, str | None, int))
+        for each in fields(described, tuple | None, tuple | None):
+            if each is not None:
+                made.describe(Described(*fields(each, int, str, str, str, str, int, tuple | None)))
+        if not all(isinstance(name, str) for name in more):
+            raise Malformed("keys that are no names")
+        made.more = set(more)
+        return made
+
+
+_EVENT: Final = (int, str, str, int, int, str, str, str, str | None, int, str | None, tuple)
+
+
+class Groups(Portraits):
+    """Groups with their timelines and lags.
+
+    Offsets are learnt from all exchanges, for a Fetch names no group; who has `learn` called for what filters leave out
+    has to call it for all.
+    """
+
+    noun = "groups"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._histories: dict[str, GroupHistory] = {}
+        self._events = 0
+        self._offsets = GroupOffsets()
+        self._learns = False
+
+    def needs(self, key: int, side: Side) -> frozenset[str]:
+        """Names of groups and topics, events, offsets."""
+        row = EVENT_APIS.get(key)
+        mine = frozenset() if row is None else frozenset(row.request if side == "request" else row.response)
+        return super().needs(key, side) | mine | offset_needs(key, side)
+
+    def add(self, exchange: Exchange) -> None:
+        """Count an exchange, and learn of it. Raises LimitExceeded."""
+        super().add(exchange)
+        for group, said in events_of(exchange):
+            self._take(group, said, exchange)
+        if not self._learns:
+            self._offsets.learn(exchange)
+
+    def learn(self, exchange: Exchange) -> None:
+        """Take over what an exchange says of offsets, whether or not it counts."""
+        self._learns = True
+        if exchange.api_key is not None:
+            exchange.view("request")
+            self._offsets.learn(exchange)
+
+    def said(self, exchange: Exchange) -> Iterable[Said]:
+        """Each group; its clients, brokers, APIs."""
+        key = exchange.api_key
+        if key is None:
+            return
+        groups = dict.fromkeys(name for name in all_names(exchange, "groupId") if isinstance(name, str) and name)
+        if not groups:
+            return
+        ends = exchange.ends
+        client = client_of(exchange.client_id, ends.client)
+        names = [("apis", f"{exchange.spec.name} {exchange.api_version}")]
+        if key in _ASKING:
+            names.append(("asked_by", client))
+        else:
+            names += [("clients", client), ("readers", f"{client}\0{host_of(ends.client)}")]
+        if key in _COORDINATED and exchange.outcome == "complete" and not exchange.error_codes:
+            names.append(("coordinators", ends.broker))
+        for group in groups:
+            yield (group,), names
+
+    def _take(self, group: str, said: GroupEvent | Heard | Described, exchange: Exchange) -> None:
+        history = self._histories.get(group)
+        if history is None:
+            history = self._histories[group] = GroupHistory()
+        if isinstance(said, Described):
+            history.describe(said)
+        elif isinstance(said, Heard):
+            ends, time_ns = exchange.ends, exchange.time_ns
+            who = client_of(exchange.client_id, ends.client), host_of(ends.client)
+            history.hear(said.member, GroupMember(time_ns, time_ns, *who, said.instance, int(said.beat)))
+        else:
+            self._keep(history, [said])
+
+    def _keep(self, history: GroupHistory, events: list[GroupEvent]) -> None:
+        history.total += len(events)
+        if self._events + len(events) > GROUP_EVENTS_ALL_MAX:
+            history.more.add("timeline")
+            return
+        history.events += events
+        self._events += len(events)
+        if len(history.events) >= 2 * GROUP_EVENTS_MAX:
+            self._events -= history.trim()
+
+    def merge(self, other: Self) -> None:
+        """Take in what another has counted. Raises LimitExceeded."""
+        super().merge(other)
+        for group, its in other._histories.items():
+            mine = self._histories.setdefault(group, GroupHistory())
+            self._keep(mine, list(its.events))
+            mine.total += its.total - len(its.events)
+            mine.more |= its.more
+            for name, member in GroupHistory.of(its.state()).members.items():
+                mine.hear(name, member)
+            for described in its.described:
+                if described is not None:
+                    mine.describe(described)
+        self._offsets.merge(other._offsets)
+
+    def export(self) -> bytes:
+        """The state, for `resume`."""
+        histories = [[group, each.state()] for group, each in self._histories.items()]
+        return pack([super().export(), histories, self._offsets.export(), self._learns])
+
+    def resume(self, state: bytes) -> None:
+        """Go on where `export` was called. Raises DecodeError."""
+        portraits, histories, offsets, self._learns = fields(unpack(state), bytes, list, bytes, bool)
+        super().resume(portraits)
+        for item in histories:
+            group, its = fields(item, str, list)
+            self._histories[group] = GroupHistory.of(its)
+            self._events += len(self._histories[group].events)
+        self._offsets.resume(offsets)
+
+    # Rows.
+
+    def rows(self) -> list[Row]:
+        """A row for each group, by name."""
+        timelines = {}
+        for (group,) in self._found:
+            history = self._histories.get(group)
+            if history is None:
+                timelines[group] = Timeline([], {}, None)
+                continue
+            self._events -= history.trim()
+            clients = {name: (each.client, each.host) for name, each in history.members.items()}
+            timelines[group] = Timeline(history.events, clients, history.latest())
+        commits: Commits = defaultdict(dict)
+        for (group, topic, number), commit in self._offsets.commits.items():
+            commits[group][topic, number] = commit
+        readers = self._readers(timelines, commits)
+        return [
+            self._row(group, portrait, timelines[group], readers[group], commits[group])
+            for (group,), portrait in sorted(self._found.items())
+        ]
+
+    def _readers(self, timelines: dict[str, Timeline], commits: Commits) -> dict[str, Readers]:
+        """Group → partition → where those are that read it for this group."""
+        groups: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        for (group,), portrait in self._found.items():
+            for name in portrait.facets.get("readers", ()):
+                client, _, host = name.partition("\0")
+                groups[client, host].append(group)
+        about = {group: _about(timeline, commits[group]) for group, timeline in timelines.items()}
+        found: defaultdict[str, Readers] = defaultdict(dict)
+        for (client, host, topic, number), position in self._offsets.readers.items():
+            its = groups.get((client, host), [])
+            if len(its) > 1:  # one client in several groups: the one that has to do with the partition
+                its = [group for group in its if (topic, number) in about[group][0]] or [
+                    group for group in its if topic in about[group][1]
+                ]
+            if len(its) == 1:
+                found[its[0]].setdefault((topic, number), []).append(position)
+        return found
+
+    def _row(
+        self,
+        group: str,
+        portrait: Portrait,
+        timeline: Timeline,
+        readers: Readers,
+        commits: dict[TopicPartition, GroupCommit],
+    ) -> Row:
+        history = self._histories.get(group) or GroupHistory()
+        described = timeline.described
+        generations = timeline.rows()
+        partitions = self._partitions(timeline, readers, commits)
+        latest = next((row for row in reversed(generations) if row["protocol"]), None)
+        group_type = timeline.group_type
+        more = {*portrait.more, *history.more, *(("partitions",) if self._offsets.left_out else ())} - {"readers"}
+        coordinators = portrait.facets.get("coordinators", {})
+        return {
+            "group": group,
+            "type": group_type,
+            "state": timeline.state(),
+            "protocol": latest["protocol"] if latest else (described.protocol if described else "") or None,
+            "coordinator": max(coordinators, key=lambda name: (coordinators[name][2], name), default=None),
+            "members": self._members(history, timeline),
+            "generation": generations[-1]["generation"] if generations else None,
+            "rebalances": len(generations),
+            "timeline": generations,
+            "refused": _refusals(timeline.events),
+            "partitions": partitions,
+            "commit_lag": _sum(partitions, "commit_lag"),
+            "position_lag": _sum(partitions, "position_lag"),
+            "refetched": _refetched(readers.values(), self._offsets.shares.get(group)),
+            "shared": _shared(self._offsets.shares.get(group)),
+            "clients": portrait.names("clients"),
+            "asked_by": portrait.names("asked_by"),
+            "apis": versions_used(portrait),
+            **common_numbers(portrait.statistics),
+            "first": rfc3339(portrait.first),
+            "last": rfc3339(portrait.last),
+            **({"cut": sorted(more)} if more else {}),
+        }
+
+    def _members(self, history: GroupHistory, timeline: Timeline) -> list[Row]:
+        """Those that are in it now, then those that were; first what they are, then what became of them."""
+        present, has = {*timeline.present()}, timeline.has()
+        described = timeline.described.members if timeline.described is not None else None
+        if described is not None and timeline.described is not None:
+            since = timeline.described.time_ns
+            if not any(event.time_ns > since for event in timeline.events):
+                present = {name for name, *_ in described}
+                has = {name: assigned for name, *_, assigned in described}
+        said = {name: (instance, client, host) for name, instance, client, host, _ in described or ()}
+        names = {*history.members, *present, *(event.member for event in timeline.events if event.kind == "joined")}
+        rows = []
+        for name in sorted(filter(None, names)):
+            known = history.members.get(name)
+            instance, client, host = said.get(name, (None, *timeline.clients.get(name, (None, None))))
+            instances = (event.instance for event in timeline.events if event.member == name and event.instance)
+            rows.append(
+                {
+                    "member_id": name,
+                    "instance_id": (known.instance if known else None) or instance or next(instances, None),
+                    "client_id": known.client if known else client,
+                    "address": known.host if known else host,
+                    "present": name in present,
+                    "assignment": shown_assignment(has[name]) if name in has else None,
+                    "heartbeats": known.beats if known else 0,
+                    "first": rfc3339(known.first) if known else None,
+                    "last": rfc3339(known.last) if known else None,
+                }
+            )
+        return sorted(rows, key=lambda row: not row["present"])
+
+    def _partitions(
+        self, timeline: Timeline, readers: Readers, commits: dict[TopicPartition, GroupCommit]
+    ) -> list[Row]:
+        """A row for each partition that the group has, reads or commits."""
+        owners = {(topic, number): name for name, has in timeline.has().items() for topic, its in has for number in its}
+        tasks = timeline.group_type == "streams"  # what they have are subtopologies
+        places = {*commits, *readers, *(() if tasks else owners)}
+        return [
+            self._partition(place, owners.get(place), commits.get(place), readers.get(place, ()))
+            for place in sorted(places)
+            if place in owners or place in readers or self._offsets.committed(commits[place])[1] != NOTHING
+        ]
+
+    def _partition(
+        self, place: TopicPartition, owner: str | None, commit: GroupCommit | None, readers: Iterable[ReaderPosition]
+    ) -> Row:
+        end = self._offsets.ends.get(place)
+        end_ns, last = end.latest() if end is not None else (0, NOTHING)
+        committed_ns, committed = self._offsets.committed(commit) if commit is not None else (0, NOTHING)
+        position_ns, position = max((each.latest for each in readers), default=(0, NOTHING))
+        most = max((each.lag for each in readers), default=(NOTHING, 0))
+
+        def lag(at: int) -> tuple[int | None, float | None]:
+            if at == NOTHING or last == NOTHING or end is None:
+                return None, None
+            if at >= last:
+                return 0, 0.0
+            passed = end.moments.passed(at)
+            return last - at, None if passed is None else (end_ns - passed) / _MS
+
+        (commit_lag, commit_ms), (position_lag, position_ms) = lag(committed), lag(position)
+        return {
+            "topic": place[0],
+            "partition": place[1],
+            "member_id": owner,
+            "high_watermark": None if last == NOTHING else last,
+            "high_watermark_time": None if last == NOTHING else rfc3339(end_ns),
+            "committed": None if committed == NOTHING else committed,
+            "commit_time": None if committed == NOTHING else rfc3339(committed_ns),
+            "commits": commit.count if commit is not None else 0,
+            "position": None if position == NOTHING else position,
+            "position_time": None if position == NOTHING else rfc3339(position_ns),
+            "commit_lag": commit_lag,
+            "commit_lag_ms": commit_ms,
+            "position_lag": position_lag,
+            "position_lag_ms": position_ms,
+            "position_lag_max": None if most[0] == NOTHING else most[0],
+            "refetched": _refetched([readers], None),
+        }
+
+
+def _about(timeline: Timeline, commits: Iterable[TopicPartition]) -> tuple[set[TopicPartition], set[str]]:
+    """The partitions that a group has had or committed, and the topics that it has to do with."""
+    had = {
+        (topic, number)
+        for each in timeline.generations
+        for has in each.assigned.values()
+        for topic, numbers in has
+        for number in numbers
+    }
+    had |= {*commits}
+    return had, timeline.topics() | {topic for topic, _ in had}
+
+
+def _sum(partitions: Iterable[Row], key: str) -> int | None:
+    values = [row[key] for row in partitions if row[key] is not None]
+    return sum(values) if values else None
+
+
+def _refetched(several: Iterable[Iterable[ReaderPosition]], shared: ShareCounts | None) -> float | None:
+    """The share of offsets read that had been read before; of a share group of records delivered."""
+    if shared is not None and shared.acquired:
+        return shared.again / shared.acquired
+    read = once = 0
+    for readers in several:
+        its = list(readers)
+        read += sum(each.read for each in its)
+        once += sum(end - start for start, end in united(span for each in its for span in each.ranges))
+    return max(read - once, 0) / read if read else None
+
+
+def _shared(counts: ShareCounts | None) -> Row | None:
+    return None if counts is None else counts._asdict()
+
+
+def _refusals(events: Iterable[GroupEvent]) -> list[Row]:
+    """What members were refused, by kind, API and error, most often first."""
+    from decoders.apis.error_codes import error_name
+
+    found: dict[tuple[str, str, int], list[int]] = {}
+    for event in events:
+        if event.kind in ("fenced", "refused"):
+            its = found.setdefault((event.kind, str(event.text), event.error), [0, event.time_ns, event.time_ns])
+            its[0] += 1
+            its[1], its[2] = min(its[1], event.time_ns), max(its[2], event.time_ns)
+    return [
+        {
+            "how": kind,
+            "api": name,
+            "error": error_name(code),
+            "count": count,
+            "first": rfc3339(first),
+            "last": rfc3339(last),
+        }
+        for (kind, name, code), (count, first, last) in sorted(found.items(), key=lambda item: (-item[1][0], item[0]))
+    ]

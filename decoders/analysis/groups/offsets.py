@@ -1,0 +1,588 @@
+"""Exchanges in, how far groups have come out: ends of partitions, positions of readers, commits; and the lag between.
+
+Theory of operation. What is needed to say how far a group is behind comes from different exchanges, of which none
+knows the others, so each is kept by itself with its time, the latest one winning:
+
+```
+Fetch, ListOffsets, Produce answered ─► end of a partition (the high watermark)      by topic, partition
+Fetch asked, records answered        ─► position of a reader, ranges that it read    by client, topic, partition
+OffsetCommit, OffsetFetch, …         ─► commit                                       by group, topic, partition
+                                        lag = end - position, end - commit           once, in rows()
+```
+
+A Fetch does not say for which group it is. Its client does: the one that is a member of the group, by client id and
+host; where that client is a member of several, the one that has or commits the partition. A fetch session (KIP-227)
+names only what has changed, so an end or a position holds until another one is told.
+
+Lag in time: the ends of a partition are kept at up to MOMENTS_MAX moments, one in each span of equal length; spans
+double when there are too many, so that it does not matter who has seen which. How old the next record is follows
+between the two moments where the end went past it; where no two moments say it, it is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
+
+from decoders.analysis.dimensions import client_of, host_of
+from decoders.analysis.exchange_facts import topic_in, topic_of
+from decoders.apis.keys import FETCH, LIST_OFFSETS, OFFSET_COMMIT, OFFSET_FETCH, PRODUCE, SHARE_ACKNOWLEDGE, SHARE_FETCH
+from decoders.exchanges.topics import paths, structs
+from decoders.limits import MOMENTS_MAX, PARTITIONS_KEPT_MAX, RANGES_MAX
+from decoders.records.summary import batch_heads
+from decoders.wire.pack import fields, pack, unpack
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
+    from decoders.schema.model import Side
+
+__all__ = ["GroupOffsets", "Moments", "PartitionEnd", "ReaderPosition"]
+
+TXN_OFFSET_COMMIT: Final = 28
+_END_TXN: Final = 26
+_OFFSET_DELETE: Final = 47
+_SHARE_OFFSETS: Final = 90
+_LATEST: Final = -1
+_CONSUMER: Final = -1
+_UNCOMMITTED: Final = 0
+# Spans of moments begin with 2^30 ns, about a second.
+_SHIFT: Final = 30
+# Transactional commits of a partition that are remembered until their transaction ends.
+_PENDING_MAX: Final = 4
+NOTHING: Final = -1
+
+Kept = TypeVar("Kept")
+# When, in ns, and what held then.
+Point = tuple[int, int]
+TopicPartition = tuple[str, int]
+# Client, host, topic, partition.
+Reader = tuple[str, str, str, int]
+
+
+class Moments:
+    """Values at times, at most MOMENTS_MAX of them: the latest of each span of `1 << shift` ns."""
+
+    __slots__ = ("points", "shift")
+
+    def __init__(self) -> None:
+        self.shift = _SHIFT
+        self.points: dict[int, Point] = {}
+
+    def add(self, point: Point) -> None:
+        """Take one."""
+        span = point[0] >> self.shift
+        before = self.points.get(span)
+        if before is None or point > before:
+            self.points[span] = point
+        while len(self.points) > MOMENTS_MAX:
+            self.widen(self.shift + 1)
+
+    def widen(self, shift: int) -> None:
+        """Make spans so much longer."""
+        points, self.points, self.shift = self.points, {}, shift
+        for point in points.values():
+            span = point[0] >> shift
+            self.points[span] = max(self.points.get(span, point), point)
+
+    def merge(self, other: Moments) -> None:
+        """Take in others."""
+        if other.shift > self.shift:
+            self.widen(other.shift)
+        for point in other.points.values():
+            self.add(point)
+
+    def passed(self, offset: int) -> int | None:
+        """When the end went past an offset, in ns, in equal steps between two moments; None where none says it."""
+        ordered = sorted(self.points.values())
+        for (before_ns, before), (after_ns, after) in pairwise(ordered):
+            if before <= offset < after:
+                return before_ns + (after_ns - before_ns) * (offset + 1 - before) // (after - before)
+        return None
+
+
+class PartitionEnd:
+    """The end of a partition: `seen` is the latest high watermark told, `proved` the greatest that Produce proves."""
+
+    __slots__ = ("moments", "proved", "seen")
+
+    def __init__(self) -> None:
+        self.seen: Point = (0, NOTHING)
+        self.proved: Point = (0, NOTHING)
+        self.moments = Moments()
+
+    def see(self, point: Point) -> None:
+        """A broker tells it."""
+        self.seen = max(self.seen, point)
+        self.moments.add(point)
+
+    def prove(self, point: Point) -> None:
+        """A broker has appended records up to there."""
+        self.proved = max(self.proved, point, key=lambda each: (each[1], each[0]))
+        self.moments.add(point)
+
+    def latest(self) -> Point:
+        """When it was known last, and the offset behind the last record; NOTHING: not known."""
+        return self.proved if self.proved[0] > self.seen[0] and self.proved[1] > self.seen[1] else self.seen
+
+    def merge(self, other: PartitionEnd) -> None:
+        """Take in another."""
+        self.seen = max(self.seen, other.seen)
+        self.proved = max(self.proved, other.proved, key=lambda each: (each[1], each[0]))
+        self.moments.merge(other.moments)
+
+    def state(self) -> list[object]:
+        """What is handed over."""
+        return [self.seen, self.proved, self.moments.shift, list(self.moments.points.values())]
+
+    @classmethod
+    def of(cls, state: object) -> PartitionEnd:
+        """Of which `state` gave this. Raises DecodeError."""
+        made = cls()
+        seen, proved, made.moments.shift, points = fields(state, tuple, tuple, int, list)
+        made.seen, made.proved = _point(seen), _point(proved)
+        for point in points:
+            made.moments.add(_point(point))
+        return made
+
+
+class ReaderPosition:
+    """Where one reader of a partition is: the latest offset that it wants next, and what it has read.
+
+    `lag` is the greatest seen: (records, ns). `ranges` are offsets read, from and below, apart and in order; `read`
+    counts them as often as they were.
+    """
+
+    __slots__ = ("lag", "latest", "ranges", "read")
+
+    def __init__(self) -> None:
+        self.latest: Point = (0, NOTHING)
+        self.lag: Point = (NOTHING, 0)
+        self.read = 0
+        self.ranges: list[tuple[int, int]] = []
+
+    def fetch(self, start: int, end: int) -> None:
+        """It has got these offsets."""
+        self.read += end - start
+        self.ranges = united([*self.ranges, (start, end)])
+
+    def merge(self, other: ReaderPosition) -> None:
+        """Take in another."""
+        self.latest, self.lag = max(self.latest, other.latest), max(self.lag, other.lag)
+        self.read += other.read
+        self.ranges = united([*self.ranges, *other.ranges])
+
+    def state(self) -> list[object]:
+        """What is handed over."""
+        return [self.latest, self.lag, self.read, self.ranges]
+
+    @classmethod
+    def of(cls, state: object) -> ReaderPosition:
+        """Of which `state` gave this. Raises DecodeError."""
+        made = cls()
+        latest, lag, made.read, ranges = fields(state, tuple, tuple, int, list)
+        made.latest, made.lag, made.ranges = _point(latest), _point(lag), [_point(each) for each in ranges]
+        return made
+
+
+def united(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same offsets in ranges that are apart, in order; where these are too many the nearest become one."""
+    made: list[tuple[int, int]] = []
+    for start, end in sorted(ranges):
+        if made and start <= made[-1][1]:
+            made[-1] = (made[-1][0], max(made[-1][1], end))
+        else:
+            made.append((start, end))
+    while len(made) > RANGES_MAX:
+        at = min(range(1, len(made)), key=lambda number: made[number][0] - made[number - 1][1])
+        made[at - 1 : at + 1] = [(made[at - 1][0], made[at][1])]
+    return made
+
+
+def _point(value: object) -> tuple[int, int]:
+    first, second = fields(value, int, int)
+    return first, second
+
+
+class GroupCommit:
+    """How far a group has committed a partition: the latest that holds, and those of transactions, `(ns, offset, id)`.
+
+    A commit of a transaction holds when that has ended so; `latest` is (ns, offset), NOTHING: none.
+    """
+
+    __slots__ = ("count", "latest", "pending")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.latest: Point = (0, NOTHING)
+        self.pending: list[tuple[int, int, str]] = []
+
+    def add(self, point: Point, transaction: str | None) -> None:
+        """Take one."""
+        if transaction is None:
+            self.latest = max(self.latest, point)
+        else:
+            self.pending = sorted({*self.pending, (*point, transaction)})[-_PENDING_MAX:]
+
+    def merge(self, other: GroupCommit) -> None:
+        """Take in another."""
+        self.count += other.count
+        self.latest = max(self.latest, other.latest)
+        self.pending = sorted({*self.pending, *other.pending})[-_PENDING_MAX:]
+
+    def state(self) -> list[object]:
+        """What is handed over."""
+        return [self.count, self.latest, self.pending]
+
+    @classmethod
+    def of(cls, state: object) -> GroupCommit:
+        """Of which `state` gave this. Raises DecodeError."""
+        made = cls()
+        made.count, latest, pending = fields(state, int, tuple, list)
+        made.latest = _point(latest)
+        for each in pending:
+            time_ns, offset, transaction = fields(each, int, int, str)
+            made.pending.append((time_ns, offset, transaction))
+        return made
+
+
+class ShareCounts(NamedTuple):
+    """Records of a share group: acquired, those not for the first time, and what became of them."""
+
+    acquired: int = 0
+    again: int = 0
+    accepted: int = 0
+    released: int = 0
+    rejected: int = 0
+
+
+class GroupOffsets:
+    """All of it. `left_out`: how often a partition came that is beyond the limit."""
+
+    def __init__(self) -> None:
+        self.ends: dict[TopicPartition, PartitionEnd] = {}
+        self.readers: dict[Reader, ReaderPosition] = {}
+        self.commits: dict[tuple[str, str, int], GroupCommit] = {}
+        # Transactional id → when it last committed, and last aborted.
+        self.transactions: dict[str, Point] = {}
+        self.shares: dict[str, ShareCounts] = {}
+        self.left_out = 0
+
+    def learn(self, exchange: Exchange) -> None:
+        """Take over what an exchange says of offsets."""
+        row = _APIS.get(exchange.api_key or 0)
+        if row is not None:
+            row(self, exchange)
+
+    def end(self, topic: str | None, number: Any) -> PartitionEnd:
+        """That of a partition."""
+        return self._at(self.ends, (topic, number), PartitionEnd)
+
+    def reader(self, exchange: Exchange, topic: str | None, number: Any) -> ReaderPosition:
+        """That of the exchange's client."""
+        ends = exchange.ends
+        where = (client_of(exchange.client_id, ends.client), host_of(ends.client), topic, number)
+        return self._at(self.readers, where, ReaderPosition)
+
+    def commit(self, group: str, topic: str | None, number: Any) -> GroupCommit:
+        """That of a group."""
+        return self._at(self.commits, (group, topic, number), GroupCommit)
+
+    def _at(self, found: dict[Any, Kept], key: tuple[Any, ...], make: Callable[[], Kept]) -> Kept:
+        """What is kept there; of what names no topic, and beyond the limit, one that nobody sees."""
+        before = found.get(key)
+        if before is not None:
+            return before
+        if None in key or len(found) >= PARTITIONS_KEPT_MAX:
+            self.left_out += None not in key
+            return make()
+        made = found[key] = make()
+        return made
+
+    def committed(self, commit: GroupCommit) -> Point:
+        """The latest commit that holds: one of a transaction when that has committed after it."""
+        held = [
+            (time_ns, offset)
+            for time_ns, offset, name in commit.pending
+            if self.transactions.get(name, (0, 0))[0] >= time_ns
+        ]
+        return max([commit.latest, *held])
+
+    def merge(self, other: Self) -> None:
+        """Take in what another has seen, which stays as it is."""
+        self.left_out += other.left_out
+        for mine, its in zip(self._kept(), other._kept(), strict=True):
+            for key, each in its.items():
+                self._at(mine, key, type(each)).merge(each)
+        for name, (committed, aborted) in other.transactions.items():
+            self._ended(name, committed, aborted)
+        for group, counts in other.shares.items():
+            self._share(group, counts)
+
+    def _kept(self) -> tuple[dict[Any, Any], ...]:
+        return self.ends, self.readers, self.commits
+
+    def _ended(self, name: str, committed_ns: int, aborted_ns: int) -> None:
+        before = self.transactions.get(name, (0, 0))
+        if name in self.transactions or len(self.transactions) < PARTITIONS_KEPT_MAX:
+            self.transactions[name] = max(before[0], committed_ns), max(before[1], aborted_ns)
+
+    def _share(self, group: str, counts: ShareCounts) -> None:
+        before = self.shares.get(group, ShareCounts())
+        if group in self.shares or len(self.shares) < PARTITIONS_KEPT_MAX:
+            self.shares[group] = ShareCounts(*(one + other for one, other in zip(before, counts, strict=True)))
+
+    def export(self) -> bytes:
+        """The state, for `resume`."""
+        kept = [[[key, each.state()] for key, each in found.items()] for found in self._kept()]
+        shares = [[group, tuple(counts)] for group, counts in self.shares.items()]
+        return pack([self.left_out, *kept, list(self.transactions.items()), shares])
+
+    def resume(self, state: bytes) -> None:
+        """Go on where `export` was called. Raises DecodeError."""
+        self.left_out, ends, readers, commits, transactions, shares = fields(unpack(state), int, *[list] * 5)
+        for item in ends:
+            key, its = fields(item, tuple, list)
+            topic, number = fields(key, str, int)
+            self.ends[topic, number] = PartitionEnd.of(its)
+        for item in readers:
+            key, its = fields(item, tuple, list)
+            client, host, topic, number = fields(key, str, str, str, int)
+            self.readers[client, host, topic, number] = ReaderPosition.of(its)
+        for item in commits:
+            key, its = fields(item, tuple, list)
+            group, topic, number = fields(key, str, str, int)
+            self.commits[group, topic, number] = GroupCommit.of(its)
+        for item in transactions:
+            name, times = fields(item, str, tuple)
+            self.transactions[name] = _point(times)
+        for item in shares:
+            group, counts = fields(item, str, tuple)
+            self.shares[group] = ShareCounts(*fields(counts, *[int] * len(ShareCounts._fields)))
+
+    # What each API says.
+
+    def produced(self, exchange: Exchange) -> None:
+        """Records were appended from the offset of the answer on."""
+        counts: dict[tuple[str | None, Any], int] = {}
+        for element in structs(exchange.view("request"), "topic_data"):
+            topic = topic_of(exchange, element)
+            for part in structs(element, "partition_data"):
+                heads = batch_heads(part.get("records"), exchange.request_raw)
+                counts[topic, part.get("index")] = sum(head.last_offset - head.base_offset + 1 for head in heads)
+        time_ns = exchange.response_ns or exchange.time_ns
+        for element in structs(exchange.view("response"), "responses"):
+            topic = topic_of(exchange, element)
+            for part in structs(element, "partition_responses"):
+                number, base = part.get("index"), part.get("base_offset")
+                count = counts.get((topic, number))
+                if count and base is not None and base >= 0 and not part.get("error_code"):
+                    self.end(topic, number).prove((time_ns, base + count))
+
+    def fetched(self, exchange: Exchange) -> None:
+        """Ends of partitions; and where a consumer is."""
+        request = exchange.view("request")
+        asked_ns = exchange.time_ns
+        time_ns = exchange.response_ns or asked_ns
+        follows = not isinstance(request, dict) or _replica(request) != _CONSUMER
+        asked: dict[tuple[str | None, Any], int] = {}
+        for element in () if follows else structs(request, "topics"):
+            topic = topic_of(exchange, element)
+            for part in structs(element, "partitions"):
+                number, offset = part.get("partition"), part.get("fetch_offset")
+                if offset is not None and offset >= 0:
+                    asked[topic, number] = offset
+                    reader = self.reader(exchange, topic, number)
+                    reader.latest = max(reader.latest, (asked_ns, offset))
+        raw = exchange.response_raw
+        for element in structs(exchange.view("response"), "responses"):
+            topic = topic_of(exchange, element)
+            for part in structs(element, "partitions"):
+                newest, number = part.get("high_watermark"), part.get("partition_index")
+                if part.get("error_code") or newest is None or newest < 0:
+                    continue
+                self.end(topic, number).see((time_ns, newest))
+                if not follows:
+                    position = asked.get((topic, number))
+                    self._read(exchange, (topic, number), position, batch_heads(part.get("records"), raw), newest)
+
+    def _read(
+        self,
+        exchange: Exchange,
+        where: tuple[str | None, Any],
+        position: int | None,
+        heads: Iterator[Any],
+        newest: int,
+    ) -> None:
+        """A consumer has got batches, or none, of a partition of which it wanted `position` next."""
+        reader, time_ns = self.reader(exchange, *where), exchange.response_ns or exchange.time_ns
+        start = end = None
+        for head in heads:
+            start = head.base_offset if start is None else start
+            end = head.last_offset + 1
+        if start is not None and end is not None:
+            start = max(start, position or 0)
+            if end > start:
+                reader.fetch(start, end)
+                reader.latest = max(reader.latest, (time_ns, end))
+                position = end
+        if position is not None:
+            reader.lag = max(reader.lag, (max(newest - position, 0), time_ns))
+
+    def listed(self, exchange: Exchange) -> None:
+        """The last offset of partitions, where it was asked for without regard to transactions."""
+        request = exchange.view("request")
+        if not isinstance(request, dict) or request.get("isolation_level", _UNCOMMITTED) != _UNCOMMITTED:
+            return
+        wanted = {
+            (element.get("name"), part.get("partition_index"))
+            for element in structs(request, "topics")
+            for part in structs(element, "partitions")
+            if part.get("timestamp") == _LATEST
+        }
+        time_ns = exchange.response_ns or exchange.time_ns
+        for element in structs(exchange.view("response"), "topics"):
+            topic = element.get("name")
+            for part in structs(element, "partitions"):
+                number, offset = part.get("partition_index"), part.get("offset")
+                if offset is None:
+                    offset = next(iter(part.get("old_style_offsets") or ()), None)
+                if (topic, number) in wanted and offset is not None and offset >= 0 and not part.get("error_code"):
+                    self.end(topic, number).see((time_ns, offset))
+
+    def stored(self, exchange: Exchange) -> None:
+        """Commits of OffsetCommit and TxnOffsetCommit that were not refused; deletions."""
+        request = exchange.view("request")
+        group = request.get("group_id") if isinstance(request, dict) else None
+        if not group:
+            return
+        transaction = str(request.get("transactional_id") or "") if exchange.api_key == TXN_OFFSET_COMMIT else None
+        wanted = {
+            (topic_of(exchange, element), part.get("partition_index")): part.get("committed_offset", NOTHING)
+            for element in structs(request, "topics")
+            for part in structs(element, "partitions")
+        }
+        time_ns = exchange.response_ns or exchange.time_ns
+        for element in structs(exchange.view("response"), "topics"):
+            topic = topic_of(exchange, element)
+            for part in structs(element, "partitions"):
+                where = topic, part.get("partition_index")
+                if where in wanted and not part.get("error_code"):
+                    commit = self.commit(group, *where)
+                    commit.count += exchange.api_key != _OFFSET_DELETE
+                    commit.add((time_ns, wanted[where]), transaction)
+
+    def told(self, exchange: Exchange) -> None:
+        """Commits that an answer to OffsetFetch tells of groups."""
+        request, answer = exchange.view("request"), exchange.view("response")
+        if not isinstance(answer, dict) or not isinstance(request, dict):
+            return
+        time_ns = exchange.response_ns or exchange.time_ns
+        whole = [{**answer, "group_id": request.get("group_id")}] if "groups" not in answer else answer["groups"] or ()
+        for row in whole:
+            group = row.get("group_id")
+            for element in structs(row, "topics"):
+                topic = topic_of(exchange, element)
+                for part in structs(element, "partitions"):
+                    offset = part.get("committed_offset", NOTHING)
+                    if group and not part.get("error_code") and not row.get("error_code"):
+                        commit = self.commit(group, topic, part.get("partition_index"))
+                        commit.add((time_ns, max(offset, NOTHING)), None)
+
+    def ended(self, exchange: Exchange) -> None:
+        """A transaction has committed or aborted."""
+        request, answer = exchange.view("request"), exchange.view("response")
+        name = request.get("transactional_id") if isinstance(request, dict) else None
+        if name and isinstance(answer, dict) and not answer.get("error_code"):
+            time_ns = exchange.response_ns or exchange.time_ns
+            self._ended(name, *((time_ns, 0) if request.get("committed") else (0, time_ns)))
+
+    def shared(self, exchange: Exchange) -> None:
+        """What a share group has acquired and acknowledged."""
+        request = exchange.view("request")
+        group = request.get("group_id") if isinstance(request, dict) else None
+        if not group:
+            return
+        counts = dict.fromkeys(range(4), 0)
+        for element in structs(request, "topics"):
+            for part in structs(element, "partitions"):
+                for batch in structs(part, "acknowledgement_batches"):
+                    kinds = batch.get("acknowledge_types") or []
+                    count = _length(batch)
+                    for kind in kinds:
+                        counts[kind] = counts.get(kind, 0) + (count if len(kinds) == 1 else 1)
+        acquired = again = 0
+        for element in structs(exchange.view("response"), "responses"):
+            for part in structs(element, "partitions"):
+                for row in structs(part, "acquired_records"):
+                    count = _length(row)
+                    acquired += count
+                    again += count if row.get("delivery_count", 0) > 1 else 0
+        self._share(group, ShareCounts(acquired, again, counts[1], counts[2], counts[3]))
+
+    def share_offsets(self, exchange: Exchange) -> None:
+        """Where a share group begins: what is before it is done with."""
+        time_ns = exchange.response_ns or exchange.time_ns
+        for row in structs(exchange.view("response"), "groups"):
+            for element in structs(row, "topics"):
+                for part in structs(element, "partitions"):
+                    offset = part.get("start_offset", NOTHING)
+                    if offset >= 0 and not part.get("error_code") and not row.get("error_code"):
+                        topic = topic_in(exchange, element.get("topic_name"))
+                        commit = self.commit(str(row.get("group_id") or ""), topic, part.get("partition_index"))
+                        commit.add((time_ns, offset), None)
+
+
+def _length(row: dict[str, Any]) -> int:
+    """How many offsets a row has; none where the side ends in the middle of it."""
+    return int(row.get("last_offset", NOTHING) - row.get("first_offset", 0) + 1)
+
+
+def _replica(request: dict[str, Any]) -> int:
+    """The broker that fetches; -1: a consumer."""
+    state = request.get("replica_state")
+    found = state.get("replica_id", _CONSUMER) if isinstance(state, dict) else request.get("replica_id", _CONSUMER)
+    return int(found)
+
+
+_APIS: Final[dict[int, Callable[[GroupOffsets, Exchange], None]]] = {
+    PRODUCE: GroupOffsets.produced,
+    FETCH: GroupOffsets.fetched,
+    LIST_OFFSETS: GroupOffsets.listed,
+    OFFSET_COMMIT: GroupOffsets.stored,
+    TXN_OFFSET_COMMIT: GroupOffsets.stored,
+    _OFFSET_DELETE: GroupOffsets.stored,
+    OFFSET_FETCH: GroupOffsets.told,
+    _END_TXN: GroupOffsets.ended,
+    SHARE_FETCH: GroupOffsets.shared,
+    SHARE_ACKNOWLEDGE: GroupOffsets.shared,
+    _SHARE_OFFSETS: GroupOffsets.share_offsets,
+}
+_ACKNOWLEDGED: Final = tuple(
+    f"topics[].partitions[].acknowledgement_batches[].{name}"
+    for name in ("first_offset", "last_offset", "acknowledge_types")
+)
+_ACQUIRED: Final = tuple(
+    f"responses[].partitions[].acquired_records[].{name}" for name in ("first_offset", "last_offset", "delivery_count")
+)
+# Beside the paths of topics and partitions.
+_MORE: Final[dict[tuple[int, str], tuple[str, ...]]] = {
+    (FETCH, "request"): ("replica_id", "replica_state"),
+    (LIST_OFFSETS, "request"): ("isolation_level", "topics[].partitions[].timestamp"),
+    (LIST_OFFSETS, "response"): ("topics[].partitions[].old_style_offsets",),
+    (TXN_OFFSET_COMMIT, "request"): ("transactional_id",),
+    (_END_TXN, "request"): ("transactional_id", "committed"),
+    (_END_TXN, "response"): ("error_code",),
+    (OFFSET_FETCH, "response"): ("error_code", "groups[].error_code"),
+    (SHARE_FETCH, "request"): ("group_id", *_ACKNOWLEDGED),
+    (SHARE_FETCH, "response"): _ACQUIRED,
+    (SHARE_ACKNOWLEDGE, "request"): ("group_id", *_ACKNOWLEDGED),
+    (_SHARE_OFFSETS, "response"): ("groups",),
+}
+
+
+def offset_needs(key: int, side: Side) -> frozenset[str]:
+    """The paths that are read of a side of an API."""
+    if key not in _APIS:
+        return frozenset()
+    return paths(key, side) | frozenset(_MORE.get((key, side), ()))

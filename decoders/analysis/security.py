@@ -1,0 +1,517 @@
+"""Exchanges and TLS connections in, what they say of a cluster's security out: the fold of `kw audit --security`.
+
+What crosses without TLS can be read by whoever stands on the way, as the capture itself proves: so passwords, tokens
+and secrets that crossed so are errors, whoever recorded them. Secrets themselves are neither kept nor shown, only where
+and how often they crossed. Listeners that only loopback addresses have used are told as notes.
+
+Nobody is called anonymous of whom the login may only be missing: a listener counts where connections were seen from
+their first request on and none of them ever logged in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from decoders.analysis.dimensions import client_of, host_of
+from decoders.analysis.doctor.findings import SEVERITIES, FindingKind, Severity
+from decoders.analysis.doctor.observations import Observation, Observations, most_named
+from decoders.apis.enums import ENUMS
+from decoders.apis.keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
+from decoders.apis.public_configs import is_public
+from decoders.exchanges.exchange import Skipped
+from decoders.exchanges.topics import structs
+
+if TYPE_CHECKING:
+    from decoders.analysis.fold import Row
+    from decoders.exchanges.exchange import Exchange
+    from decoders.schema.model import Side
+
+__all__ = ["SECURITY_FINDINGS", "Security"]
+
+_NS: Final = 1_000_000_000
+# From how many refused logins of one user from one address on it is an error where none of them was taken.
+FAILURES_MANY: Final = 10
+# A certificate that ends within so many days is a warning: time to make a new one.
+EXPIRES_SOON_DAYS: Final = 30
+_LISTED: Final = 20
+_UNSUPPORTED_MECHANISM: Final = 33
+_ALLOW: Final = 3
+
+SECURITY_FINDINGS: Final[dict[str, FindingKind]] = {
+    "password-in-clear": FindingKind(
+        "error",
+        "passwords of SASL/{mechanism} cross to {broker} without TLS",
+        "whoever stands between client and broker reads user names and passwords, and can log in with them",
+        "make the listener SASL_SSL, have clients use it, and change the passwords that have crossed",
+    ),
+    "token-in-clear": FindingKind(
+        "error",
+        "bearer tokens of SASL/{mechanism} cross to {broker} without TLS",
+        "whoever reads a token has its rights until it expires",
+        "make the listener SASL_SSL and have clients use it",
+    ),
+    "scram-in-clear": FindingKind(
+        "warning",
+        "SASL/{mechanism} logins cross to {broker} without TLS",
+        "the password itself does not cross, but what does is enough to try passwords against at leisure (RFC 5802, 9)",
+        "make the listener SASL_SSL and have clients use it; use long random passwords",
+    ),
+    "login-in-clear": FindingKind(
+        "note",
+        "SASL/{mechanism} logins cross to {broker} without TLS",
+        "the login is safe by itself; all that follows it is neither secret nor safe from change",
+        "make the listener SASL_SSL where others share the network",
+    ),
+    "secret-in-clear": FindingKind(
+        "error",
+        "{secret} crossed to or from {broker} without TLS ({api})",
+        "whoever stands between client and broker has read them",
+        "change these secrets; do such work through a listener with TLS",
+    ),
+    "config-in-clear": FindingKind(
+        "warning",
+        "values of configs that may be secret crossed to or from {broker} without TLS ({api})",
+        "they are not among the configs that Kafka knows to be public: {configs}",
+        "change those that are secrets; do such work through a listener with TLS",
+    ),
+    "plaintext": FindingKind(
+        "warning",
+        "the listener {broker} speaks plaintext",
+        "requests and records can be read and changed on the way",
+        "give clients a listener with SSL or SASL_SSL, and close this one",
+    ),
+    "anonymous": FindingKind(
+        "warning",
+        "clients use {broker} without logging in",
+        "the broker cannot tell them apart: they are User:ANONYMOUS, and so are all their rights",
+        "require SASL or client certificates on this listener, or deny User:ANONYMOUS",
+    ),
+    "login-failed": FindingKind(
+        "warning",
+        "logins of {user} from {address} with {mechanism} were refused",
+        "a wrong or old password, a user who is not there, or somebody who tries",
+        "look who runs there; compare its password with the broker's",
+    ),
+    "mechanism-refused": FindingKind(
+        "warning",
+        "{address} asked {broker} for SASL/{mechanism}, which that does not take",
+        "the client cannot log in",
+        "set sasl.mechanism of the client to one that the listener has in sasl.enabled.mechanisms",
+    ),
+    "tls-old": FindingKind(
+        "error",
+        "{broker} was used with TLS {version}",
+        "versions before 1.2 are broken and withdrawn (RFC 8996)",
+        "set ssl.enabled.protocols to TLSv1.2,TLSv1.3 and update these clients",
+    ),
+    "cipher-weak": FindingKind(
+        "warning",
+        "{broker} was used with the cipher {cipher}",
+        "it has no forward secrecy, or no authenticated encryption: recorded traffic may be read later (RFC 9325)",
+        "set ssl.cipher.suites to suites with ECDHE and GCM or ChaCha20",
+    ),
+    "tls": FindingKind(
+        "note",
+        "{broker} was used with TLS {version} {cipher}",
+        "nothing is wrong with them",
+    ),
+    "certificate-expired": FindingKind(
+        "error",
+        "the {whose} {subject} at {broker} has expired on {expires}",
+        "whoever checks it does not connect; who connects does not check it",
+        "put a new certificate in place, and have clients check it",
+    ),
+    "certificate-expires": FindingKind(
+        "warning",
+        "the {whose} {subject} at {broker} expires on {expires}",
+        "from then on nobody connects who checks it",
+        "put a new certificate in place before",
+    ),
+    "certificate": FindingKind(
+        "note",
+        "{broker} has the {whose} {subject} by {issuer} until {expires}",
+        "nothing is wrong with it",
+    ),
+    "acl-open": FindingKind(
+        "warning",
+        "{by} let everybody in: {acls}",
+        "who is allowed to do it need not log in",
+        "name the principals that need it",
+    ),
+    "acl-changed": FindingKind(
+        "note", "{by} has {how} access rules", "they are: {acls}", "see that they were meant to be changed"
+    ),
+    "users-changed": FindingKind(
+        "note", "{by} has changed SCRAM users", "they are: {users}", "see that they were meant to be changed"
+    ),
+    "delegation-token": FindingKind(
+        "note",
+        "{by} has {how} delegation tokens",
+        "who holds a token acts as its owner: {owners}",
+        "see that they were meant to be given",
+    ),
+    "left-out": FindingKind(
+        "note",
+        "more clients, users and listeners than are kept",
+        "findings about those that came last may be missing",
+        "give a filter (--client-id, --since) that makes fewer",
+    ),
+}
+
+# Mechanism → what crosses where there is no TLS; others are `login-in-clear`.
+_CROSSING: Final = {
+    "PLAIN": "password-in-clear",
+    "OAUTHBEARER": "token-in-clear",
+    "SCRAM-SHA-256": "scram-in-clear",
+    "SCRAM-SHA-512": "scram-in-clear",
+}
+
+
+def _body(exchange: Exchange, side: Side) -> dict[str, Any]:
+    view = exchange.view(side)
+    return view if isinstance(view, dict) else {}
+
+
+def _is_held_back(value: Any) -> bool:
+    """Whether a value of a body is a secret that has bytes, which nobody gets to see."""
+    return isinstance(value, dict) and bool(value.get("redacted"))
+
+
+def _salted(exchange: Exchange) -> Iterator[str]:
+    for each in structs(exchange.view("request"), "upsertions"):
+        if _is_held_back(each.get("salted_password")):
+            yield str(each.get("name"))
+
+
+def _hmac(side: Side) -> Callable[[Exchange], Iterator[str]]:
+    def found(exchange: Exchange) -> Iterator[str]:
+        body = _body(exchange, side)
+        for each in (body, *structs(body, "tokens")):
+            if _is_held_back(each.get("hmac")):
+                yield str(each.get("token_id") or "")
+
+    return found
+
+
+def _values(exchange: Exchange) -> Iterator[str]:
+    for each in structs(exchange.view("request"), "resources"):
+        for config in structs(each, "configs"):
+            name = str(config.get("name"))
+            if config.get("value") and not is_public(name):
+                yield name
+
+
+_CONFIGS: Final = ("name", "value")
+_HMAC: Final = "HMACs of delegation tokens"
+# Answers to DescribeConfigs are not among them: brokers leave values that are secrets out.
+# API key → what secrets it carries, the function that names them, and the paths it reads.
+_SECRETS: Final[dict[int, tuple[str, Callable[[Exchange], Iterator[str]], Side, tuple[str, ...]]]] = {
+    51: ("salted passwords of SCRAM users", _salted, "request", ("upsertions",)),
+    38: (_HMAC, _hmac("response"), "response", ("hmac", "token_id")),
+    39: (_HMAC, _hmac("request"), "request", ("hmac",)),
+    40: (_HMAC, _hmac("request"), "request", ("hmac",)),
+    41: (_HMAC, _hmac("response"), "response", ("tokens",)),
+    33: ("", _values, "request", tuple(f"resources[].configs[].{name}" for name in _CONFIGS)),
+    44: ("", _values, "request", tuple(f"resources[].configs[].{name}" for name in _CONFIGS)),
+}
+_MORE: Final[dict[tuple[int, Side], tuple[str, ...]]] = {
+    (SASL_HANDSHAKE, "request"): ("mechanism",),
+    (SASL_HANDSHAKE, "response"): ("error_code",),
+    (SASL_AUTHENTICATE, "response"): ("error_code",),
+    (30, "request"): ("creations",),
+    (30, "response"): ("results",),
+    (31, "response"): ("filter_results",),
+    (51, "request"): ("upsertions", "deletions"),
+    (51, "response"): ("results",),
+    **{(key, "response"): ("error_code",) for key in (39, 40)},
+    (38, "response"): ("error_code", "principal_type", "principal_name", "hmac", "token_id"),
+    (41, "response"): ("error_code", "tokens"),
+}
+_TOKEN_DONE: Final = {38: "made", 39: "renewed", 40: "expired", 41: "listed"}
+
+
+class Security:
+    """What is seen of listeners, logins, secrets and rights."""
+
+    def __init__(self) -> None:
+        self._seen = Observations()
+
+    def needs(self, key: int, side: Side) -> frozenset[str]:
+        """What is read of logins, of APIs that carry secrets, and of those that change rights."""
+        secret = _SECRETS.get(key)
+        mine = secret[3] if secret is not None and secret[2] == side else ()
+        return frozenset((*mine, *_MORE.get((key, side), ())))
+
+    def add(self, exchange: Exchange) -> None:
+        """Observe an exchange."""
+        if exchange.envelope is not None:
+            return  # a broker speaks for its client
+        exchange.view("request")  # looks at both sides
+        ends, key = exchange.ends, exchange.api_key
+        clear, host, user = ends.tls is None, host_of(ends.client), exchange.user
+        listener = self._seen.at("listener", ends.broker, int(clear))
+        listener.see(exchange)
+        listener.meet("clients", client_of(exchange.client_id, ends.client))
+        listener.meet("hosts", host)
+        if user is not None:
+            listener.meet("users", user)
+        if ends.tls is not None:
+            its = self._seen.at("tls", ends.broker, ends.tls["version"], ends.tls["cipher"])
+            its.see(exchange)
+            its.meet("clients", host)
+        if exchange.is_token or key in (SASL_HANDSHAKE, SASL_AUTHENTICATE):
+            listener.add("logins", 1)
+            self._login(exchange, clear=clear)
+        elif key == API_VERSIONS:
+            listener.add("begun", user is None)
+        elif key is not None:
+            if user is None:
+                listener.add("nameless", 1)
+            else:
+                self._seen.at("in", user, host).see(exchange)
+            self._administered(exchange, key, clear=clear)
+
+    def _login(self, exchange: Exchange, *, clear: bool) -> None:
+        ends, key = exchange.ends, exchange.api_key
+        host, mechanism, user = host_of(ends.client), exchange.mechanism or "", exchange.user
+        error = _body(exchange, "response").get("error_code", 0)
+        if key == SASL_HANDSHAKE:
+            if error == _UNSUPPORTED_MECHANISM:
+                asked = str(_body(exchange, "request").get("mechanism") or "")
+                self._who(self._seen.at("mechanism", ends.broker, host, asked), exchange)
+            return
+        if clear and mechanism:
+            its = self._who(self._seen.at("crossed", ends.broker, mechanism), exchange)
+            if user is not None:
+                its.meet("users", user)
+        refused = bool((exchange.extra or {}).get("sasl", {}).get("refusal"))
+        silent = exchange.is_token and exchange.response_size is None and exchange.closed in ("fin", "rst")
+        if error or refused or silent:
+            self._who(self._seen.at("refused", user, host, mechanism), exchange).meet("brokers", ends.broker)
+
+    @staticmethod
+    def _who(its: Observation, exchange: Exchange) -> Observation:
+        its.see(exchange)
+        its.meet("clients", client_of(exchange.client_id, exchange.ends.client))
+        return its
+
+    def _administered(self, exchange: Exchange, key: int, *, clear: bool) -> None:
+        """Secrets that an exchange carries, and rights that it changes."""
+        broker = exchange.ends.broker
+        by = exchange.user or client_of(exchange.client_id, exchange.ends.client)
+        if clear and key in _SECRETS:
+            what, names, *_ = _SECRETS[key]
+            found = list(names(exchange))
+            if found:
+                its = self._who(self._seen.at("secret", broker, what, exchange.spec.name), exchange)
+                for name in found:
+                    its.meet("names", name)
+        if key in (30, 31):
+            self._rights(exchange, key, by)
+        elif key == 51:
+            refused = {
+                each.get("user") for each in structs(exchange.view("response"), "results") if each.get("error_code")
+            }
+            changes = (each for side in ("upsertions", "deletions") for each in structs(exchange.view("request"), side))
+            self._change(
+                "users",
+                exchange,
+                by,
+                "",
+                [str(each.get("name")) for each in changes if each.get("name") not in refused],
+            )
+        elif key in _TOKEN_DONE and not _body(exchange, "response").get("error_code"):
+            answer = _body(exchange, "response")
+            rows = list(structs(answer, "tokens")) if key == 41 else [answer]
+            owners = [
+                f"{each.get('principal_type')}:{each['principal_name']}" for each in rows if each.get("principal_name")
+            ]
+            if key != 41 or owners:
+                self._change("token", exchange, by, _TOKEN_DONE[key], owners or [""])
+
+    def _rights(self, exchange: Exchange, key: int, by: str) -> None:
+        if key == 30:
+            results = [each.get("error_code") for each in structs(exchange.view("response"), "results")]
+            rows = [
+                each
+                for at, each in enumerate(structs(exchange.view("request"), "creations"))
+                if at < len(results) and not results[at]
+            ]
+        else:
+            filters = structs(exchange.view("response"), "filter_results")
+            rows = [each for row in filters for each in structs(row, "matching_acls") if not each.get("error_code")]
+        self._change("acl", exchange, by, "added" if key == 30 else "taken away", list(map(_rule, rows)))
+        if key == 30:
+            wide = [
+                _rule(each)
+                for each in rows
+                if each.get("principal") in _ANYBODY and each.get("permission_type") == _ALLOW
+            ]
+            self._change("open", exchange, by, "", wide)
+
+    def _change(self, kind: str, exchange: Exchange, by: str, how: str, names: list[str]) -> None:
+        if names:
+            its = self._who(self._seen.at(kind, by, how), exchange)
+            for name in filter(None, names):
+                its.meet("names", name)
+
+    def connect(self, skipped: Skipped) -> None:
+        """Observe a TLS connection that was not decrypted: what its handshake says is in its detail."""
+        found = _TLS.match(skipped.detail)
+        if skipped.reason != "tls" or found is None:
+            return
+        ends, time_ns = skipped.ends, skipped.time_ns
+        its = self._seen.at("tls", ends.broker, found["version"], found["cipher"])
+        _count(its, time_ns)
+        its.meet("clients", host_of(ends.client))
+        for whose, subject, issuer, expires in _CERTIFICATE.findall(skipped.detail):
+            _count(self._seen.at("certificate", ends.broker, whose, subject, issuer, expires), time_ns)
+
+    def merge(self, other: Self) -> None:
+        """Take in what another has seen, which stays as it is."""
+        self._seen.merge(other._seen)
+
+    def export(self) -> bytes:
+        """The state, for `resume`."""
+        return self._seen.export()
+
+    def resume(self, state: bytes) -> None:
+        """Go on where `export` was called. Raises DecodeError."""
+        self._seen.resume(state)
+
+    def rows(self) -> list[Row]:
+        """A row for each finding, worst first."""
+        rows = [row for look in (_crossed, _listeners, _logins, _encrypted, _changed) for row in look(self._seen)]
+        if self._seen.left_out:
+            rows.append(_row("left-out", Observation(), {}))
+        return sorted(rows, key=lambda row: (SEVERITIES.index(row["severity"]), -row["count"], row["id"], row["title"]))
+
+
+_ANYBODY: Final = frozenset({"User:*", "User:ANONYMOUS"})
+_TLS: Final = re.compile(r"(?:TLS |SSL )(?P<version>\d[\d.]*), (?P<cipher>\w+)")
+_CERTIFICATE: Final = re.compile(r"((?:client )?certificate) (\S.*?) by (\S.*?) until (\d{4}-\d\d-\d\d)")
+# Key exchange without forward secrecy; ciphers without authentication, or broken ones.
+_WEAK: Final = re.compile(r"TLS_RSA_|_CBC|RC4|3DES|_DES|NULL|EXPORT|anon|_MD5")
+
+
+def _count(its: Observation, time_ns: int) -> None:
+    its.first = min(its.first, time_ns) if its.count else time_ns
+    its.last = max(its.last, time_ns)
+    its.count += 1
+
+
+def _rule(each: Mapping[str, Any]) -> str:
+    """`User:alice allow read on topic orders`."""
+    words = [
+        ENUMS[name].get(each.get(field, -1), str(each.get(field)))
+        for name, field in (
+            ("permission", "permission_type"),
+            ("operation", "operation"),
+            ("acl_resource", "resource_type"),
+        )
+    ]
+    return f"{each.get('principal')} {words[0]} {words[1]} on {words[2]} {each.get('resource_name')}"
+
+
+def _row(kind: str, seen: Observation, values: Mapping[str, Any], severity: Severity | None = None) -> Row:
+    """A finding: `values` fill its texts, and are keys of the row, but those with None."""
+    row = SECURITY_FINDINGS[kind]
+    known = {name: value for name, value in values.items() if value is not None}
+    words = defaultdict(str, {name: _words(value) for name, value in known.items()})
+    clients = most_named(seen.names.get("clients", {}))[:_LISTED]
+    return {
+        "id": kind,
+        "severity": severity or row.severity,
+        "title": row.title.format_map(words),
+        **seen.times(),
+        **known,
+        **({"clients": clients} if clients else {}),
+        "evidence": seen.evidence_rows(),
+        "meaning": row.meaning.format_map(words),
+        "remedy": row.remedy,
+    }
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, list):
+        more = f" and {len(value) - 3} more" if len(value) > 3 else ""
+        return ", ".join(map(str, value[:3])) + more
+    return str(value)
+
+
+def _named(seen: Observation, facet: str) -> list[str]:
+    return most_named(seen.names.get(facet, {}))[:_LISTED]
+
+
+def _crossed(seen: Observations) -> Iterator[Row]:
+    """What crossed in clear."""
+    for (broker, mechanism), its in seen.of("crossed"):
+        values = {"broker": broker, "mechanism": mechanism, "users": _named(its, "users") or None}
+        yield _row(_CROSSING.get(mechanism, "login-in-clear"), its, values)
+    for (broker, what, name), its in seen.of("secret"):
+        if what:
+            yield _row("secret-in-clear", its, {"broker": broker, "secret": what, "api": name})
+        else:
+            yield _row("config-in-clear", its, {"broker": broker, "api": name, "configs": _named(its, "names")})
+
+
+def _listeners(seen: Observations) -> Iterator[Row]:
+    for (broker, clear), its in seen.of("listener"):
+        local = all(map(_is_loopback, its.names.get("hosts", {})))
+        if clear:
+            values = {"broker": broker, "users": _named(its, "users") or None}
+            yield _row("plaintext", its, values, "note" if local else None)
+        sums = its.sums
+        if sums.get("begun") and sums.get("nameless") and not sums.get("logins") and not its.names.get("users"):
+            yield _row("anonymous", its, {"broker": broker}, "note" if local else None)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _logins(seen: Observations) -> Iterator[Row]:
+    for (user, host, mechanism), its in seen.of("refused"):
+        taken = user is not None and seen.get("in", user, host) is not None
+        many = its.count >= FAILURES_MANY and not taken
+        values = {
+            "user": user or "nobody that is known",
+            "address": host,
+            "mechanism": mechanism or "an unknown mechanism",
+        }
+        yield _row("login-failed", its, {**values, "brokers": _named(its, "brokers")}, "error" if many else None)
+    for (broker, host, mechanism), its in seen.of("mechanism"):
+        yield _row("mechanism-refused", its, {"broker": broker, "address": host, "mechanism": mechanism})
+
+
+def _encrypted(seen: Observations) -> Iterator[Row]:
+    for (broker, version, cipher), its in seen.of("tls"):
+        values = {"broker": broker, "version": version, "cipher": cipher}
+        old = version not in ("1.2", "1.3")
+        yield _row("tls-old" if old else "cipher-weak" if _WEAK.search(cipher) else "tls", its, values)
+    for (broker, whose, subject, issuer, expires), its in seen.of("certificate"):
+        values = {"broker": broker, "whose": whose, "subject": subject, "issuer": issuer, "expires": expires}
+        left = datetime.fromisoformat(expires).replace(tzinfo=UTC).timestamp() - its.last / _NS
+        soon = "certificate-expires" if left < EXPIRES_SOON_DAYS * 86_400 else "certificate"
+        yield _row("certificate-expired" if left < 0 else soon, its, values)
+
+
+def _changed(seen: Observations) -> Iterator[Row]:
+    """Rights, users and tokens."""
+    for (by, _), its in seen.of("open"):
+        yield _row("acl-open", its, {"by": by, "acls": _named(its, "names")})
+    for (by, how), its in seen.of("acl"):
+        yield _row("acl-changed", its, {"by": by, "how": how, "acls": _named(its, "names")})
+    for (by, _), its in seen.of("users"):
+        yield _row("users-changed", its, {"by": by, "users": _named(its, "names")})
+    for (by, how), its in seen.of("token"):
+        owners = _named(its, "names")
+        yield _row("delegation-token", its, {"by": by, "how": how, "owners": owners or None})

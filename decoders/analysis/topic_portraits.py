@@ -1,0 +1,298 @@
+"""Exchanges in, a portrait of each topic out: who does what with it, its partitions, what is written, who lags.
+
+Leaders and ids are what the latest answer says; ends of partitions and commits are those of analysis/groups/offsets.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from decoders.analysis.dimensions import client_of, software_of
+from decoders.analysis.exchange_facts import topic_of
+from decoders.analysis.groups.offsets import NOTHING, GroupOffsets, offset_needs
+from decoders.analysis.portraits import (
+    Portrait,
+    Portraits,
+    Said,
+    common_numbers,
+    doing_of,
+    entities_of,
+    topics_of,
+    versions_used,
+)
+from decoders.analysis.tally import TopicBatches
+from decoders.apis.keys import METADATA, PRODUCE
+from decoders.errors import Malformed
+from decoders.exchanges.exchange import rfc3339
+from decoders.exchanges.topics import NULL_ID, structs
+from decoders.limits import GROUPS_MAX, PARTITIONS_KEPT_MAX
+from decoders.records.summary import batch_heads
+from decoders.wire.pack import fields, pack, unpack
+from decoders.wire.primitives import uuid_text
+
+if TYPE_CHECKING:
+    from decoders.analysis.fold import Row
+    from decoders.exchanges.exchange import Exchange
+    from decoders.schema.model import Side
+
+__all__ = ["TopicPortraits"]
+
+_NS: Final = 1_000_000_000
+_PARTITION: Final = ("partition_index", "leader_id", "error_code")
+_METADATA: Final = (
+    *(f"topics[].{name}" for name in ("name", "topic_id", "error_code")),
+    *(f"topics[].partitions[].{name}" for name in _PARTITION),
+)
+
+
+class Written:
+    """What producers wrote to a topic: its batches, when first and last, and how much to each partition.
+
+    `partitions`: number → [batches, records, bytes].
+    """
+
+    __slots__ = ("batches", "first", "last", "partitions")
+
+    def __init__(self) -> None:
+        self.batches = TopicBatches()
+        self.first = self.last = 0
+        self.partitions: dict[int, list[int]] = {}
+
+    def span(self, first: int, last: int) -> None:
+        """Take the time of a write, or of several."""
+        self.first = min(self.first or first, first)
+        self.last = max(self.last, last)
+
+    def count(self, number: int, batches: int, records: int, size: int) -> None:
+        """Take what a partition got; those beyond the limit are not kept."""
+        if number not in self.partitions and len(self.partitions) >= PARTITIONS_KEPT_MAX:
+            return
+        its = self.partitions.setdefault(number, [0, 0, 0])
+        its[0], its[1], its[2] = its[0] + batches, its[1] + records, its[2] + size
+
+    def merge(self, other: Written) -> None:
+        """Take in another."""
+        self.batches.merge(other.batches)
+        self.span(other.first, other.last)
+        for number, amounts in other.partitions.items():
+            self.count(number, *amounts)
+
+    def state(self) -> list[object]:
+        """What is handed over."""
+        return [self.batches.state(), self.first, self.last, self.partitions]
+
+    @classmethod
+    def of(cls, state: object) -> Written:
+        """Of which `state` gave this. Raises DecodeError."""
+        made = cls()
+        batches, made.first, made.last, partitions = fields(state, list, int, int, dict)
+        made.batches = TopicBatches.of(batches)
+        for number, amounts in partitions.items():
+            if not isinstance(number, int):
+                raise Malformed("a partition without a number")
+            made.partitions[number] = list(fields(amounts, int, int, int))
+        return made
+
+    def row(self) -> Row | None:
+        """Its numbers; rates over the time from the first to the last write, null below a second."""
+        if not self.batches.batches:
+            return None
+        found = self.batches.row()
+        seconds = (self.last - self.first) / _NS
+        rates = {"records": self.batches.records, "bytes": self.batches.size}
+        return {
+            **{name: found[name] for name in ("batches", "records", "bytes", "codecs")},
+            **{f"{name}_per_s": amount / seconds if seconds >= 1 else None for name, amount in rates.items()},
+            **{name: found[name] for name in ("records_per_batch", "bytes_per_batch", "bytes_p50", "bytes_p99")},
+            "bytes_max": found["bytes_max"],
+        }
+
+
+class TopicPortraits(Portraits):
+    """What is done with topics, and their partitions.
+
+    Leaders, ids, ends and commits are learnt from all exchanges; who has `learn` called for what filters leave out has
+    to call it for all.
+    """
+
+    noun = "topics"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._written: dict[str, Written] = {}
+        # Topic → when its id was told last, and the id; partition → the same of its leader (-1: none).
+        self._ids: dict[str, tuple[int, str]] = {}
+        self._leaders: dict[tuple[str, int], tuple[int, int]] = {}
+        self._offsets = GroupOffsets()
+        self._learns = False
+
+    def needs(self, key: int, side: Side) -> frozenset[str]:
+        """Names of topics and groups, records, offsets, leaders."""
+        leaders = frozenset(_METADATA) if key == METADATA and side == "response" else frozenset()
+        return super().needs(key, side) | offset_needs(key, side) | leaders
+
+    def add(self, exchange: Exchange) -> None:
+        """Count an exchange, and learn of it. Raises LimitExceeded."""
+        super().add(exchange)
+        if exchange.api_key == PRODUCE:
+            self._write(exchange)
+        if not self._learns:
+            self._note(exchange)
+
+    def learn(self, exchange: Exchange) -> None:
+        """Take over what an exchange says of partitions, whether or not it counts."""
+        self._learns = True
+        self._note(exchange)
+
+    def _note(self, exchange: Exchange) -> None:
+        if exchange.api_key is None:
+            return
+        exchange.view("request")  # looks at both sides
+        self._offsets.learn(exchange)
+        if exchange.api_key != METADATA:
+            return
+        time_ns = exchange.response_ns or exchange.time_ns
+        for element in structs(exchange.view("response"), "topics"):
+            topic = topic_of(exchange, element)
+            if topic is None or element.get("error_code"):
+                continue
+            identity = element.get("topic_id")
+            if identity is not None and identity != NULL_ID and (topic in self._ids or len(self._ids) < GROUPS_MAX):
+                told = (time_ns, uuid_text(identity.bytes))
+                self._ids[topic] = max(self._ids.get(topic, told), told)
+            for part in structs(element, "partitions"):
+                if part.get("partition_index") is None:
+                    continue  # an answer that ends in the middle
+                place = topic, int(part["partition_index"])
+                leader = (time_ns, part.get("leader_id", NOTHING))
+                if place in self._leaders or len(self._leaders) < PARTITIONS_KEPT_MAX:
+                    self._leaders[place] = max(self._leaders.get(place, leader), leader)
+
+    def _write(self, exchange: Exchange) -> None:
+        """Batches that were not refused."""
+        refused = {
+            (topic_of(exchange, element), part.get("index"))
+            for element in structs(exchange.view("response"), "responses")
+            for part in structs(element, "partition_responses")
+            if part.get("error_code")
+        }
+        for element in structs(exchange.view("request"), "topic_data"):
+            topic = topic_of(exchange, element)
+            if topic is None:
+                continue
+            for part in structs(element, "partition_data"):
+                number = part.get("index")
+                heads = list(batch_heads(part.get("records"), exchange.request_raw))
+                if number is None or not heads or (topic, number) in refused:
+                    continue
+                its = self._written.setdefault(topic, Written())
+                its.span(exchange.time_ns, exchange.time_ns)
+                records, size = sum(head.records for head in heads), sum(head.size for head in heads)
+                its.count(number, len(heads), records, size)
+                batches = TopicBatches(len(heads), records, size)
+                for head in heads:
+                    batches.codecs[head.codec] += 1
+                    batches.sizes.measure(head.size)
+                    batches.counts.measure(head.records)
+                its.batches.merge(batches)
+
+    def said(self, exchange: Exchange) -> Iterable[Said]:
+        """Each topic; its clients by what they do, groups that read it, and how often what is asked."""
+        software = exchange.client_software
+        client = client_of(exchange.client_id, exchange.ends.client)
+        name = software_of(software["name"], software["version"]) if software else None
+        names = [(doing_of(exchange.api_key), client), ("apis", f"{exchange.spec.name} {exchange.api_version}")]
+        names += [("software", name)] if name else []
+        names += [("groups", group) for group in entities_of(exchange, "groupId")]
+        for topic in topics_of(exchange):
+            yield (topic,), names
+
+    def merge(self, other: Self) -> None:
+        """Take in what another has counted. Raises LimitExceeded."""
+        super().merge(other)
+        for topic, its in other._written.items():
+            self._written.setdefault(topic, Written()).merge(Written.of(its.state()))
+        for name, told in other._ids.items():
+            self._ids[name] = max(self._ids.get(name, told), told)
+        for place, leader in other._leaders.items():
+            self._leaders[place] = max(self._leaders.get(place, leader), leader)
+        self._offsets.merge(other._offsets)
+
+    def export(self) -> bytes:
+        """The state, for `resume`."""
+        written = [[topic, its.state()] for topic, its in self._written.items()]
+        told = [list(self._ids.items()), list(self._leaders.items())]
+        return pack([super().export(), written, *told, self._offsets.export(), self._learns])
+
+    def resume(self, state: bytes) -> None:
+        """Go on where `export` was called. Raises DecodeError."""
+        kinds = (bytes, list, list, list, bytes, bool)
+        portraits, written, ids, leaders, offsets, self._learns = fields(unpack(state), *kinds)
+        super().resume(portraits)
+        self._offsets.resume(offsets)
+        for item in written:
+            topic, its = fields(item, str, list)
+            self._written[topic] = Written.of(its)
+        for item in ids:
+            topic, told = fields(item, str, tuple)
+            time_ns, identity = fields(told, int, str)
+            self._ids[topic] = time_ns, identity
+        for item in leaders:
+            place, told = fields(item, tuple, tuple)
+            (name, number), (time_ns, leader) = fields(place, str, int), fields(told, int, int)
+            self._leaders[name, number] = time_ns, leader
+
+    def rows(self) -> list[Row]:
+        """A row for each topic, those that most is done with first."""
+        partitions: dict[str, set[int]] = {}
+        for topic, number in (*self._leaders, *self._offsets.ends):
+            partitions.setdefault(topic, set()).add(number)
+        for topic, its in self._written.items():
+            partitions.setdefault(topic, set()).update(its.partitions)
+        lags = self._lags()
+        rows = [
+            self._row(topic, portrait, sorted(partitions.get(topic, ())), lags.get(topic, {}))
+            for (topic,), portrait in sorted(self._found.items())
+        ]
+        return sorted(rows, key=lambda row: -row["count"])
+
+    def _lags(self) -> dict[str, dict[str, int]]:
+        """Topic → group → records from its commits to the ends, of the partitions where both are known."""
+        found: dict[str, dict[str, int]] = {}
+        for (group, topic, number), commit in sorted(self._offsets.commits.items()):
+            _, committed = self._offsets.committed(commit)
+            end = self._offsets.ends.get((topic, number))
+            if committed != NOTHING and end is not None:
+                its = found.setdefault(topic, {})
+                its[group] = its.get(group, 0) + max(end.latest()[1] - committed, 0)
+        return found
+
+    def _row(self, topic: str, portrait: Portrait, numbers: list[int], lags: dict[str, int]) -> Row:
+        written = self._written.get(topic)
+        more = {*portrait.more, *(("partitions",) if self._offsets.left_out else ())}
+        return {
+            "topic": topic,
+            "topic_id": self._ids[topic][1] if topic in self._ids else None,
+            **{facet: portrait.names(facet) for facet in ("writes", "reads", "administers", "asks", "groups")},
+            "partitions": [self._partition(topic, number, written) for number in numbers],
+            "written": written.row() if written is not None else None,
+            "lag": lags,
+            "apis": versions_used(portrait),
+            **common_numbers(portrait.statistics),
+            "first": rfc3339(portrait.first),
+            "last": rfc3339(portrait.last),
+            **({"cut": sorted(more)} if more else {}),
+        }
+
+    def _partition(self, topic: str, number: int, written: Written | None) -> Row:
+        leader = self._leaders.get((topic, number))
+        end = self._offsets.ends.get((topic, number))
+        last = end.latest()[1] if end is not None else NOTHING
+        amounts: Any = written.partitions.get(number, (0, 0, 0)) if written is not None else (0, 0, 0)
+        return {
+            "partition": number,
+            "leader": leader[1] if leader is not None and leader[1] >= 0 else None,
+            "high_watermark": None if last == NOTHING else last,
+            **dict(zip(("batches", "records", "bytes"), amounts, strict=True)),
+        }

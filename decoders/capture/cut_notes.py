@@ -1,0 +1,250 @@
+"""Notes in a capture that was cut out of others, and the TCP segments that packets with such notes stand for.
+
+The problem. Of a connection only some frames are kept. What lies between them is missing, a packet may hold the end
+of one frame that is kept and the beginning of one that is not, and ports are used again: whoever reads such a capture
+like any other sees losses everywhere, and rows that nobody chose.
+
+The idea. Each packet carries a comment (`opt_comment`, so that other tools show it and keep it) that says which parts
+of its payload are kept, and where they stand in a stream that has only what is kept:
+
+```
+stream of the client   │ Metadata │ Fetch ← kept │ Heartbeat │ Fetch ← kept │
+bytes                  0         60            200         240            380
+stream as it is read               0 ………………… 139             140 ………… 279
+
+a packet with the bytes 150 to 260:  kw-cut: connection 3 client; keeps 0+50@90 90+20@140; ack 77
+```
+
+Part `0+50@90`: 50 bytes of the payload from its byte 0 on are those from 90 on of the stream as it is read. `ack` is
+how many bytes of the other direction, counted likewise, the sender had acknowledged. So each packet can be read
+alone, in any order. A connection begins with two segments that open it (a SYN from each side), since its own may not
+be there: a stream as it is read begins at the beginning of a frame. What was lost in the capture that was cut, inside
+a kept frame, is a hole here too and is told as that.
+
+A note without parts is on a packet of a connection of which all packets were taken, at least up to a time. It may
+name the broker, so that the connection is known for Kafka without a look. It may say `rows`: then not all exchanges
+of the connection were chosen, but those whose request begins at one of the places that such notes list. In the
+section's comments are names of topics, which what was left out had told, each with the time from which on it is known.
+
+What always holds: a note that cannot be meant for its packet is no note, and the packet is read as any other. Notes
+count only in a section whose own comment is MARK.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple, Protocol
+from uuid import UUID
+
+from decoders.limits import CONNECTIONS_MAX
+from decoders.tcp.chunks import Segment
+
+__all__ = [
+    "MARK",
+    "CutNote",
+    "CutReceiver",
+    "CutSegments",
+    "Part",
+    "TopicName",
+    "client_key",
+    "parse_note",
+    "parse_topics",
+    "write_note",
+    "write_topics",
+]
+
+# The comment of a section whose packets may carry notes.
+MARK: Final = "cut out by kw sniff -w: gaps between the packets of a connection are not losses (kw help sniff)"
+_START: Final = "kw-cut: "
+_NOTE: Final = re.compile(
+    r"kw-cut: connection (?P<connection>[0-9]{1,18}) (?P<side>client|broker)"
+    r"(?:; keeps (?P<parts>[0-9]+\+[0-9]+@[0-9]+(?: [0-9]+\+[0-9]+@[0-9]+)*))?"
+    r"(?:; ack (?P<ack>[0-9]{1,18}))?"
+    r"(?:; broker (?P<broker>\S{1,64}))?"
+    r"(?:; rows(?P<rows>(?: [0-9]{1,18})*))?"
+)
+_TOPICS: Final = "kw-cut: topics"
+_TOPIC: Final = re.compile(r"([0-9a-f]{32})=([A-Za-z0-9._-]{1,249})@([0-9]{1,20})")
+# A comment has at most 65,535 bytes.
+_TOPICS_IN_COMMENT: Final = 200
+_PART: Final = re.compile(r"([0-9]{1,6})\+([0-9]{1,6})@([0-9]{1,18})")
+# An odd number with its bits spread, so that two connections of the same ports begin far from each other.
+_SPREAD: Final = 0x9E37_79B1
+_MASK: Final = 0xFFFF_FFFF
+_SYN: Final = 2
+_ACK: Final = 16
+
+
+class Part(NamedTuple):
+    """So many bytes of a packet's payload, and where they are in the stream as it is read."""
+
+    at: int
+    size: int
+    place: int
+
+
+class CutNote(NamedTuple):
+    """What is said of a packet.
+
+    `ack` None: its sender acknowledges nothing; `broker`: host:port, where it is said; `rows`: where requests of chosen
+    exchanges begin, None where all exchanges of the connection are.
+    """
+
+    connection: int
+    client: bool
+    parts: tuple[Part, ...] = ()
+    ack: int | None = None
+    broker: str = ""
+    rows: tuple[int, ...] | None = None
+
+
+class TopicName(NamedTuple):
+    """The name of a topic id, and from when on (ns since 1970) it is known."""
+
+    since_ns: int
+    identity: UUID
+    name: str
+
+
+class CutReceiver(Protocol):
+    """Who takes what notes say beside segments (exchanges/engine.py)."""
+
+    def vouch(self, broker: str) -> None:
+        """Connections to this host:port are Kafka without a look."""
+
+    def choose(self, key: bytes, places: Iterable[int]) -> None:
+        """Of a connection, by addresses and ports as the client sends, exchanges whose request begins there."""
+
+    def name_topic(self, topic: TopicName) -> None:
+        """A topic's name is known from a time on."""
+
+
+def write_topics(names: Iterable[TopicName]) -> Iterator[str]:
+    """Comments of a section that name topics; a name that no topic can have is left out."""
+    words = [f"{each.identity.hex}={each.name}@{each.since_ns}" for each in names]
+    words = [word for word in words if _TOPIC.fullmatch(word)]
+    for at in range(0, len(words), _TOPICS_IN_COMMENT):
+        yield " ".join((_TOPICS, *words[at : at + _TOPICS_IN_COMMENT]))
+
+
+def parse_topics(comment: bytes) -> Iterator[TopicName]:
+    """The names in a comment of a section, none in any other comment."""
+    if comment.startswith(_TOPICS.encode()):
+        for word in comment.decode("utf-8", "replace").split()[2:]:
+            found = _TOPIC.fullmatch(word)
+            if found is not None:
+                yield TopicName(int(found[3]), UUID(hex=found[1]), found[2])
+
+
+def write_note(note: CutNote) -> str:
+    """The comment that `parse_note` reads."""
+    words = [f"{_START}connection {note.connection} {'client' if note.client else 'broker'}"]
+    if note.parts:
+        words.append("keeps " + " ".join(f"{part.at}+{part.size}@{part.place}" for part in note.parts))
+    if note.ack is not None:
+        words.append(f"ack {note.ack}")
+    if note.broker:
+        words.append(f"broker {note.broker}")
+    if note.rows is not None:
+        words.append(" ".join(("rows", *map(str, note.rows))))
+    return "; ".join(words)
+
+
+def parse_note(comment: bytes) -> CutNote | None:
+    """The note that a comment is, None for any other comment."""
+    if not comment.startswith(_START.encode()):
+        return None
+    found = _NOTE.fullmatch(comment.decode("utf-8", "replace"))
+    if found is None:
+        return None
+    words = (found["parts"] or "").split()
+    parts = [_PART.fullmatch(word) for word in words]
+    if not all(parts):
+        return None
+    return CutNote(
+        int(found["connection"]),
+        found["side"] == "client",
+        tuple(Part(*map(int, part.groups())) for part in parts if part is not None),
+        int(found["ack"]) if found["ack"] else None,
+        found["broker"] or "",
+        tuple(map(int, found["rows"].split())) if found["rows"] is not None else None,
+    )
+
+
+class CutSegments:
+    """Segments of packets with notes in, the segments that are meant out. `count`: packets of which not all is kept."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        # By addresses and ports, as the client sends: the connection that was met last. One that is forgotten is opened
+        # again, which is nothing to who knows it.
+        self._met: dict[bytes, int] = {}
+
+    @staticmethod
+    def tell(comments: Iterable[bytes], receiver: CutReceiver | None) -> None:
+        """Tell the names of topics that comments of a section have."""
+        if receiver is not None:
+            for comment in comments:
+                for topic in parse_topics(comment):
+                    receiver.name_topic(topic)
+
+    @staticmethod
+    def note(comments: Iterable[bytes]) -> CutNote | None:
+        """The note among the comments of a packet."""
+        return next(filter(None, map(parse_note, comments)), None)
+
+    def meant(self, segment: Segment, note: CutNote, receiver: CutReceiver | None) -> list[Segment]:
+        """What a packet with this note stands for, and what the note says beside."""
+        if receiver is not None and note.broker:
+            receiver.vouch(note.broker)
+        if receiver is not None and note.rows is not None:
+            receiver.choose(client_key(segment[0], note), note.rows)
+        return self.segments(segment, note)
+
+    def segments(self, segment: Segment, note: CutNote) -> list[Segment]:
+        """What a packet with this note stands for; a part that the packet has not makes it a packet without note."""
+        key, time_ns, packet, _, _, flags, payload, cut = segment
+        size = len(payload) + cut
+        if not note.parts or any(part.at + part.size > size for part in note.parts):
+            return [segment]
+        self.count += 1
+        begin = note.connection * _SPREAD & _MASK
+        first = begin + 1
+        out = self._opened(key, time_ns, packet, note, begin)
+        flags &= ~7  # the ends of connections are not what was kept
+        ack = 0
+        if note.ack is None:
+            flags &= ~_ACK
+        else:
+            ack = first + note.ack & _MASK
+        for at, part_size, place in note.parts:
+            data = payload[at : at + part_size]
+            seq = first + place & _MASK
+            out.append((key, time_ns, packet, seq, ack, flags, data, part_size - len(data)))
+        return out
+
+    def _opened(self, key: bytes, time_ns: int, packet: int, note: CutNote, begin: int) -> list[Segment]:
+        """The segments that open the connection, where it was not met yet."""
+        client = client_key(key, note)
+        broker = _turned(client)
+        if self._met.get(client) == note.connection:
+            return []
+        if len(self._met) >= CONNECTIONS_MAX:
+            self._met.clear()
+        self._met[client] = note.connection
+        return [
+            (client, time_ns, packet, begin, 0, _SYN, b"", 0),
+            (broker, time_ns, packet, begin, begin + 1 & _MASK, _SYN | _ACK, b"", 0),
+        ]
+
+
+def client_key(key: bytes, note: CutNote) -> bytes:
+    """Addresses and ports as the client sends, of a packet with this note."""
+    return key if note.client else _turned(key)
+
+
+def _turned(key: bytes) -> bytes:
+    """Those of the other direction."""
+    size = (len(key) - 4) // 2
+    return key[size:-4] + key[:size] + key[-2:] + key[-4:-2]

@@ -1,0 +1,133 @@
+"""The bytes of one capture file in, copies of its packets out: each as it was captured, with what TCP says of it."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from decoders.capture.cut_notes import CutNote, CutSegments
+from decoders.capture.files import CaptureReader, Pcap, Pcapng
+from decoders.capture.links import Link
+from decoders.capture.packets import Dissector
+from decoders.limits import FRAGMENTED_MAX
+from decoders.tcp.chunks import Segment
+
+__all__ = ["CopyReader", "PacketCopy", "Span"]
+
+_SYN: Final = 2
+_MASK: Final = 0xFFFF_FFFF
+
+
+class Span(NamedTuple):
+    """Bytes of a packet's payload from byte `at` on, as a segment has them: from sequence number `seq` on."""
+
+    seq: int
+    at: int
+    size: int
+
+
+class PacketCopy(NamedTuple):
+    """One packet. The first three fields are as in a `Segment`, so that copies are merged as segments are.
+
+    `key` is empty where it has no TCP segment. `source` is link type and name of its interface, `wire` its size there.
+    `earlier` are the packets before it with the other fragments of its IP packet, `note` what it was cut out with.
+    """
+
+    key: bytes
+    time_ns: int
+    packet: int
+    frame: bytes
+    wire: int
+    source: tuple[int, str]
+    spans: tuple[Span, ...] = ()
+    earlier: tuple[PacketCopy, ...] = ()
+    note: CutNote | None = None
+
+
+class _Copying(Dissector):
+    """Gives a PacketCopy for each packet."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.source = (0, "")
+        self._fragments: dict[bytes, list[PacketCopy]] = {}
+        self._earlier: list[PacketCopy] = []
+        self._copy = PacketCopy(b"", 0, 0, b"", 0, (0, ""))
+
+    def segment(
+        self, link: Link, buf: bytes, at: int, end: int, missing: int, time_ns: int, packet: int
+    ) -> Segment | None:
+        frame = buf[at:end]
+        self._earlier = []
+        self._copy = PacketCopy(b"", time_ns, packet, frame, len(frame) + missing, self.source)
+        segment = super().segment(link, buf, at, end, missing, time_ns, packet)
+        copy: Any = self._copy
+        if segment is not None:
+            copy = copy._replace(key=segment[0], spans=(_span(segment),), earlier=tuple(self._earlier))
+        found: Segment = copy
+        return found
+
+    def _defragmented(
+        self, name: bytes, at: int, more: bool, protocol: int, data: bytes | None, addresses: bytes
+    ) -> Any:
+        found = super()._defragmented(name, at, more, protocol, data, addresses)
+        if isinstance(found, str):
+            if name not in self._fragments and len(self._fragments) >= FRAGMENTED_MAX:
+                del self._fragments[next(iter(self._fragments))]
+            self._fragments.setdefault(name, []).append(self._copy)
+        else:
+            self._earlier += self._fragments.pop(name, ())
+        return found
+
+
+def _span(segment: Segment) -> Span:
+    _, _, _, seq, _, flags, payload, cut = segment
+    return Span(seq + bool(flags & _SYN) & _MASK, 0, len(payload) + cut)
+
+
+class _Pcap(Pcap):
+    def __init__(self, header: bytes, dissector: Dissector, *, fused: bool = True) -> None:
+        super().__init__(header, dissector, fused=fused)
+        assert isinstance(dissector, _Copying)
+        dissector.source = (self.link_type, "")
+
+
+class _Pcapng(Pcapng):
+    def _packet(
+        self,
+        buf: bytes,
+        at: int,
+        end: int,
+        number: int,
+        captured: int,
+        wire: int,
+        time_ns: int,
+        out: list[Segment],
+    ) -> None:
+        assert isinstance(self._dissector, _Copying)
+        interface = self.interfaces[number]
+        self._dissector.source = (interface.link_type, interface.name)
+        super()._packet(buf, at, end, number, captured, wire, time_ns, out)
+
+    def _cut(self, note: CutNote, before: int, out: list[Segment]) -> None:
+        copies: list[Any] = out
+        copy = copies[before]
+        if not copy.key:
+            return
+        span = copy.spans[0]
+        segment = (copy.key, copy.time_ns, copy.packet, span.seq, 0, 0, bytes(span.size), 0)
+        meant = [each for each in CutSegments().segments(segment, note) if not each[5] & _SYN]
+        if note.parts and meant != [segment]:
+            spans = tuple(Span(each[3], part.at, part.size) for each, part in zip(meant, note.parts, strict=True))
+            copy = copy._replace(spans=spans)
+        copies[before] = copy._replace(note=note)
+
+
+class CopyReader(CaptureReader):
+    """One capture, fed as a CaptureReader; what it gives in the place of segments are copies of all packets."""
+
+    dissector = _Copying
+    formats = (_Pcap, _Pcapng)
+
+    def __init__(self, *, fused: bool = False, before: int = 0) -> None:
+        del fused
+        super().__init__(fused=False, before=before)

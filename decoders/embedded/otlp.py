@@ -1,0 +1,206 @@
+"""Metrics that a client pushes in, their JSON form out, and back (KIP-714: OTLP's MetricsData in protobuf, compressed).
+
+The request says beside the bytes how they are compressed. In JSON that is `$codec`, and fields have the names and types
+of opentelemetry/proto/metrics/v1/metrics.proto; only what is on the wire is there. Another compressor, or another
+writer of protobuf, gives other bytes for the same metrics: then `_original` has those that were sent, and they are
+what encoding gives as long as the fields are still theirs.
+
+Bytes that cannot be read stay bytes and say why: {"base64": …, "error": {"reason", "text"}}, reason `codec`, `limit`,
+`malformed`, or `package` where opentelemetry-proto is not installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any, Final, NamedTuple
+
+from decoders.errors import DecodeError, EncodeError, LimitExceeded
+from decoders.limits import METRICS_MESSAGES_MAX, METRICS_SIZE_MAX
+from decoders.records.codecs import NAMES, deflate, inflate
+from decoders.schema.json_form import ERROR, base64_json, bytes_from_json, float_json, leaf_from_json, shown
+from decoders.wire.text import in_bytes, json_bytes
+
+__all__ = ["CODEC", "METRICS", "ORIGINAL", "TEMPORALITY", "metrics_from_json", "metrics_json"]
+
+METRICS: Final = "MetricsData"
+CODEC: Final = "$codec"
+ORIGINAL: Final = "_original"
+# What a sum counts: since the push before, or since the client began.
+TEMPORALITY: Final = {0: "unspecified", 1: "delta", 2: "cumulative"}
+_HEAD: Final = {"$type": METRICS, "$version": 1}
+_AROUND: Final = frozenset({*_HEAD, CODEC, ORIGINAL})
+_MAGIC: Final = 2  # lz4 as batches of format 2 have it
+# Values inside values: as deep as protobuf itself reads.
+_DEPTH_MAX: Final = 100
+
+
+class _Otlp(NamedTuple):
+    """The classes of opentelemetry-proto and protobuf that are needed."""
+
+    data: Any
+    message: Any
+    failed: tuple[type[Exception], ...]
+
+
+@cache
+def _otlp() -> _Otlp | None:
+    """Loaded when the first metrics are met; None where the package is not installed."""
+    try:
+        metrics = import_module("opentelemetry.proto.metrics.v1.metrics_pb2")
+        message = import_module("google.protobuf.message")
+    except ImportError:
+        return None
+    return _Otlp(metrics.MetricsData, message.Message, (message.DecodeError, message.EncodeError))
+
+
+def metrics_json(data: bytes | None, codec: int | None) -> Any:
+    """What the `metrics` of a PushTelemetry are in JSON; `codec` is its compression_type, None where it is unknown."""
+    if not data:
+        return None if data is None else json_bytes(data)
+    try:
+        plain = _inflated(data, codec or 0)
+        found = _parsed(plain)
+    except LimitExceeded:
+        return _unread(data, "limit", f"more than {in_bytes(METRICS_SIZE_MAX)} of metrics")
+    except DecodeError as problem:
+        return _unread(data, "codec", problem.text)
+    if found is None:
+        missing = _otlp() is None
+        text = "opentelemetry-proto is not installed" if missing else "no OTLP metrics"
+        return _unread(data, "package" if missing else "malformed", text)
+    made: dict[str, Any] = {**_HEAD, CODEC: NAMES[codec]} if codec else dict(_HEAD)
+    try:
+        made |= _fields(found, [METRICS_MESSAGES_MAX])
+    except LimitExceeded as problem:
+        return _unread(data, "limit", problem.text)
+    if _packed(made, "") != data:
+        made[ORIGINAL] = base64_json(data)
+    return made
+
+
+def metrics_from_json(value: Mapping[str, Any], path: str) -> bytes:
+    """The bytes of metrics in JSON form, compressed as `$codec` says. Raises EncodeError under `path`."""
+    if value.get("$version", 1) != 1:
+        raise EncodeError(f"{METRICS} has version 1, not {shown(value['$version'])}", path=f"{path}.$version")
+    codec = value.get(CODEC, NAMES[0])
+    if codec not in NAMES:
+        raise EncodeError(
+            f"no compression is called {shown(codec)}; there are {', '.join(NAMES)}", path=f"{path}.{CODEC}"
+        )
+    if ORIGINAL in value:
+        sent = bytes_from_json(value[ORIGINAL], f"{path}.{ORIGINAL}")
+        if metrics_json(sent, NAMES.index(codec)) == dict(value):
+            return sent
+    return _packed(value, path)
+
+
+def _unread(data: bytes, reason: str, text: str) -> dict[str, Any]:
+    return {**base64_json(data), ERROR: {"reason": reason, "text": text}}
+
+
+def _inflated(data: bytes, codec: int) -> bytes:
+    """The plain bytes, not more than may be looked at. Raises DecodeError."""
+    if len(data) > METRICS_SIZE_MAX:
+        raise LimitExceeded(f"{in_bytes(len(data))} of metrics")
+    return bytes(inflate(codec, memoryview(data), METRICS_SIZE_MAX, _MAGIC)) if codec else data
+
+
+def _parsed(plain: bytes) -> Any:
+    """The message; None where the bytes are none, or nothing of it is there."""
+    otlp = _otlp()
+    if otlp is None:
+        return None
+    try:
+        found = otlp.data.FromString(plain)
+    except otlp.failed:
+        return None
+    return found if found.ListFields() or not plain else None
+
+
+def _fields(message: Any, left: list[int]) -> dict[str, Any]:
+    """The fields that are there; `left` counts down the messages that may still come."""
+    left[0] -= 1
+    if left[0] < 0:
+        raise LimitExceeded(f"more than {METRICS_MESSAGES_MAX:,} values in metrics")
+    return {field.name: _value(value, left) for field, value in message.ListFields()}
+
+
+def _value(value: Any, left: list[int]) -> Any:
+    if isinstance(value, float):
+        return float_json(value)
+    if isinstance(value, bytes):
+        return json_bytes(value)
+    if isinstance(value, str | int):
+        return value
+    return _fields(value, left) if hasattr(value, "ListFields") else [_value(each, left) for each in value]
+
+
+def _packed(value: Mapping[str, Any], path: str) -> bytes:
+    """The bytes of these fields. Raises EncodeError."""
+    otlp = _otlp()
+    if otlp is None:
+        raise EncodeError("opentelemetry-proto is not installed", path=path)
+    message = otlp.data()
+    _fill(otlp, message, {name: inner for name, inner in value.items() if name not in _AROUND}, path, 0)
+    try:
+        plain: bytes = message.SerializeToString(deterministic=True)
+    except otlp.failed as problem:
+        raise EncodeError(str(problem), path=path) from None
+    return deflate(value.get(CODEC, NAMES[0]), plain)
+
+
+def _fill(otlp: _Otlp, message: Any, value: object, path: str, depth: int) -> None:
+    """Set the fields of a message."""
+    if not isinstance(value, Mapping):
+        raise EncodeError(f"an object expected, not {shown(value)}", path=path)
+    if depth > _DEPTH_MAX:
+        raise EncodeError(f"values inside values, more than {_DEPTH_MAX} deep", path=path)
+    message.SetInParent()
+    known = message.DESCRIPTOR.fields_by_name
+    for name, inner in value.items():
+        place = f"{path}.{name}" if path else str(name)
+        if name not in known:
+            few = ", ".join(known)
+            raise EncodeError(f"{message.DESCRIPTOR.name} has no field {shown(name)} (there are {few})", path=place)
+        current = getattr(message, name)
+        if isinstance(current, otlp.message):
+            _fill(otlp, current, inner, place, depth + 1)
+        elif isinstance(current, str | bytes | int | float):
+            _set(message, name, _scalar(current, inner, place), place)
+        elif not isinstance(inner, list | tuple):
+            raise EncodeError(f"an array expected, not {shown(inner)}", path=place)
+        elif hasattr(current, "add"):
+            for index, element in enumerate(inner):
+                _fill(otlp, current.add(), element, f"{place}[{index}]", depth + 1)
+        else:
+            _extend(current, known[name], inner, place)
+
+
+def _scalar(current: object, value: object, path: str) -> object:
+    """The value as protobuf takes it; `current` is one of its type."""
+    if isinstance(current, bytes):
+        return bytes_from_json(value, path)
+    if isinstance(current, float):
+        return leaf_from_json("float64", value, path)
+    if isinstance(current, bool) != isinstance(value, bool):
+        raise EncodeError(f"{'true or false' if isinstance(current, bool) else 'no boolean'} expected", path=path)
+    return value
+
+
+def _set(message: Any, name: str, value: object, path: str) -> None:
+    try:
+        setattr(message, name, value)
+    except (TypeError, ValueError):
+        raise EncodeError(f"{shown(value)} does not fit", path=path) from None
+
+
+def _extend(current: Any, field: Any, values: Any, path: str) -> None:
+    numbers = field.cpp_type in (field.CPPTYPE_DOUBLE, field.CPPTYPE_FLOAT)
+    for index, value in enumerate(values):
+        place = f"{path}[{index}]"
+        try:
+            current.append(leaf_from_json("float64", value, place) if numbers else value)
+        except (TypeError, ValueError):
+            raise EncodeError(f"{shown(value)} does not fit", path=place) from None

@@ -1,0 +1,87 @@
+"""An Envelope in, the exchange out that travelled in it: a client's request, as its broker forwarded it (KIP-590).
+
+The request is there as it came, with its header; so is the answer. Neither has a size field: their sizes are those of
+their bytes. Times and packets are those of the Envelope. What sums bytes or latencies leaves exchanges that have an
+`envelope` out, for their Envelope counts already.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.apis import NAMES
+from decoders.apis.keys import ENVELOPE, SASL_AUTHENTICATE, SASL_HANDSHAKE
+from decoders.embedded import decode_embedded
+from decoders.errors import DecodeError
+from decoders.exchanges.exchange import Exchange, Login
+from decoders.exchanges.logins import known_login
+from decoders.frames.headers import request_head
+from decoders.limits import USER_MAX
+from decoders.schema.model import Side
+
+if TYPE_CHECKING:
+    from decoders.exchanges.api_versions import ApiVersions
+
+# What no broker forwards: its answers change what is known of the connection.
+_NEVER: Final = frozenset({ENVELOPE, SASL_HANDSHAKE, SASL_AUTHENTICATE})
+
+
+def open_envelope(outer: Exchange, specs: ApiVersions) -> Exchange | None:
+    """The exchange inside a settled Envelope; None where its request cannot be read."""
+    frame = _frame(outer, "request")
+    if frame is None:
+        return None
+    try:
+        head = request_head(frame, 0, len(frame))
+    except DecodeError:
+        return None
+    if head.api_key not in NAMES or head.api_key in _NEVER:  # redacted, or what nobody could read
+        return None
+    inner = Exchange()
+    inner.ends = outer.ends
+    inner.spec = specs.get(head.api_key, head.api_version)
+    inner.api_key, inner.api_version = head.api_key, head.api_version
+    inner.correlation_id = head.correlation_id
+    inner.client_id = None if head.client_id is None else head.client_id.decode("utf-8", "surrogateescape")
+    inner.client_software = None
+    inner.login = _principal(outer)
+    inner.looked = False
+    inner.time_ns = outer.time_ns
+    # Where it is in the Envelope, so that no other request begins there.
+    inner.place = outer.place + max((outer.request_raw or b"").find(frame[4:]), 1)
+    inner.response_place = getattr(outer, "response_place", 0)
+    inner.request_end_ns = outer.request_end_ns
+    inner.request_packet, inner.request_packet_end = outer.request_packet, outer.request_packet_end
+    inner.response_ns, inner.response_end_ns = outer.response_ns, outer.response_end_ns
+    inner.response_packet, inner.response_packet_end = outer.response_packet, outer.response_packet_end
+    inner.request_raw, inner.request_size = frame, len(frame) - 4
+    inner.known = outer.known
+    inner.extra = {"envelope": {"correlation_id": outer.correlation_id}}
+    inner.outcome = "complete"
+    inner.response_raw = answer = _frame(outer, "response") if outer.status == "complete" else None
+    inner.response_size = None if answer is None else len(answer) - 4
+    if answer is None:
+        inner.outcome = "unanswered"
+        inner.response_ns = inner.response_end_ns = inner.response_packet = inner.response_packet_end = None
+        reason = outer.reason or ("" if outer.closed else "envelope")
+        inner.extra |= {"reason": reason} if reason else {}
+        inner.extra |= {"closed": outer.closed} if outer.closed else {}
+    return inner
+
+
+def _principal(outer: Exchange) -> Login | None:
+    """Whom the broker took the client for; by which mechanism it does not say."""
+    data = outer.values("request").get("request_principal")
+    try:
+        said = decode_embedded("DefaultPrincipalData", data) if isinstance(data, bytes) else {}
+    except DecodeError:
+        return None
+    name = said.get("name")
+    return known_login(name[:USER_MAX], None) if isinstance(name, str) and name else None
+
+
+def _frame(outer: Exchange, side: Side) -> bytes | None:
+    """What a side carries, as a frame of its own."""
+    body: Any = outer.values(side)
+    data = body.get(f"{side}_data") if isinstance(body, dict) else None
+    return len(data).to_bytes(4, "big") + data if isinstance(data, bytes) else None

@@ -1,0 +1,591 @@
+"""Settled exchanges in their order in, what they mean by what came before noted in them: session, member, transaction,
+node.
+
+The problem. Kafka says much only once: an incremental Fetch names what changes, a consumer's fetches do not name its
+group, a transactional Produce does not name its producer id, and no connection says which node it leads to.
+
+The idea. Follow the exchanges that say such things, and note the facts in those that lean on them, as keys of the
+record. A fact is noted as it was known when the exchange was settled, this exchange included:
+
+```
+Fetch with a new session ─► its partitions ─► what incremental ones add and forget ─► fetch_session.partitions
+JoinGroup, heartbeats    ─► of a connection: group, generation, member ──────────────► group, also of fetches
+InitProducerId, EndTxn   ─► transactional id: producer id, epoch ────────────────────► transaction
+Metadata                 ─► address: id, rack, cluster ──────────────────────────────► node
+```
+
+What always holds: a key that is there is right, as far as the capture shows. A session of which something is missing is
+followed no further; a client (host and client id) with members of several groups has no group; a producer id of two
+transactional ids has none; a host name is no proof of an address.
+
+What is given up: facts beyond the limits, and those of before the capture. This runs only where somebody asks for it,
+since every Fetch and every Produce has to be looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from struct import Struct
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+from decoders.apis.keys import DESCRIBE_CLUSTER, FETCH, METADATA, PRODUCE
+from decoders.exchanges.addresses import broker_addresses
+from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange, Row
+from decoders.limits import HISTORY_MAX, SESSION_PARTITIONS_ALL_MAX, SESSION_PARTITIONS_MAX
+from decoders.wire.pack import fields
+from decoders.wire.primitives import uuid_text, write_uvarint
+from decoders.wire.text import json_text
+
+__all__ = ["History"]
+
+# Fetch sessions (KIP-227).
+
+
+_SESSION: Final = Struct(">ii")
+_SESSION_SINCE: Final = 7
+_NO_REPLICA_SINCE: Final = 15
+_LAST_EPOCH: Final = (1 << 31) - 1
+_ASKED: Final = frozenset({"topics[].topic", "topics[].topic_id", "topics[].partitions[].partition"})
+_CHANGED: Final = _ASKED | {
+    *("forgotten_topics_data[].topic", "forgotten_topics_data[].topic_id", "forgotten_topics_data[].partitions"),
+}
+_OPENED: Final = frozenset({"error_code", "session_id"})
+_NO_CHANGES: Final = {True: b"\1\1", False: bytes(8)}  # no topics, and none forgotten; where lists are compact
+
+Partitions = dict[str, list[int]]
+
+
+class Session:
+    """One session: `topics` has names or, as text, ids of topics; `epoch` is that of the next request."""
+
+    __slots__ = ("count", "epoch", "identity", "ids", "known", "shown", "topics")
+
+    def __init__(self, identity: int, epoch: int = 1) -> None:
+        self.identity = identity
+        self.epoch = epoch
+        self.topics: dict[str, set[int]] = {}
+        self.ids: dict[str, UUID] = {}
+        self.count = 0
+        self.shown: Partitions | None = None
+        self.known = 0  # names of topics when `shown` was made
+
+    def change(self, view: Any) -> None:
+        """Take what a request adds and forgets; most name partitions again, for an offset that is another."""
+        topics, before = self.topics, self.count
+        for topic in view.get("topics") or ():
+            its = topics.setdefault(topic.get("topic") or self._name(topic), set())
+            size = len(its)
+            its.update([part.get("partition") for part in topic.get("partitions") or ()])
+            self.count += len(its) - size
+        forgotten = view.get("forgotten_topics_data") or ()
+        for topic in forgotten:
+            name = self._name(topic)
+            its = topics.pop(name, set())
+            left = its - set(topic.get("partitions") or ())
+            self.count += len(left) - len(its)
+            if left:
+                topics[name] = left
+        if forgotten or self.count != before:
+            self.shown = None
+
+    def _name(self, topic: Any) -> str:
+        name, identity = topic.get("topic"), topic.get("topic_id")
+        if name or not isinstance(identity, UUID):
+            return str(name or "")
+        text = uuid_text(identity.bytes)
+        self.ids[text] = identity
+        return text
+
+    def partitions(self, exchange: Exchange) -> Partitions:
+        """What it asks for, by the names of topics as far as they are known: the same object while that is the same."""
+        if self.shown is None or (self.ids and self.known != exchange.known):
+            self.known = exchange.known
+            self.shown = {}
+            for name in sorted(self.topics):
+                told = exchange.topic_name(self.ids[name]) if name in self.ids else None
+                self.shown[told or name] = sorted(self.topics[name])
+        return self.shown
+
+    def export(self) -> list[object]:
+        """As built-in values."""
+        topics = {name: sorted(numbers) for name, numbers in self.topics.items()}
+        return [self.identity, self.epoch, topics, {name: identity.bytes for name, identity in self.ids.items()}]
+
+    @classmethod
+    def resumed(cls, state: object) -> Session:
+        """Of which `export` gave this. Raises DecodeError or ValueError when it is something else."""
+        identity, epoch, topics, ids = fields(state, int, int, dict, dict)
+        session = cls(identity, epoch)
+        session.topics = {name: set(numbers) for name, numbers in topics.items()}
+        session.ids = {name: UUID(bytes=data) for name, data in ids.items()}
+        session.count = sum(map(len, session.topics.values()))
+        return session
+
+
+# Members of groups.
+
+
+class MemberFields(NamedTuple):
+    """Where a request says who its member is, and where the answer has an error and says it anew; empty: nowhere."""
+
+    group: str = "group_id"
+    generation: str = ""
+    member: str = "member_id"
+    new_generation: str = ""
+    new_member: str = ""
+    error: str = "error_code"
+
+    @property
+    def asked(self) -> frozenset[str]:
+        """What is read of the request."""
+        return frozenset(filter(None, (self.group, self.generation, self.member)))
+
+    @property
+    def answered(self) -> frozenset[str]:
+        """What is read of the response."""
+        return frozenset(filter(None, (self.error, self.new_generation, self.new_member)))
+
+
+_CLASSIC: Final = MemberFields(generation="generation_id")
+_HEARTBEAT: Final = MemberFields(generation="member_epoch", new_generation="member_epoch", new_member="member_id")
+_MEMBERS: Final[dict[int, MemberFields]] = {
+    8: MemberFields(generation="generation_id_or_member_epoch", error=""),
+    11: MemberFields(new_generation="generation_id", new_member="member_id"),
+    12: _CLASSIC,
+    14: _CLASSIC,
+    68: _HEARTBEAT,
+    76: _HEARTBEAT,
+    88: _HEARTBEAT,
+}
+_LEAVE: Final = 13
+_OFFSET_FETCH: Final = 9
+# Requests of consumers that do not name their group, or not what generation they have of it.
+_BEHIND: Final = (FETCH, 2, 23, 78, 79)
+# Requests that begin with group, generation and member, whose answer has a throttle time and an error, or no error.
+_COMMIT: Final = 8
+_ALIKE: Final = (_COMMIT, 12)
+# Errors that say that the broker does not have this member, or no longer.
+_NO_MEMBER: Final = frozenset({22, 25, 82, 110, 113})
+_GROUPS: Final = frozenset({"group_id", "groups[].group_id"})
+_ERROR: Final = "error_code"
+
+
+# Transactions.
+
+
+class ProducerFields(NamedTuple):
+    """Where a request says its transactional id, producer id and epoch, and where the answer says the latter anew."""
+
+    identity: str = "transactional_id"
+    producer: str = "producer_id"
+    epoch: str = "producer_epoch"
+    new: bool = False
+
+
+_PRODUCERS: Final[dict[int, ProducerFields]] = {
+    PRODUCE: ProducerFields(producer="", epoch=""),
+    22: ProducerFields(producer="", epoch="", new=True),
+    24: ProducerFields(
+        *("v3_and_below_transactional_id", "v3_and_below_producer_id", "v3_and_below_producer_epoch"),
+    ),
+    25: ProducerFields(),
+    26: ProducerFields(new=True),
+    28: ProducerFields(),
+}
+_MARKERS: Final = 27
+_MARKED: Final = frozenset({"markers[].producer_id", "markers[].producer_epoch"})
+_NEW_PRODUCER: Final = frozenset({_ERROR, "producer_id", "producer_epoch"})
+
+# Nodes.
+
+_NODES: Final = {
+    key: frozenset({*(f"brokers[].{name}" for name in (number, "host", "port", "rack")), "cluster_id"})
+    for key, number in ((METADATA, "node_id"), (DESCRIBE_CLUSTER, "broker_id"))
+}
+Client = tuple[str, str | None]
+
+
+class History:
+    """What one engine has seen so far."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[int, Session] = {}  # by number of the connection, as all that is of one
+        self._followed = 0  # partitions of all of them
+        self._members: dict[int, dict[str, Any]] = {}
+        self._heads: dict[int, tuple[bytes, bytes]] = {}  # how heartbeats of these begin; where lengths are compact
+        self._clients: dict[Client, dict[int, dict[str, Any]]] = {}  # the same by host and client id
+        self._owners: dict[int, Client] = {}
+        self._producers: dict[tuple[str, str], tuple[int, int]] = {}  # host and transactional id → producer id, epoch
+        self._ids: dict[int, str | None] = {}  # producer id → transactional id; None where there are several
+        self._nodes: dict[str, tuple[int, str | None, str | None]] = {}  # address → id, rack, cluster
+        self._clusters: dict[int, str] = {}
+        self._news = 0  # how often nodes or clusters were learnt
+        self._node_of: dict[int, tuple[int, dict[str, Any] | None]] = {}  # news at that time, the key of the record
+        self._readers: dict[int, Callable[[Exchange], None]] = {
+            METADATA: self._learn_nodes,
+            DESCRIBE_CLUSTER: self._learn_nodes,
+            **dict.fromkeys(_MEMBERS, self._follow_member),
+            **dict.fromkeys(_PRODUCERS, self._follow_producer),
+            **dict.fromkeys(_BEHIND, self._say_group),
+            FETCH: self._follow_fetch,
+            PRODUCE: self._follow_produce,
+            _LEAVE: self._leave,
+            _OFFSET_FETCH: self._say_own_group,
+            _MARKERS: self._name_producer,
+        }
+
+    def feed(self, rows: Iterable[Row]) -> None:
+        """Take settled rows, and note in each exchange what is known by it."""
+        readers, node_of = self._readers, self._node_of
+        for row in rows:
+            if row.kind != "exchange":
+                continue
+            extra = row.extra
+            if extra is not None and "envelope" in extra:  # what is in one has come over other connections
+                continue
+            read = readers.get(row.api_key)  # type: ignore[arg-type]  # there is none for None
+            if read is not None:
+                read(row)
+            if self._news:
+                ends = row.ends
+                said = node_of.get(ends.number)
+                if said is None or said[0] != self._news:
+                    said = node_of[ends.number] = self._news, self._node(ends)
+                if said[1] is not None:
+                    _note(row, "node", said[1])
+
+    def forget(self, number: int) -> None:
+        """A connection is over."""
+        self._end_session(number)
+        self._end_member(number)
+        self._clusters.pop(number, None)
+        self._node_of.pop(number, None)
+
+    # Fetch sessions.
+
+    def _follow_fetch(self, exchange: Exchange) -> None:
+        number, spec, request, extra = exchange.ends.number, exchange.spec, exchange.request_raw, exchange.extra
+        if self._members:
+            self._say_group(exchange)
+        version = spec.version or 0
+        if version < _SESSION_SINCE or not spec.quick:
+            return
+        if request is None or len(request) < 14 or (extra is not None and "request" in extra):
+            self._end_session(number)
+            return
+        length = request[12] << 8 | request[13]
+        at = (14 + length if length < 0x8000 else 14) + spec.flexible
+        at += 13 if version >= _NO_REPLICA_SINCE else 17
+        if at + 8 > len(request):
+            self._end_session(number)
+            return
+        identity, epoch = _SESSION.unpack_from(request, at)
+        if epoch > 0:
+            self._go_on(exchange, identity, epoch, unchanged=request.startswith(_NO_CHANGES[spec.flexible], at + 8))
+        else:
+            if number in self._sessions:
+                self._end_session(number)
+            if not epoch:
+                self._open_session(exchange)
+
+    def _open_session(self, exchange: Exchange) -> None:
+        answer = exchange.spec.read(exchange, "response", _OPENED)
+        if answer is None or answer.get(_ERROR) or not answer.get("session_id"):
+            return
+        asked = exchange.spec.read(exchange, "request", _ASKED)
+        if asked is not None:
+            session = Session(answer["session_id"])
+            session.change(asked)
+            self._keep(exchange.ends.number, session)
+
+    def _go_on(self, exchange: Exchange, identity: int, epoch: int, *, unchanged: bool) -> None:
+        number = exchange.ends.number
+        session = self._sessions.get(number)
+        if session is None or (session.identity, session.epoch) != (identity, epoch):
+            self._end_session(number)
+            return
+        session.epoch = epoch + 1 if epoch < _LAST_EPOCH else 1
+        if not unchanged:
+            changes = exchange.spec.read(exchange, "request", _CHANGED)
+            if changes is None:
+                self._end_session(number)
+                return
+            before = session.count
+            session.change(changes)
+            self._followed += session.count - before
+            if session.count > SESSION_PARTITIONS_MAX or self._followed > SESSION_PARTITIONS_ALL_MAX:
+                self._end_session(number)
+                return
+        _note(exchange, SESSION_PARTITIONS, session.partitions(exchange))
+        answer, at = exchange.response_raw, exchange.spec.response_at + 4
+        if answer is not None and answer[at : at + 2] != b"\0\0":
+            self._end_session(number)
+
+    def _keep(self, number: int, session: Session) -> bool:
+        """Follow a session, unless it is too large."""
+        if session.count > SESSION_PARTITIONS_MAX or self._followed + session.count > SESSION_PARTITIONS_ALL_MAX:
+            return False
+        self._sessions[number] = session
+        self._followed += session.count
+        return True
+
+    def _end_session(self, number: int) -> None:
+        session = self._sessions.pop(number, None)
+        if session is not None:
+            self._followed -= session.count
+
+    # Groups.
+
+    def _follow_member(self, exchange: Exchange) -> None:
+        if self._says_the_same(exchange):
+            _note(exchange, "group", self._members[exchange.ends.number])
+            return
+        where = _MEMBERS[exchange.api_key]  # type: ignore[index]  # it has one
+        request = exchange.spec.read(exchange, "request", where.asked)
+        answer = exchange.spec.read(exchange, "response", where.answered) if where.answered else None
+        if request is None:
+            return
+        group, member = request.get(where.group), request.get(where.member)
+        generation = request.get(where.generation) if where.generation else None
+        error_code = answer.get(_ERROR) if answer is not None else None
+        number = exchange.ends.number
+        if error_code in _NO_MEMBER:
+            self._end_member(number)
+        if error_code == 0 and where.new_generation and answer is not None:
+            generation, member = answer.get(where.new_generation), answer.get(where.new_member) or member
+        if generation is None or generation < 0 or not member or not group:
+            if where.new_generation and generation is not None and generation < 0:  # it leaves
+                self._end_member(number)
+            return
+        said = {"id": json_text(group), "generation": generation, "member": json_text(member)}
+        if error_code not in _NO_MEMBER:
+            if self._members.get(number) != said:
+                self._take_member(exchange, said, _heads(group, generation, member))
+            said = self._members.get(number, said)
+        _note(exchange, "group", said)
+
+    def _says_the_same(self, exchange: Exchange) -> bool:
+        """Whether this is a heartbeat or a commit of the member that is known, without an error: most are."""
+        heads, request = self._heads.get(exchange.ends.number), exchange.request_raw
+        if heads is None or exchange.api_key not in _ALIKE or not exchange.api_version or not exchange.spec.quick:
+            return False
+        if request is None or len(request) < 14 or exchange.extra is not None:
+            return False
+        length = request[12] << 8 | request[13]
+        flexible = exchange.spec.flexible
+        if not request.startswith(heads[flexible], (14 + length if length < 0x8000 else 14) + flexible):
+            return False
+        if exchange.api_key == _COMMIT:
+            return True
+        answer, at = exchange.response_raw, exchange.spec.response_at + 4
+        return answer is not None and answer[at : at + 2] == b"\0\0"
+
+    def _take_member(self, exchange: Exchange, said: dict[str, Any], head: tuple[bytes, bytes]) -> None:
+        number = exchange.ends.number
+        self._end_member(number)
+        if len(self._members) < HISTORY_MAX:
+            client = _client(exchange)
+            self._members[number] = said
+            self._heads[number] = head
+            self._owners[number] = client
+            self._clients.setdefault(client, {})[number] = said
+
+    def _end_member(self, number: int) -> None:
+        if self._members.pop(number, None) is not None:
+            client = self._owners.pop(number)
+            self._heads.pop(number, None)
+            its = self._clients[client]
+            del its[number]
+            if not its:
+                del self._clients[client]
+
+    def _say_group(self, exchange: Exchange) -> None:
+        """The group behind what a consumer does: that of its connection, else the only one of its client."""
+        said = self._members.get(exchange.ends.number)
+        if said is None and self._clients:
+            its = self._clients.get(_client(exchange))
+            said = None if its is None else _common(list(its.values()))
+        if said is not None:
+            _note(exchange, "group", said)
+
+    def _say_own_group(self, exchange: Exchange) -> None:
+        """The member that asks for the offsets of its group."""
+        said = self._members.get(exchange.ends.number)
+        request = None if said is None else exchange.spec.read(exchange, "request", _GROUPS)
+        if said is not None and request is not None:
+            asked = [request.get("group_id"), *(group.get("group_id") for group in request.get("groups") or ())]
+            if [json_text(name) for name in asked if name is not None] == [said["id"]]:
+                _note(exchange, "group", said)
+
+    def _leave(self, exchange: Exchange) -> None:
+        request = exchange.spec.read(exchange, "request", frozenset({"group_id", "member_id", "members[].member_id"}))
+        said = self._members.get(exchange.ends.number)
+        if said is None or request is None or json_text(request.get("group_id") or "") != said["id"]:
+            return
+        gone = [request.get("member_id"), *(member.get("member_id") for member in request.get("members") or ())]
+        if said["member"] in [json_text(name) for name in gone if name is not None]:
+            _note(exchange, "group", said)
+            self._end_member(exchange.ends.number)
+
+    # Transactions.
+
+    def _follow_produce(self, exchange: Exchange) -> None:
+        request, null = exchange.request_raw, exchange.spec.null_id
+        if not null or request is None or len(request) < 14:
+            return
+        length = request[12] << 8 | request[13]
+        if not request.startswith(null, 14 + length if length < 0x8000 else 14):
+            self._follow_producer(exchange)
+
+    def _follow_producer(self, exchange: Exchange) -> None:
+        where = _PRODUCERS[exchange.api_key]  # type: ignore[index]  # it has one
+        paths = frozenset(filter(None, (where.identity, where.producer, where.epoch)))
+        request = exchange.spec.read(exchange, "request", paths)
+        identity = None if request is None else request.get(where.identity)
+        if request is None or not identity:
+            return
+        key = (_host(exchange.ends), identity)
+        if where.producer:
+            self._take_producer(key, request.get(where.producer), request.get(where.epoch))
+        # What an answer says anew holds for what comes next: EndTxn is of the transaction that it ends.
+        answer = exchange.spec.read(exchange, "response", _NEW_PRODUCER) if where.new else None
+        news = answer is not None and not answer.get(_ERROR)
+        if news and answer is not None and not where.producer:
+            self._take_producer(key, answer.get("producer_id"), answer.get("producer_epoch"))
+        known = self._producers.get(key)
+        if known is not None:
+            _note(exchange, "transaction", _transaction(identity, known))
+        if news and answer is not None and where.producer:
+            self._take_producer(key, answer.get("producer_id"), answer.get("producer_epoch"))
+
+    def _take_producer(self, key: tuple[str, str], producer: object, epoch: object) -> None:
+        if not isinstance(producer, int) or not isinstance(epoch, int) or producer < 0:
+            return
+        if key in self._producers or len(self._producers) < HISTORY_MAX:
+            self._producers[key] = producer, epoch
+            identity = key[1]
+            if self._ids.setdefault(producer, identity) != identity:
+                self._ids[producer] = None
+
+    def _name_producer(self, exchange: Exchange) -> None:
+        """The transaction that a marker ends."""
+        request = exchange.spec.read(exchange, "request", _MARKED)
+        markers = [] if request is None else request.get("markers") or []
+        if len(markers) == 1:
+            producer, epoch = markers[0].get("producer_id"), markers[0].get("producer_epoch")
+            identity = self._ids.get(producer)
+            if identity is not None:
+                _note(exchange, "transaction", _transaction(identity, (producer, epoch)))
+
+    # Nodes.
+
+    def _learn_nodes(self, exchange: Exchange) -> None:
+        answer = exchange.spec.read(exchange, "response", _NODES[exchange.api_key])  # type: ignore[index]  # it has one
+        if answer is None:
+            return
+        cluster = answer.get("cluster_id") or None
+        if cluster is not None and self._clusters.get(exchange.ends.number) != cluster:
+            self._clusters[exchange.ends.number] = cluster
+            self._news += 1
+        for broker in answer.get("brokers") or ():
+            number, host = broker.get("node_id", broker.get("broker_id")), broker.get("host")
+            if number is None or number < 0 or not host:
+                continue
+            for address in broker_addresses(host, broker.get("port")):
+                before = self._nodes.get(address)
+                # Answers of old versions do not say all.
+                rack, its = broker.get("rack"), cluster
+                if before is not None and before[0] == number:
+                    rack, its = rack or before[1], cluster or before[2]
+                if before != (number, rack, its) and (before is not None or len(self._nodes) < HISTORY_MAX):
+                    self._nodes[address] = number, rack, its
+                    self._news += 1
+
+    def _node(self, ends: ConnectionInfo) -> dict[str, Any] | None:
+        """The key of the record for a connection; by the name that TLS asked for where the address is in no answer."""
+        cluster = self._clusters.get(ends.number)
+        found = self._nodes.get(ends.broker)
+        if found is None and ends.tls is not None and ends.tls["sni"]:
+            found = self._nodes.get(f"{ends.tls['sni']}:{ends.broker.rpartition(':')[2]}")
+        if found is None:
+            return None if cluster is None else {"id": None, "rack": None, "cluster": json_text(cluster)}
+        number, rack, its = found
+        its = cluster or its
+        return {
+            "id": number,
+            "rack": None if rack is None else json_text(rack),
+            "cluster": None if its is None else json_text(its),
+        }
+
+    # The state.
+
+    def export(self) -> list[object]:
+        """As built-in values."""
+        return [
+            {number: session.export() for number, session in self._sessions.items()},
+            {number: [list(self._owners[number]), said] for number, said in self._members.items()},
+            [[*key, *known] for key, known in self._producers.items()],
+            dict(self._ids),
+            {address: list(node) for address, node in self._nodes.items()},
+            dict(self._clusters),
+        ]
+
+    def resume(self, state: object) -> None:
+        """Take over what `export` gave. Raises DecodeError, TypeError or ValueError when it is something else."""
+        sessions, members, producers, self._ids, nodes, self._clusters = fields(state, *[dict] * 2, list, *[dict] * 3)
+        for number, row in sessions.items():
+            self._keep(number, Session.resumed(row))
+        for number, row in members.items():
+            (host, client_id), said = fields(row, list, dict)
+            self._members[number] = said
+            self._owners[number] = host, client_id
+            self._clients.setdefault((host, client_id), {})[number] = said
+        for row in producers:
+            host, identity, producer, epoch = fields(row, str, str, int, int)
+            self._producers[host, identity] = producer, epoch
+        for address, row in nodes.items():
+            node, rack, cluster = fields(row, int, str | None, str | None)
+            self._nodes[address] = node, rack, cluster
+        self._news += 1
+
+
+def _note(exchange: Exchange, name: str, value: Any) -> None:
+    exchange.extra = {name: value} if exchange.extra is None else {**exchange.extra, name: value}
+
+
+# What fits two bytes; a longer name would match nothing, and is read each time.
+_LONGEST: Final = 0x7FFF
+
+
+def _heads(group: str, generation: int, member: str) -> tuple[bytes, bytes]:
+    """Group, generation and member as requests begin with them: with lengths in two bytes, and compact."""
+    plain = compact = b""
+    for text, after in ((group, generation.to_bytes(4, "big", signed=True)), (member, b"")):
+        data = text.encode("utf-8", "surrogateescape")[:_LONGEST]
+        plain += len(data).to_bytes(2, "big") + data + after
+        compact += write_uvarint(len(data) + 1) + data + after
+    return plain, compact
+
+
+def _host(ends: ConnectionInfo) -> str:
+    return ends.client.rpartition(":")[0]
+
+
+def _client(exchange: Exchange) -> Client:
+    return _host(exchange.ends), exchange.client_id
+
+
+def _common(members: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """What is the same of several members; nothing where they are of several groups."""
+    first = members[0]
+    if len(members) == 1:
+        return first
+    if any(each["id"] != first["id"] for each in members):
+        return None
+    generation = first["generation"] if all(each["generation"] == first["generation"] for each in members) else None
+    return {"id": first["id"], "generation": generation, "member": None}
+
+
+def _transaction(identity: str, known: tuple[int, int]) -> dict[str, Any]:
+    return {"id": json_text(identity), "producer_id": known[0], "epoch": known[1]}

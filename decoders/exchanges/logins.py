@@ -1,0 +1,138 @@
+"""The steps of a SASL login in, who has logged in on a connection out (KIP-43, KIP-152, KIP-368).
+
+The problem. The mechanism is in one request, the user in another, and whether the broker took them in the answer to the
+last; mechanisms differ in how many steps they have, and some of them are known to the two sides alone.
+
+The idea. A login is an attempt from its SaslHandshake on. Whoever it says holds from its first answer without an error
+on, the next step may say more, and an error takes it back: then whoever had logged in before is who it is (a
+connection logs in again before its session ends). So a mechanism whose last step is unknown needs none.
+
+```
+SaslHandshake ─► attempt ──┬ step answered ─► login is the attempt's ─┬ the last one ─► no attempt
+                           └ refused ───────► login as before         └ else ─► next step
+```
+
+What always holds: a request has the login that was there when it was sent; the steps of a login have the attempt's,
+refused or not. What is said of a step (`sasl` of the record) is names and numbers, never what proves anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from decoders.apis.keys import CREATE_DELEGATION_TOKEN, DESCRIBE_DELEGATION_TOKEN
+from decoders.errors import Malformed
+from decoders.exchanges.exchange import Exchange, Login, rfc3339
+from decoders.limits import HISTORY_MAX, USER_MAX
+from decoders.protocols.sasl_steps import FINAL_ANSWERS, REFUSAL, SaslStep, family, guess_mechanism, read_step
+from decoders.schema.model import Side
+from decoders.wire.pack import fields
+from decoders.wire.text import json_text
+
+__all__ = ["LoginAttempt", "known_login", "learn_owners"]
+
+# What a step says → its key in `sasl` of the record.
+_SAID: Final = ("acting_as", "token_id", "realm", "service", "iterations", "refusal")
+
+
+@lru_cache(1024)  # the same few on thousands of connections
+def known_login(user: str | None, mechanism: str | None) -> Login:
+    """A login: the same object for all connections that have it."""
+    return {"user": user, "mechanism": mechanism}
+
+
+class LoginAttempt:
+    """One login under way. `before`: who had logged in when it began; `step`: the client's latest step; `over`: the
+    broker has answered the last one.
+    """
+
+    __slots__ = ("before", "mechanism", "over", "step", "user")
+
+    def __init__(self, mechanism: str | None, before: Login | None) -> None:
+        self.mechanism = mechanism
+        self.before = before
+        self.user: str | None = None
+        self.step = ""
+        self.over = False
+
+    @property
+    def login(self) -> Login | None:
+        """Who it would be; None where the capture shows nothing of it."""
+        return known_login(self.user, self.mechanism) if self.user or self.mechanism else None
+
+    def ask(self, exchange: Exchange, data: bytes | None, owners: Mapping[str, str]) -> None:
+        """Take the client's step, None where the capture lacks it; `owners` are those of delegation tokens, by id."""
+        step = None
+        if data is not None:
+            if self.mechanism is None:
+                self.mechanism = guess_mechanism(data)
+            step = read_step(self.mechanism or "", data, "request")
+        self.step = step.name if step is not None else ""
+        if step is not None and step.user is not None:
+            self.user = owners.get(step.user, step.user) if "token_id" in step.said else step.user
+        _note(exchange, "request", step)
+        exchange.login = self.login
+
+    def answer(self, exchange: Exchange, data: bytes | None) -> Login | None:
+        """Take the broker's answer to it, which has no error code; who has logged in by it."""
+        step = None if data is None else read_step(self.mechanism or "", data, "response")
+        _note(exchange, "response", step)
+        last = FINAL_ANSWERS.get(family(self.mechanism or ""))
+        self.over = last is None or step is None or (self.step, step.name) in last
+        refused = step is not None and (step.name == REFUSAL or "refusal" in step.said)
+        return self.before if refused else self.login
+
+    def export(self) -> list[object]:
+        """As built-in values."""
+        return [self.mechanism, self.before, self.user, self.step]
+
+    @classmethod
+    def resumed(cls, state: object) -> LoginAttempt:
+        """Of which `export` gave this. Raises DecodeError when it is something else."""
+        mechanism, before, user, step = fields(state, str | None, dict | None, str | None, str)
+        attempt = cls(mechanism, read_login(before))
+        attempt.user, attempt.step = user, step
+        return attempt
+
+
+_OWNER: Final = ("token_id", "principal_type", "principal_name")
+_OWNERS: Final[dict[int, frozenset[str]]] = {
+    CREATE_DELEGATION_TOKEN: frozenset(_OWNER),
+    DESCRIBE_DELEGATION_TOKEN: frozenset(f"tokens[].{name}" for name in _OWNER),
+}
+
+
+def learn_owners(exchange: Exchange, owners: dict[str, str]) -> None:
+    """Take whose delegation tokens are, from an answer that says so."""
+    answer = exchange.spec.read(exchange, "response", _OWNERS[exchange.api_key])  # type: ignore[index]  # it has some
+    for token in [answer, *(answer.get("tokens") or ())] if answer is not None else ():
+        identity, kind, name = (token.get(each) for each in _OWNER)
+        if identity and name and kind == "User" and (identity in owners or len(owners) < HISTORY_MAX):
+            owners[identity] = name[:USER_MAX]
+
+
+def read_login(state: object) -> Login | None:
+    """A saved login. Raises DecodeError when it is something else."""
+    if state is None:
+        return None
+    if not isinstance(state, dict) or state.keys() != {"user", "mechanism"}:
+        raise Malformed("a saved login of another kind")
+    return known_login(*fields(list(state.values()), str | None, str | None))
+
+
+def _note(exchange: Exchange, side: Side, step: SaslStep | None) -> None:
+    """Put what a step says into what the exchange says of itself."""
+    if step is None:
+        return
+    before: dict[str, Any] = (exchange.extra or {}).get("sasl") or {}
+    said: dict[str, Any] = {name: _shown(step.said[name]) for name in _SAID if name in step.said}
+    if "expires_s" in step.said:
+        said["expires"] = rfc3339(step.said["expires_s"] * 10**9)
+    name = "step" if side == "request" else "answer"
+    exchange.extra = {**(exchange.extra or {}), "sasl": {**before, name: step.name, **said}}
+
+
+def _shown(value: Any) -> Any:
+    return json_text(value) if isinstance(value, str) else value

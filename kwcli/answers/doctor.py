@@ -1,0 +1,164 @@
+"""What `kw doctor` does: captures in, findings out, worst first, and exit code 4 where one is bad enough."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.analysis.doctor.diagnosis import ABOUT
+from decoders.analysis.doctor.doctor import Doctor
+from decoders.analysis.doctor.findings import SEVERITIES
+from decoders.analysis.doctor.thresholds import THRESHOLDS, Thresholds
+from kwcli.answers.view import AnswerRenderer
+from kwcli.env import Exit, Failure
+from kwcli.output.units import count_of, palette
+from kwcli.output.zone import find_zone
+from kwcli.spelling import did_you_mean
+from kwcli.terminal import clean
+
+if TYPE_CHECKING:
+    from decoders.analysis.fold import Row
+    from kwcli.env import Settings
+    from kwcli.net.options import ConnectionOptions
+    from kwcli.options import CaptureOptions
+
+__all__ = ["FAIL_ON", "DoctorRenderer", "check_source", "count_findings", "findings_text", "read_thresholds"]
+
+# What --fail-on takes → the severities that end with exit code 4.
+FAIL_ON: Final[dict[str, tuple[str, ...]]] = {"error": SEVERITIES[:1], "warning": SEVERITIES[:2], "never": ()}
+SIGNS: Final = {"error": "✗", "warning": "!", "note": "·"}
+_MARGIN: Final = " " * 3
+_WIDTH_LEAST: Final = 40
+_NAMED: Final = 3
+
+
+def read_thresholds(words: Iterable[str]) -> Thresholds:
+    """`lag.records=5000`, each of them. Raises Failure (usage)."""
+    given: dict[str, float] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name not in THRESHOLDS:
+            raise Failure(
+                f"no threshold is called {name!r}{did_you_mean(name, THRESHOLDS)}; kw help doctor has them", Exit.USAGE
+            )
+        try:
+            given[name] = float(value)
+        except ValueError:
+            what = f"{value!r} is no number" if equals else "a number is missing"
+            raise Failure(
+                f"--threshold {name}: {what}, as in {name}={THRESHOLDS[name].default:g}", Exit.USAGE
+            ) from None
+        if not 0 <= given[name] < float("inf"):
+            raise Failure(f"--threshold {name}: {value} is below 0 or no number", Exit.USAGE)
+    return Thresholds(given)
+
+
+def check_source(capture: CaptureOptions, connection: ConnectionOptions) -> bool:
+    """Whether a cluster is to be looked at, not a capture. Raises Failure (usage) where it is both, or neither."""
+    live = bool(connection.servers or connection.controllers)
+    if live and (capture.files or capture.interface):
+        raise Failure("-b looks at a cluster, FILE and -i at its traffic: one of them", Exit.USAGE)
+    if not live:
+        capture.check()
+    return live
+
+
+class DoctorRenderer(AnswerRenderer):
+    """Findings; in text notes are one line each, but where more is asked for (`-v`)."""
+
+    def __init__(self, settings: Settings, thresholds: Thresholds) -> None:
+        fold = self.doctor = Doctor(thresholds)
+        super().__init__(fold, "finding", fold.rows, findings_text, settings)
+        self.hear = fold.hear
+        self.keys = sorted(ABOUT)
+
+    def exit_code(self, code: Exit, fail_on: str) -> Exit:
+        """The exit code of the run as `code`, or the one that says that something is wrong."""
+        bad = any(row["severity"] in FAIL_ON[fail_on] for row in self.found)
+        return Exit.FINDINGS if bad and code in (Exit.DONE, Exit.LOSSY) else code
+
+    def line(self) -> str:
+        """`2 errors, 1 warning, 3 notes`; `nothing found`."""
+        return count_findings(self.found)
+
+
+def count_findings(rows: Sequence[Row]) -> str:
+    """`2 errors, 1 warning, 3 notes`; `nothing found`."""
+    counts = Counter(row["severity"] for row in rows)
+    parts = [count_of(counts[severity], severity) for severity in SEVERITIES if counts[severity]]
+    return ", ".join(parts) or "nothing found"
+
+
+def findings_text(rows: Sequence[Row], settings: Settings) -> str:
+    """A paragraph for each finding."""
+    colors, lines = palette(settings.color), []
+    for row in rows:
+        sign, paint = SIGNS[row["severity"]], colors.bad if row["severity"] == "error" else colors.name
+        head = clean(row["title"]) + (f" ×{row['count']:,}" if row["count"] > 1 else "")
+        first, *rest = _wrapped(head, settings)
+        brief = row["severity"] == "note" and not settings.verbose
+        lines.append(f"{paint}{sign}{colors.off}  {first}")
+        lines += [_MARGIN + each for each in rest]
+        if not brief:
+            for text in _explained(row, settings):
+                lines += [f"{_MARGIN}{colors.dim}{each}{colors.off}" for each in _wrapped(text, settings)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _wrapped(text: str, settings: Settings) -> list[str]:
+    if not settings.width:
+        return [text]
+    width = max(settings.width, _WIDTH_LEAST) - len(_MARGIN)
+    return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=True) or [""]
+
+
+def _explained(row: Row, settings: Settings) -> list[str]:
+    """Who and when, what it means, what to do, where to look."""
+    found = []
+    who = [clean(name) for name in row.get("clients", ())]
+    # Not who stands in the title already.
+    if who and not (len(who) == 1 and who[0] in clean(row["title"])):
+        more = f" and {len(who) - _NAMED:,} more" if len(who) > _NAMED else ""
+        found.append(f"clients: {', '.join(who[:_NAMED])}{more}")
+    if row.get("reasons"):
+        found.append("reasons: " + "; ".join(map(clean, row["reasons"][:_NAMED])))
+    if row["first"]:
+        when = _moment(row["first"], settings)
+        found.append(
+            f"since {when}" + ("" if row["last"] == row["first"] else f", last {_moment(row['last'], settings)}")
+        )
+    if row.get("went_on"):
+        found.append("it went on: the same client had success with the same afterwards")
+    found = [", ".join(found)] if found else []
+    found += [f"means: {row['meaning']}"] if row["meaning"] else []
+    found += [f"do: {row['remedy']}"] if row["remedy"] else []
+    return found + [f"see: {each}" for each in [_shown(row["evidence"])] if each]
+
+
+def _moment(text: str, settings: Settings) -> str:
+    """The time of day in the zone of the output."""
+    from datetime import datetime
+
+    zone = find_zone(settings.zone)
+    try:
+        moment = datetime.fromisoformat(text[:26].rstrip("Z") + "+00:00")
+        return zone.at(int(moment.timestamp())).strftime("%H:%M:%S")
+    except (ValueError, OverflowError, OSError):
+        return text
+
+
+def _shown(evidence: Sequence[dict[str, Any]]) -> str:
+    """`packets 17–21, 53`; of what has no packets, `correlation id 7 of connection 3`."""
+    parts = []
+    for each in evidence[:_NAMED]:
+        if each["packets"] is None:
+            parts.append(f"correlation id {each['correlation_id']} of connection {each['connection']}")
+        else:
+            first, last = each["packets"]
+            parts.append(f"{first}–{last}" if last != first else f"{first}")
+    text = ", ".join(parts)
+    if not evidence or evidence[0]["packets"] is None:
+        return text
+    return f"packet{'s' if len(parts) > 1 or '–' in text else ''} {text}"

@@ -1,0 +1,232 @@
+"""A row of `kw groups` in, its page out: what it is, its generations, its members, how far each partition is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.wire.units import format_latency
+from kwcli.output.table import Column, draw_table
+from kwcli.output.units import count_of, format_ranges, palette
+from kwcli.terminal import clean
+
+if TYPE_CHECKING:
+    from decoders.analysis.fold import Row
+    from kwcli.env import Settings
+
+__all__ = ["GROUP_LINES", "format_share", "group_details"]
+
+_NOTHING: Final = "–"
+_MARGIN: Final = 4
+_NAME_LEAST: Final = 10
+# Of a member id, which ends with a UUID, what tells two members apart.
+_SHORT: Final = 8
+# Partitions and members that a page lists; `-o ndjson` has all.
+_LISTED: Final = 200
+_HOW: Final = {
+    "left": "left",
+    "fenced": "was fenced",
+    "replaced": "came back under another member id",
+    "gone": "is gone without a word",
+}
+_CAUSES: Final = {
+    "joined": "{} joined",
+    "rejoined": "{} joined again",
+    "left": "{} left",
+    "fenced": "{} was fenced",
+    "gone": "{} was gone",
+}
+
+
+def format_share(share: float | None) -> str:
+    """`41%`."""
+    return _NOTHING if share is None else f"{share:.0%}"
+
+
+def format_lag(row: Row, which: str) -> str:
+    """`12 records`."""
+    value = row[f"{which}_lag"]
+    return _NOTHING if value is None else f"{value:,}"
+
+
+def _state(row: Row) -> str:
+    present = sum(member["present"] for member in row["members"])
+    parts = [str(row["state"])] if row["state"] else []
+    return ", ".join(
+        [*parts, f"{count_of(present, 'member')} of {len(row['members']):,} seen"] if row["members"] else parts
+    )
+
+
+def _lag(row: Row) -> str:
+    parts = []
+    for which, words in (("commit", "behind in commits"), ("position", "behind in reading")):
+        if row[f"{which}_lag"] is not None:
+            parts.append(f"{count_of(row[f'{which}_lag'], 'record')} {words}")
+    return ", ".join(parts)
+
+
+def _shared(row: Row) -> str:
+    counts: Mapping[str, int] = row["shared"] or {}
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
+
+
+# What is told of a group beside what is told of all.
+GROUP_LINES: Final[tuple[tuple[str, Callable[[Row], str]], ...]] = (
+    ("type", lambda row: row.get("type") or ""),
+    ("state", lambda row: _state(row) if "timeline" in row else ""),
+    ("protocol", lambda row: row.get("protocol") or ""),
+    ("coordinator", lambda row: row.get("coordinator") or ""),
+    ("lag", lambda row: _lag(row) if "commit_lag" in row else ""),
+    ("read again", lambda row: f"{row['refetched']:.0%} of offsets" if row.get("refetched") else ""),
+    ("records", lambda row: _shared(row) if row.get("shared") else ""),
+    ("asked by", lambda row: ", ".join(row.get("asked_by") or ())),
+)
+
+
+def group_details(row: Row, settings: Settings) -> list[str]:
+    """The lines below the list of a group's page: its timeline, refusals, members, partitions."""
+    names = _Names([*row["members"], *(member for each in row["timeline"] for member in each["members"])])
+    several_days = row["first"][:10] != row["last"][:10]
+    lines: list[str] = []
+    if row["timeline"]:
+        lines += ["  generations", *_generations(row["timeline"], names, settings, days=several_days)]
+    if row["refused"]:
+        lines.append("  refused")
+        for each in row["refused"]:
+            lines.append(f"{' ' * _MARGIN}{each['api']} {each['error']} ×{each['count']:,}, last {each['last'][:23]}")
+    if row["members"]:
+        lines += ["  members", *_members(row["members"], names, settings)]
+    if row["partitions"]:
+        lines += ["  partitions", *_partitions(row["partitions"], names, settings)]
+    return lines
+
+
+class _Names:
+    """What members are called: by client id, with the end of the member id where several have that."""
+
+    def __init__(self, members: Iterable[Row]) -> None:
+        clients = {member["member_id"]: member["client_id"] or "" for member in members}
+        counts = Counter(clients.values())
+        self._names = {
+            name: client if client and counts[client] == 1 else f"{client} …{name[-_SHORT:]}".strip()
+            for name, client in clients.items()
+        }
+
+    def of(self, member: Row) -> str:
+        """That of a row that has the keys of a member."""
+        name = self._names.get(member["member_id"]) or member["client_id"] or member["member_id"]
+        return clean(f"{name} ({member['instance_id']})" if member.get("instance_id") else name)
+
+    def by_id(self, member_id: str | None) -> str:
+        """That of a member id."""
+        return clean(self._names.get(member_id or "", member_id) or _NOTHING)
+
+
+def format_assignment(assignment: Mapping[str, Sequence[int]] | None) -> str:
+    """`orders[0-2] payments[0]`."""
+    if assignment is None:
+        return _NOTHING
+    return " ".join(f"{clean(topic)}[{format_ranges(numbers)}]" for topic, numbers in assignment.items()) or "nothing"
+
+
+def _generations(timeline: Sequence[Row], names: _Names, settings: Settings, *, days: bool) -> list[str]:
+    lines = []
+    for its in timeline:
+        time = its["began"][:23].replace("T", " ") if days else its["began"][11:23]
+        ready = f"ready in {format_latency(its['took_ms'])}" if its["took_ms"] is not None else "not seen to be ready"
+        lines.append(f"{' ' * _MARGIN}{time}  generation {its['generation']:,}, {ready}{_cause(its['cause'], names)}")
+        new = {member["member_id"] for member in its["joined"]}
+        rows = [(member, "+" if member["member_id"] in new else " ") for member in its["members"][:_LISTED]]
+        lines += _drawn(
+            [
+                Column("", [sign for _, sign in rows]),
+                Column("", [names.of(member) for member, _ in rows], paint="client", cut=_NAME_LEAST),
+                Column("", [_waited(member) for member, _ in rows], drop=1),
+                Column("", [format_assignment(member["assignment"]) for member, _ in rows], cut=_NAME_LEAST),
+            ],
+            settings,
+            2 * _MARGIN,
+            heading=False,
+        )
+        for gone in its["left"]:
+            reason = f": {clean(gone['reason'])}" if gone["reason"] else ""
+            lines.append(f"{' ' * 2 * _MARGIN}-  {names.of(gone)} {_HOW[gone['how']]}{reason}")
+        said = [clean(reason) for reason in its["reasons"]]
+        if said:
+            lines.append(f"{' ' * 2 * _MARGIN}reasons: {'; '.join(said)}")
+    return lines
+
+
+def _waited(member: Row) -> str:
+    return "" if member["waited_ms"] is None else f"waited {format_latency(member['waited_ms'])}"
+
+
+def _cause(cause: Row | None, names: _Names) -> str:
+    if cause is None:
+        return ""
+    reason = f" ({clean(cause['reason'])})" if cause["reason"] else ""
+    return f": {_CAUSES[cause['what']].format(names.of(cause))}{reason}"
+
+
+def _members(members: Sequence[Row], names: _Names, settings: Settings) -> list[str]:
+    rows = members[:_LISTED]
+    lines = _drawn(
+        [
+            Column("member", [names.of(each) for each in rows], paint="client", cut=_NAME_LEAST),
+            Column("", ["" if each["present"] else "no more" for each in rows]),
+            Column("address", [clean(each["address"] or _NOTHING) for each in rows], drop=1),
+            Column("beats", [f"{each['heartbeats']:,}" for each in rows], drop=3, right=True),
+            Column("has", [format_assignment(each["assignment"]) for each in rows], cut=_NAME_LEAST),
+            Column("member id", [clean(each["member_id"]) for each in rows], drop=2, cut=_NAME_LEAST),
+        ],
+        settings,
+        _MARGIN,
+    )
+    return lines + _rest(members)
+
+
+def _partitions(partitions: Sequence[Row], names: _Names, settings: Settings) -> list[str]:
+    """Those that are farthest behind first where not all are listed."""
+    rows = partitions
+    if len(rows) > _LISTED:
+        rows = sorted(rows, key=lambda row: -max(row["commit_lag"] or 0, row["position_lag"] or 0))[:_LISTED]
+    lines = _drawn(
+        [
+            Column("topic", [clean(each["topic"]) for each in rows], cut=_NAME_LEAST),
+            Column("", [str(each["partition"]) for each in rows], right=True),
+            _number("end", rows, "high_watermark", 3),
+            _number("committed", rows, "committed"),
+            _number("lag", rows, "commit_lag"),
+            _time("for", rows, "commit_lag_ms", 4),
+            _number("position", rows, "position", 2),
+            _number("lag", rows, "position_lag"),
+            _time("for", rows, "position_lag_ms", 5),
+            Column("read again", [format_share(each["refetched"]) for each in rows], drop=6, right=True),
+            Column("member", [names.by_id(each["member_id"]) for each in rows], drop=1, cut=_NAME_LEAST),
+        ],
+        settings,
+        _MARGIN,
+    )
+    return lines + _rest(partitions)
+
+
+def _number(title: str, rows: Sequence[Row], key: str, drop: int | None = None) -> Column:
+    cells = [_NOTHING if row[key] is None else f"{row[key]:,}" for row in rows]
+    return Column(title, cells, drop=drop, right=True)
+
+
+def _time(title: str, rows: Sequence[Row], key: str, drop: int) -> Column:
+    cells = [format_latency(row[key]) if row[key] else _NOTHING for row in rows]
+    return Column(title, cells, drop=drop, right=True)
+
+
+def _rest(rows: Sequence[Any]) -> list[str]:
+    more = len(rows) - _LISTED
+    return [f"{' ' * _MARGIN}and {more:,} more: -o ndjson has all"] if more > 0 else []
+
+
+def _drawn(columns: list[Column], settings: Settings, margin: int, *, heading: bool = True) -> list[str]:
+    width = None if settings.width is None else max(settings.width - margin, 20)
+    head, *lines = draw_table(columns, width, palette(settings.color), dense=True) if columns[0].cells else ("",)
+    return [f"{' ' * margin}{line}" for line in ([head, *lines] if heading and lines else lines)]

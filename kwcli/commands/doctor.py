@@ -1,0 +1,76 @@
+"""`kw doctor`: captures or a cluster in, what is wrong out, worst first."""
+
+from __future__ import annotations
+
+import click
+
+from kwcli.env import Environment
+from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_options_of_others
+from kwcli.options import (
+    CaptureOptions,
+    FilterOptions,
+    OutputOptions,
+    capture_options,
+    filter_options,
+    limit_option,
+    output_options,
+)
+
+EXAMPLES = """\b
+Examples:
+  kw doctor orders.pcapng
+  kw doctor captures/ --group billing -v
+  kw doctor -b kafka-1:9092
+  kw doctor orders.pcapng --threshold lag.records=100000 --fail-on warning
+  kw doctor orders.pcapng -o ndjson | jq 'select(.severity == "error") | .title'"""
+
+
+@click.command("doctor", cls=ConnectingCommand, epilog=EXAMPLES)
+@capture_options
+@connection_options_of_others
+@click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warning", "never"]),
+    default="error",
+    show_default=True,
+    help="End with exit code 4 where there is a finding as bad as this.",
+)
+@click.option("--threshold", "thresholds", metavar="NAME=NUMBER", multiple=True, help="From how much on; repeatable.")
+@filter_options
+@limit_option("Stop reading after N exchanges looked at.")
+@output_options(
+    verbose="Explain notes as well.",
+    quiet="No summary and no progress bar.",
+    formats=("text", "table", "ndjson", "json", "csv", "yaml", "fields"),
+    times=True,
+)
+@click.pass_obj
+def command(
+    env: Environment,
+    capture: CaptureOptions,
+    connection: ConnectionOptions,
+    fail_on: str,
+    thresholds: tuple[str, ...],
+    filters: FilterOptions,
+    limit: int | None,
+    shown: OutputOptions,
+) -> int:
+    """Say what is wrong: findings, worst first, with who, since when, the evidence and what to do.
+
+    FILE as for `kw sniff`. Errors and warnings are explained, notes are a line each (`-v` explains them as well). With
+    -b a cluster is looked at in the place of a capture; nothing is changed there.
+    """
+    from kwcli.answers.doctor import DoctorRenderer, check_source, read_thresholds
+    from kwcli.answers.run import answer, look_at
+
+    live = check_source(capture, connection)
+    settings = shown.settings(env)
+    renderer = DoctorRenderer(settings, read_thresholds(thresholds))
+    if live:
+        done = look_at(env, connection.config(env), renderer.doctor, renderer)
+    else:
+        done = answer(env, settings, capture, filters, limit, renderer)
+    code = renderer.exit_code(done, fail_on)
+    if not settings.quiet:
+        env.say(f"kw: {renderer.line()}")
+    return code

@@ -1,0 +1,76 @@
+"""Exchanges in, the bytes of their frames out, each with its size field: what `kw decode` reads.
+
+Secrets are overwritten with `*`, so that frames keep their sizes and still decode. Frames that are not whole are left
+out, for the bytes behind them would be taken for theirs; and so are tokens of a SASL login, which are no messages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from decoders.exchanges.api_versions import SIDES
+from decoders.messages.bodies import conceal_of, echoes
+from decoders.messages.byte_layout import anatomy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from decoders.exchanges.exchange import Exchange, Settled
+    from decoders.schema.model import Side
+    from kwcli.env import Settings
+    from kwcli.output import Write
+
+__all__ = ["Raw"]
+
+_SIZE: Final = 4
+_HIDDEN: Final = b"*"
+
+
+class Raw:
+    """Writes frames as they were, in the order of their rows: a request, then its response."""
+
+    shows_skipped = False
+
+    def __init__(self, settings: Settings, write: Write) -> None:
+        self.errors = self.expected = self.undecoded = 0
+        self._reveal = settings.reveal_secrets
+        self._write = write
+
+    def write(self, rows: list[Settled]) -> None:
+        """Write the frames of exchanges."""
+        for row in rows:
+            if row.kind == "exchange":
+                unexpected = row.unexpected
+                self.errors += bool(unexpected)
+                self.expected += bool(row.error_codes) and not unexpected
+                self.undecoded += bool(row.failed) and row.outcome == "complete"
+                if not row.envelope and not row.is_token:  # what travels in an Envelope is in its frame
+                    self._write(b"".join(self._frames(row)))
+
+    def _frames(self, row: Exchange) -> Iterator[bytes]:
+        for side in SIDES:
+            frame = row.raw(side)
+            if frame is not None and len(frame) == _SIZE + int.from_bytes(frame[:_SIZE], "big"):
+                yield frame if self._reveal else self._hidden(row, side, frame)
+
+    def _hidden(self, row: Exchange, side: Side, frame: bytes) -> bytes:
+        """The frame with its secrets overwritten."""
+        found = anatomy(frame, side, row.api_key, row.api_version)
+        conceal = conceal_of(row) if side == "response" else None
+        if conceal is not None:
+            found.body = list(echoes(found.body, conceal))
+        spans = [(part.at, part.end) for part in (*found.header, *found.body) if part.secret]
+        if found.rest_secret:
+            spans.append((found.rest_at, len(frame)))
+        if not spans:
+            return frame
+        data = bytearray(frame)
+        for at, end in spans:
+            data[at:end] = _HIDDEN * (end - at)
+        return bytes(data)
+
+    def notice(self, rows: list[Settled]) -> None:
+        """Nothing is learnt of rows that the filters leave out."""
+
+    def close(self) -> None:
+        """Nothing is owed."""

@@ -1,0 +1,123 @@
+"""What is cut out, as a file: the capture that is written, the inputs that are read a second time."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING, cast
+
+from decoders.capture.packet_copies import CopyReader, PacketCopy
+from decoders.capture.pcapng_writer import PcapngWriter
+from kwcli.env import Exit, Failure
+from kwcli.inputs import Captures
+from kwcli.user_files import keep_mode, open_private
+
+if TYPE_CHECKING:
+    from kwcli.env import Environment, Readable
+
+__all__ = ["OutFile", "Spooled", "check_output", "env_reading", "read_again"]
+
+
+class Spooled:
+    """Standard input, of which all that is read is kept in an unnamed file, to be read again."""
+
+    def __init__(self, stdin: Readable) -> None:
+        self._stdin = stdin
+        self.file: IO[bytes] = TemporaryFile("w+b")  # noqa: SIM115  # until the end of the run
+
+    def read1(self, size: int = -1) -> bytes:
+        """The next bytes that are there."""
+        data = self._stdin.read1(size)
+        self.file.write(data)
+        return data
+
+
+class OutFile:
+    """The file that is written: under another name until it is whole."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._part = name
+        self._file: IO[bytes] | None = None
+        self._sources: dict[tuple[int, str], int] = {}
+        self.packets = 0
+
+    def begin(self) -> None:
+        """Make the file. Raises Failure where it cannot be made."""
+        if not os.path.exists(self._name) or os.path.isfile(self._name):
+            self._name = os.path.realpath(self._name)
+            self._part = f"{self._name}.{os.getpid()}"
+        try:
+            self._file = open(self._part, "wb", opener=open_private)  # noqa: SIM115  # until `finish`
+        except OSError as error:
+            raise Failure(f"{self._name}: {(error.strerror or str(error)).lower()}") from None
+
+    def write(self, data: bytes) -> None:
+        """Take a block."""
+        assert self._file is not None
+        self._file.write(data)
+
+    def packet(self, packet: PacketCopy, comments: Sequence[str]) -> None:
+        """Take a packet, behind those with the other fragments of it."""
+        for fragment in packet.earlier:
+            self.packet(fragment, ())
+        source = self._sources.get(packet.source)
+        if source is None:
+            source = self._sources[packet.source] = len(self._sources)
+            self.write(PcapngWriter.describe(*packet.source))
+        self.write(PcapngWriter.commented(packet.time_ns, packet.frame, comments, wire=packet.wire, interface=source))
+        self.packets += 1
+
+    def finish(self) -> None:
+        """Everything was taken: the file gets its name."""
+        assert self._file is not None
+        self._file.close()
+        self._file = None
+        if self._part != self._name:
+            if os.path.exists(self._name):
+                keep_mode(self._part, self._name)
+            os.replace(self._part, self._name)
+
+    def give_up(self) -> None:
+        """The file is not wanted, unless it has its name already."""
+        if self._file is None:
+            return
+        with suppress(OSError):
+            self._file.close()
+        self._file = None
+        if self._part != self._name:
+            with suppress(OSError):
+                os.unlink(self._part)
+
+
+def check_output(name: str, files: Sequence[str]) -> None:
+    """Failure (usage) where this cannot be what is written, or one of the files cannot be read twice."""
+    from kwcli.capture_paths import is_read_once
+
+    if name == "-":
+        raise Failure("-w -: rows go to standard output; name a file: -w OUT.pcapng", Exit.USAGE)
+    if name.endswith((".gz", ".zst", ".lz4")):
+        raise Failure(f"-w {name}: kw writes captures uncompressed: leave {name[name.rindex('.') :]} out", Exit.USAGE)
+    for file in files:
+        if file != "-" and is_read_once(file):
+            raise Failure(f"{file}: -w reads it twice, and this can be read once: give it as `-`", Exit.USAGE)
+
+
+def env_reading(env: Environment, stdin: Spooled | IO[bytes] | None) -> Environment:
+    """The surroundings of a run with another standard input, where one is given."""
+    if stdin is None:
+        return env
+    env = copy.copy(env)
+    env.stdin = cast("Readable", stdin)
+    return env
+
+
+def read_again(names: Sequence[str], env: Environment, spooled: Spooled | None) -> Captures:
+    """The same captures from their beginnings, as copies of their packets."""
+    if spooled is not None:
+        spooled.file.seek(0)
+        env = env_reading(env, spooled.file)
+    return Captures(names, env, numbered=True, reader=CopyReader)

@@ -1,0 +1,651 @@
+"""What a run has decoded and which rows it shows in, a capture of the packets of those rows out: `kw sniff FILES -w
+OUT`.
+
+The problem. Which packets a row is made of is known only when the row is settled, long after they were read; whether
+it is shown, maybe only at the end (--sort). Captures are larger than memory, and so may be what is chosen of them.
+
+The idea. Files are read twice. The first time they are decoded as ever, while the place of each segment in its stream
+is kept for as long as a row may come of it; the second time their packets are copied:
+
+```
+1st  segments ─► log of each direction ─► engine ─► row shown ─► its frames' ranges, packets in them, acknowledgements
+                                                                         │  sorted by direction and place
+                                                                         ▼
+                                                      how much is kept before each ─► notes, sorted by packet
+2nd  packets ─────────────────────────────────────────────────────────► note? ─► OUT
+```
+
+Of most connections OUT has the packets with bytes of a frame that is in a row, each with a note that says which bytes
+those are (decoders/capture/cut_notes.py): what lies between is neither a row nor a loss when OUT is read. Three kinds
+of connections are taken whole, and have no notes but the name of their broker on the first packet: those of rows when
+all connections are wanted so (--whole-connections, or no filter at all); those with rows out of TLS and those with
+tokens of a raw SASL login, which nobody can read without what came before, up to their last row. Of the latter the
+notes say which exchanges are rows.
+
+What always holds: the rows of a run are what they are without `-w`; OUT takes its name when it is whole, so that what
+was there before stays if it cannot be written. Memory is bounded: the log has what the engine may still need, what is
+chosen goes to temporary files beyond a limit (sorted_records.py). What can be read only once is kept in a temporary
+file while it is read.
+
+What is given up: of a packet that several IP fragments make, all are taken where the last one completes it. Packets
+that are written do not say what was lost between those that are left out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from struct import Struct
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from uuid import UUID
+
+from decoders.apis import api_name
+from decoders.apis.keys import ENVELOPE
+from decoders.capture.cut_notes import MARK, CutNote, Part, TopicName, write_note, write_topics
+from decoders.capture.merge import file_of
+from decoders.capture.packet_copies import PacketCopy
+from decoders.capture.pcapng_writer import PcapngWriter
+from decoders.errors import without_frames
+from decoders.exchanges.engine import Engine
+from decoders.tcp.chunks import Chunk, Close, Connection, Gap, Segment
+from decoders.tcp.connections import MASK, HalfStream, ahead, turned
+from decoders.wire.primitives import uuid_bytes
+from kwcli.env import Exit, Failure
+from kwcli.inputs import Captures
+from kwcli.output.units import count_of
+from kwcli.sniff.cut_files import OutFile
+from kwcli.sniff.sorted_records import SortedRecords
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled
+    from decoders.tls.key_log import KeyLog
+    from kwcli.env import Environment
+
+__all__ = ["CutEngine", "CutOut"]
+
+# Segments of the log are found by the 4 KiB of sequence numbers that they are in.
+_BUCKET: Final = 12
+_BUCKETS: Final = (1 << 32) >> _BUCKET
+# After so many segments the log is cleared of those of which no row can come any more.
+_LOGGED: Final = 200_000
+_NEVER_NS: Final = 1 << 63
+# Of a client id, in a comment.
+_SHOWN_MAX: Final = 80
+_SYN: Final = 2
+_ACK: Final = 16
+
+# Records by direction and place: number of the connection and side, place, kind; then what the kind says.
+_PLACED: Final = Struct(">QQB")
+_RANGE, _RUN, _ACKED = range(3)
+_RANGE_SAYS: Final = Struct(">Q")  # its size; behind it the broker
+_RUN_SAYS: Final = Struct(">QII")  # packet, sequence number, size
+_ACK_SAYS: Final = Struct(">Q")  # packet
+# Records by packet: its file, its number (which has the file too), kind; then what the kind says.
+_NOTED: Final = Struct(">IQB")
+_FILE: Final = Struct(">I")
+_COMMENT, _PART, _ACK_AT, _ROW = range(4)
+_PART_SAYS: Final = Struct(">QIIQ")  # number of the connection and side, sequence number, size, place; then the broker
+_ACK_AT_SAYS: Final = Struct(">Q")
+_ROW_SAYS: Final = Struct(">Q")  # where its request begins, as the pairing counts
+# Skipped runs that are whole connections.
+_CONNECTIONS: Final = frozenset({"one_direction", "not_kafka", "tls"})
+
+# A segment with bytes: time, packet, sequence number of its first byte, size, raw acknowledgement or None.
+_Logged = tuple[int, int, int, int, int | None]
+
+
+class _Side:
+    """One direction of a connection: where its stream is in sequence numbers."""
+
+    __slots__ = ("_begins", "base", "half")
+
+    def __init__(self, half: HalfStream) -> None:
+        self.half = half
+        self.base = 0  # place in the stream of the byte that the pairing counts as its first
+        self._begins: list[tuple[int, int]] = []  # from a place on, the number that place 0 would have
+
+    def note(self, place: int) -> None:
+        """From this place on the stream is where it is now."""
+        self._begins.append((place, self.half.first & MASK))
+
+    def number(self, place: int) -> int:
+        """The sequence number of a place."""
+        if not self._begins:
+            self.note(0)
+        first = next((first for since, first in reversed(self._begins) if since <= place), self._begins[0][1])
+        return first + place & MASK
+
+    def place_of(self, ack: int) -> int | None:
+        """The place that an acknowledgement names, None while nothing is known of the stream."""
+        half = self.half
+        if not half.started:
+            return None
+        size = half.size
+        return max(size + ahead(ack, half.first + size & MASK), 0)
+
+
+class _Met:
+    """A connection of which a chunk has come."""
+
+    __slots__ = ("began_ns", "connection", "ended_ns", "latest_ns", "number", "session", "sides", "stated")
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.number = connection.number
+        self.began_ns = connection.began_ns
+        self.ended_ns = _NEVER_NS  # when its ports were taken by another one
+        self.latest_ns = 0  # the end of the last of its rows that are kept
+        self.sides = (_Side(cast("HalfStream", connection.first)), _Side(cast("HalfStream", connection.second)))
+        self.session: tuple[bytes, bytes] | None = None  # of TLS: client random, session id
+        self.stated = False  # the bases of its sides are known
+
+    def side(self, source: str) -> int:
+        """0 for the side with this address, 1 for the other one."""
+        return 0 if self.sides[0].half.source == source else 1
+
+
+class _Taken:
+    """A connection that is taken whole, up to a time; `some`: not all of its exchanges up to then are rows."""
+
+    __slots__ = ("began_ns", "broker", "client_key", "ended_ns", "named", "number", "some", "until_ns")
+
+    def __init__(self, met: _Met, client_key: bytes, broker: str, until_ns: int, *, some: bool) -> None:
+        self.some = some
+        self.number = met.number
+        self.began_ns = met.began_ns
+        self.ended_ns = met.ended_ns
+        self.until_ns = until_ns
+        self.client_key = client_key
+        self.broker = broker
+        self.named = False  # its first packet was written
+
+    def has(self, time_ns: int) -> bool:
+        """Whether a packet of its ports that was captured then belongs to what is taken."""
+        return self.began_ns <= time_ns < self.ended_ns and time_ns <= self.until_ns
+
+
+class Pieces(NamedTuple):
+    """What a row is made of: records by place and by packet, or (`alone` False) its connection up to a time."""
+
+    met: _Met
+    alone: bool
+    client_key: bytes
+    broker: str
+    until_ns: int
+    placed: list[bytes]
+    noted: list[bytes]
+    topics: Mapping[str, str]
+    known_ns: int  # from when on these names are known at the latest
+
+
+class CutOut:
+    """One run. `whole`: all packets of the connections that have a row. Raises Failure where OUT cannot be made."""
+
+    def __init__(self, name: str, env: Environment, keys: KeyLog, *, whole: bool, with_keys: bool) -> None:
+        self.name = name
+        self._env = env
+        self._keys = keys
+        self._whole = whole
+        self._with_keys = with_keys
+        self._met: dict[int, _Met] = {}
+        self._by_key: dict[bytes, _Met] = {}
+        self._closed: list[int] = []
+        self._log: dict[bytes, dict[int, list[_Logged]]] = {}
+        self._logged = 0
+        self._log_most = _LOGGED
+        self._placed = SortedRecords(_PLACED.size)
+        self._noted = SortedRecords(_FILE.size)
+        self._taken: dict[int, _Taken] = {}
+        self._taken_by_key: dict[bytes, list[_Taken]] = {}
+        self._topics: dict[str, tuple[int, str]] = {}  # id → from when on its name is known, the name
+        self._sessions: dict[bytes, bytes] = {}  # of TLS connections that are taken: client random → session id
+        self._engine: Engine | None = None
+        self._failed: OSError | None = None
+        self.rows = 0
+        self._writer = OutFile(name)
+
+    def begin(self, names: Sequence[str]) -> None:
+        """Refuse to write over one of the inputs, and to read twice what cannot be; begin the file."""
+        for name in names:
+            with suppress(OSError):
+                if os.path.samefile(name, self.name):
+                    raise Failure(f"-w {self.name}: this is one of the captures that are read", Exit.USAGE)
+        self._writer.begin()
+
+    # The first reading.
+
+    def log(self, segments: list[Segment]) -> None:
+        """Note segments that the engine gets next."""
+        for number in self._closed:
+            self._forget(number)
+        self._closed = []
+        if self._whole:
+            return
+        log = self._log
+        for key, time_ns, packet, seq, ack, flags, data, cut in segments:
+            size = len(data) + cut
+            if not size:
+                continue
+            first = seq + (flags & _SYN == _SYN) & MASK
+            entry = (time_ns, packet, first, size, ack if flags & _ACK else None)
+            buckets = log.get(key)
+            if buckets is None:
+                buckets = log[key] = {}
+            for bucket in range(first >> _BUCKET, (first + size - 1 >> _BUCKET) + 1):
+                buckets.setdefault(bucket % _BUCKETS, []).append(entry)
+            self._logged += 1
+        if self._logged > self._log_most:
+            self._clear_log()
+
+    def meet(self, chunks: list[Chunk]) -> None:
+        """Note chunks on their way to the pairing."""
+        behind: dict[HalfStream, int] = {}
+        for half, _, _, data in chunks:
+            connection = half.connection
+            if connection.number not in self._met:
+                self._begin(connection)
+            if isinstance(data, Close):
+                self._closed.append(connection.number)
+            elif behind and half in behind:
+                behind[half] += data.size if isinstance(data, Gap) else len(cast("bytes", data))
+            if isinstance(data, Gap) and not data.size:
+                behind[cast("HalfStream", half)] = 0
+        for stream, size in behind.items():
+            met = self._met[stream.connection.number]
+            met.sides[stream is not met.connection.first].note(stream.size - size)
+
+    def note_sessions(self, chunks: list[Chunk]) -> None:
+        """Take note of what TLS is known by in a key log, while its connections are open."""
+        for half, *_ in chunks:
+            state = half.connection.tls
+            random = getattr(state, "client_random", b"")
+            if random:
+                self._met[half.connection.number].session = (random, state.session_id)
+
+    def _begin(self, connection: Connection) -> None:
+        met = self._met[connection.number] = _Met(connection)
+        key = met.sides[0].half.key
+        for each in (key, turned(key)):
+            before = self._by_key.get(each)
+            if before is not None:
+                before.ended_ns = met.began_ns
+            self._by_key[each] = met
+        for taken in self._taken_by_key.get(key, ()):
+            taken.ended_ns = min(taken.ended_ns, met.began_ns)
+        for side in met.sides:
+            if side.half.started:
+                side.note(0)
+
+    def _forget(self, number: int) -> None:
+        met = self._met.pop(number)
+        key = met.sides[0].half.key
+        for each in (key, turned(key)):
+            if self._by_key.get(each) is met:
+                del self._by_key[each]
+                self._log.pop(each, None)
+
+    def watch(self, engine: Engine) -> None:
+        """This engine decodes."""
+        self._engine = engine
+
+    def _clear_log(self) -> None:
+        """Let go of segments of which no row can come any more: those before all that is in flight or under way."""
+        assert self._engine is not None
+        context = self._engine.pairer.context
+        for met in self._met.values():
+            pairing = context.pairings.get(met.number)
+            undecided = context.undecided.get(met.number)
+            keys = [side.half.key for side in met.sides]
+            if self._by_key.get(keys[0]) is not met:
+                continue
+            if (undecided is not None and undecided.foreign) or met.connection.tls:
+                for key in keys:
+                    self._log.pop(key, None)
+            elif pairing is not None:
+                self._state(met)
+                client = met.side(pairing.ends.client)
+                for index, place in zip((client, 1 - client), _needed(pairing), strict=True):
+                    side = met.sides[index]
+                    first = side.number(place + side.base) >> _BUCKET
+                    buckets = self._log.get(side.half.key, {})
+                    for bucket in [each for each in buckets if (each - first) % _BUCKETS > _BUCKETS >> 1]:
+                        del buckets[bucket]
+        self._logged = sum(len(entries) for buckets in self._log.values() for entries in buckets.values())
+        self._log_most = max(_LOGGED, 2 * self._logged)
+
+    def _state(self, met: _Met) -> None:
+        """Find out which place of its stream the pairing counts as the first: it may not have seen the beginning."""
+        if met.stated or self._engine is None:
+            return
+        pairing = self._engine.pairer.context.pairings.get(met.number)
+        if pairing is None or pairing.ends.tls is not None:
+            return
+        met.stated = True
+        client = met.side(pairing.ends.client)
+        places = (
+            (pairing.client_place, pairing.server_place)
+            if pairing.resting
+            else (pairing.requests.place, pairing.responses.place)
+        )
+        for index, place in zip((client, 1 - client), places, strict=True):
+            met.sides[index].base = met.sides[index].half.size - place
+
+    def take(self, row: Settled) -> Pieces | None:
+        """What a row is made of; to be asked for before more segments are logged."""
+        met = self._met.get(row.ends.number)
+        if met is None:
+            return None
+        self._state(met)
+        client = met.side(row.ends.client)
+        key = met.sides[client].half.key
+        if row.kind != "exchange":
+            if self._whole or row.reason in _CONNECTIONS:
+                return Pieces(met, False, key, "", _NEVER_NS, [], [], {}, 0)
+            return None
+        packet = row.request_packet or row.response_packet or 0
+        file = file_of(packet)
+        noted = [_NOTED.pack(file, packet, _COMMENT) + _comment(row).encode("utf-8", "backslashreplace")]
+        broker = row.ends.broker if row.ends.tls is None else ""
+        until_ns = max(row.time_ns, row.request_end_ns or 0, row.response_end_ns or row.response_ns or 0)
+        if self._whole:
+            return Pieces(met, False, key, broker, _NEVER_NS, [], noted, row.topic_names, until_ns)
+        if row.request_size is not None:
+            noted.append(_NOTED.pack(file, packet, _ROW) + _ROW_SAYS.pack(row.place))
+        if row.is_token or row.ends.tls is not None or row.envelope or row.api_key == ENVELOPE:
+            return Pieces(met, False, key, broker, until_ns, [], noted, row.topic_names, until_ns)
+        placed: list[bytes] = []
+        if row.request_size is not None:
+            placed += self._range(met, client, 0, row.place, row.request_size + 4, row.ends)
+        if row.response_size is not None:
+            placed += self._range(met, 1 - client, 1, row.response_place, row.response_size + 4, row.ends)
+        return Pieces(met, True, key, broker, until_ns, placed, noted, row.topic_names, until_ns)
+
+    def _range(
+        self, met: _Met, index: int, broker_sends: int, place: int, size: int, ends: ConnectionInfo
+    ) -> Iterator[bytes]:
+        """A frame as records: its range, the parts of packets in it, what these acknowledge."""
+        side, peer = met.sides[index], met.sides[1 - index]
+        place += side.base
+        direction = met.number << 1 | broker_sends
+        yield _PLACED.pack(direction, place, _RANGE) + _RANGE_SAYS.pack(size) + ends.broker.encode()
+        first = side.number(place)
+        buckets = self._log.get(side.half.key, {})
+        found: dict[_Logged, None] = {}
+        for bucket in range(first >> _BUCKET, (first + size - 1 >> _BUCKET) + 1):
+            found.update(dict.fromkeys(buckets.get(bucket % _BUCKETS, ())))
+        for time_ns, packet, seq, length, ack in found:
+            step = ahead(seq, first)
+            begin, end = max(step, 0), min(step + length, size)
+            if begin >= end or not met.began_ns <= time_ns < met.ended_ns:
+                continue
+            says = _RUN_SAYS.pack(packet, first + begin & MASK, end - begin)
+            yield _PLACED.pack(direction, place + begin, _RUN) + says
+            acked = None if ack is None else peer.place_of(ack)
+            if acked is not None:
+                yield _PLACED.pack(direction ^ 1, acked, _ACKED) + _ACK_SAYS.pack(packet)
+
+    def keep(self, pieces: Pieces | None) -> None:
+        """A row is shown that is made of this."""
+        if pieces is None or self._failed is not None:
+            return
+        met = pieces.met
+        met.latest_ns = max(met.latest_ns, pieces.until_ns)
+        self.rows += bool(pieces.noted)
+        for identity, name in pieces.topics.items():
+            known = (pieces.known_ns, name)
+            self._topics[identity] = min(self._topics.get(identity, known), known)
+        alone = pieces.alone and met.number not in self._taken
+        try:
+            for record in pieces.placed if alone else ():
+                self._placed.add(record)
+            for record in pieces.noted:
+                self._noted.add(record)
+        except OSError as error:
+            self._failed = without_frames(error)
+        if not alone:
+            self._keep_connection(pieces)
+
+    def _keep_connection(self, pieces: Pieces) -> None:
+        met = pieces.met
+        taken = self._taken.get(met.number)
+        if taken is None:
+            some = not self._whole and pieces.until_ns != _NEVER_NS
+            taken = _Taken(met, pieces.client_key, pieces.broker, met.latest_ns, some=some)
+            self._taken[met.number] = taken
+            for key in (pieces.client_key, turned(pieces.client_key)):
+                self._taken_by_key.setdefault(key, []).append(taken)
+        taken.until_ns = max(taken.until_ns, met.latest_ns)
+        taken.broker = taken.broker or pieces.broker
+        if met.session is not None and pieces.noted:
+            random, session = met.session
+            self._sessions[random] = session
+
+    # Between the readings.
+
+    def _write_notes(self) -> None:
+        """Say of each part of a packet where it is in the stream that has only what is kept."""
+        at, kept, begin, end, broker = -1, 0, 0, 0, b""
+        for record in self._placed:
+            direction, place, kind = _PLACED.unpack_from(record)
+            if direction != at:
+                at, kept, begin, end = direction, 0, 0, 0
+            if kind == _RANGE:
+                stop = place + _RANGE_SAYS.unpack_from(record, _PLACED.size)[0]
+                broker = record[_PLACED.size + _RANGE_SAYS.size :]
+                if place > end:
+                    kept += end - begin
+                    begin = place
+                end = max(end, stop)
+            elif kind == _RUN:
+                packet, seq, size = _RUN_SAYS.unpack_from(record, _PLACED.size)
+                where = kept + place - begin
+                head = _NOTED.pack(file_of(packet), packet, _PART)
+                self._noted.add(head + _PART_SAYS.pack(direction, seq, size, where) + (b"" if where else broker))
+            else:
+                (packet,) = _ACK_SAYS.unpack_from(record, _PLACED.size)
+                head = _NOTED.pack(file_of(packet), packet, _ACK_AT)
+                self._noted.add(head + _ACK_AT_SAYS.pack(kept + min(place, end) - begin))
+
+    # The second reading.
+
+    def write(self, captures: Captures) -> bool:
+        """Copy the packets of what was kept, and say so; False where that failed, which is said too."""
+        try:
+            if self._failed is not None:
+                raise self._failed
+            self._write_notes()
+            packets = self._copy(captures)
+        except OSError as error:
+            return self._fail((error.strerror or str(error)).lower())
+        except KeyboardInterrupt:
+            self._fail("interrupted")
+            raise
+        if captures.problems:
+            return self._fail(f"the second time it could not be read: {captures.problems[0]}")
+        try:
+            self._writer.finish()
+        except OSError as error:
+            return self._fail((error.strerror or str(error)).lower())
+        return self._told(packets)
+
+    def _fail(self, why: str) -> bool:
+        self._writer.give_up()
+        self._env.say(f"kw: {self.name}: {why}; it is not written")
+        return False
+
+    def _told(self, packets: int) -> bool:
+        self._env.say(f"kw: {self.name}: {count_of(packets, 'packet')} of {count_of(self.rows, 'exchange')}")
+        sessions = len(self._sessions)
+        if sessions and self._with_keys:
+            whose = count_of(sessions, "TLS connection")
+            self._env.say(f"kw: {self.name} has the keys of {whose}: who has it can read what was sent there")
+        elif sessions:
+            self._env.say(f"kw: {self.name} has no keys of TLS: read it with --keylog, or write it with --with-keys")
+        return True
+
+    def _copy(self, captures: Captures) -> int:
+        out = self._writer
+        names = (
+            TopicName(since_ns, UUID(bytes=uuid_bytes(identity)), name)
+            for identity, (since_ns, name) in sorted(self._topics.items())
+        )
+        out.write(PcapngWriter(0, comments=(MARK, *write_topics(names))).section())
+        if self._with_keys:
+            lines = b"".join(self._keys.lines(random, session) for random, session in self._sessions.items())
+            if lines:
+                out.write(PcapngWriter.secrets(lines))
+        cursors: dict[int, _Cursor] = {}
+        left = self._noted.count
+        for batch in captures:
+            for each in batch:
+                packet = cast("PacketCopy", each)
+                taken = next((its for its in self._taken_by_key.get(packet.key, ()) if its.has(packet.time_ns)), None)
+                file = file_of(packet.packet)
+                cursor = cursors.get(file)
+                if cursor is None:
+                    cursor = cursors[file] = _Cursor(self._noted.from_prefix(_FILE.pack(file)))
+                said = cursor.take(packet.packet) if cursor.packet <= packet.packet else ()
+                left -= len(said)
+                if taken is not None:
+                    out.packet(packet, [*_comments(said), *_named(packet, taken, said)])
+                elif any(record[_NOTED.size - 1] == _PART for record in said):
+                    note = _note(packet, said)
+                    if note is not None:
+                        out.packet(packet, [*_comments(said), write_note(note)])
+            if not left and not self._taken:
+                break
+        return out.packets
+
+    def close(self) -> None:
+        """Give everything back to the system, whatever has happened."""
+        self._writer.give_up()
+        self._placed.close()
+        self._noted.close()
+
+
+class CutEngine(Engine):
+    """An engine whose chunks a CutOut sees."""
+
+    def __init__(self, cut: CutOut, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._cut = cut
+        cut.watch(self)
+
+    def _plain(self, chunks: list[Chunk], now_ns: int = 0) -> list[Chunk]:
+        self._cut.meet(chunks)
+        plain = super()._plain(chunks, now_ns)
+        self._cut.note_sessions(chunks)
+        return plain
+
+
+class _Cursor:
+    """Records by packet, of one file, to be taken in the order of its packets."""
+
+    def __init__(self, records: Iterator[bytes]) -> None:
+        self._records = records
+        self._next = b""
+        self.packet = 0
+        self._step()
+
+    def _step(self) -> None:
+        self._next = next(self._records, b"")
+        self.packet = _NOTED.unpack_from(self._next)[1] if self._next else _NEVER_NS << 1
+
+    def take(self, packet: int) -> list[bytes]:
+        """The records of a packet; those before it are passed over."""
+        found: list[bytes] = []
+        while self.packet <= packet:
+            if self.packet == packet:
+                found.append(self._next)
+            self._step()
+        return found
+
+
+def _needed(pairing: Any) -> tuple[int, int]:
+    """The places of both directions before which nothing is in flight or under way."""
+    if pairing.resting:
+        return pairing.client_place, pairing.server_place
+    waiting = [exchange.place for exchange in (*pairing.in_flight.waiting(), *pairing.sasl.tokens)]
+    places = [_under_way(pairing.requests), _under_way(pairing.responses)]
+    early = [frame.place for frame in pairing.early.values()]
+    return min(places[0], *waiting) if waiting else places[0], min(places[1], *early) if early else places[1]
+
+
+def _under_way(direction: Any) -> int:
+    """Where the frame under way begins, or what may be the head of one."""
+    if direction.need:
+        return int(direction.begun)
+    return int(direction.place) - sum(map(len, direction.parts))
+
+
+def _comment(row: Exchange) -> str:
+    """`Fetch v12, correlation id 7, client app, complete, 1.234 ms`: what names an exchange on its first packet."""
+    if row.api_key is None:
+        words = ["SASL token" if row.is_token else "response without its request"]
+    else:
+        words = [f"{api_name(row.api_key)} v{row.api_version}"]
+    if row.correlation_id is not None:
+        words.append(f"correlation id {row.correlation_id}")
+    if row.client_id:
+        shown = row.client_id if row.client_id.isprintable() else ascii(row.client_id)[1:-1]
+        words.append(f"client {shown[:_SHOWN_MAX]}")
+    words.append(row.outcome.replace("_", " "))
+    if row.latency_ms is not None:
+        words.append(f"{row.latency_ms:.3f} ms")
+    return ", ".join(words)
+
+
+def _comments(said: Iterable[bytes]) -> Iterator[str]:
+    for record in said:
+        if record[_NOTED.size - 1] == _COMMENT:
+            yield record[_NOTED.size :].decode("utf-8", "replace")
+
+
+def _named(packet: PacketCopy, taken: _Taken, said: Iterable[bytes]) -> Iterator[str]:
+    """The note on a packet of a connection that is taken whole, if any; that which it had is kept."""
+    rows: tuple[int, ...] | None = None
+    if taken.some:
+        kind = _NOTED.size - 1
+        rows = tuple(_ROW_SAYS.unpack_from(record, _NOTED.size)[0] for record in said if record[kind] == _ROW)
+    broker = "" if taken.named else taken.broker
+    if packet.note is not None:
+        yield write_note(packet.note._replace(broker=packet.note.broker or broker))
+    elif rows or broker or (taken.some and not taken.named):
+        yield write_note(CutNote(taken.number, packet.key == taken.client_key, broker=broker, rows=rows))
+    taken.named = True
+
+
+def _note(packet: PacketCopy, said: Iterable[bytes]) -> CutNote | None:
+    """The note that records of a packet make."""
+    parts: list[Part] = []
+    ack: int | None = None
+    broker = b""
+    direction = 0
+    for record in said:
+        kind = record[_NOTED.size - 1]
+        if kind == _ACK_AT:
+            ack = max(ack or 0, _ACK_AT_SAYS.unpack_from(record, _NOTED.size)[0])
+        elif kind == _PART:
+            direction, seq, size, place = _PART_SAYS.unpack_from(record, _NOTED.size)
+            broker = broker or record[_NOTED.size + _PART_SAYS.size :]
+            for span in packet.spans:
+                step = ahead(seq, span.seq)
+                if 0 <= step < span.size:
+                    parts.append(Part(span.at + step, min(size, span.size - step), place))
+                    break
+    if not parts:
+        return None
+    return CutNote(direction >> 1, not direction & 1, _joined(sorted(parts)), ack, broker.decode())
+
+
+def _joined(parts: Iterable[Part]) -> tuple[Part, ...]:
+    """Parts that follow each other in the packet and in the stream as one."""
+    out: list[Part] = []
+    for part in parts:
+        last = out[-1] if out else None
+        if last is not None and (last.at + last.size, last.place + last.size) == (part.at, part.place):
+            out[-1] = last._replace(size=last.size + part.size)
+        elif last is None or part != last:
+            out.append(part)
+    return tuple(out)

@@ -1,0 +1,122 @@
+"""Records of bytes in, in any order; the same in the order of their bytes out, with little of them in memory."""
+
+from __future__ import annotations
+
+import heapq
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import islice
+from tempfile import TemporaryFile
+from typing import IO, Final
+
+__all__ = ["SortedRecords"]
+
+# Bytes of records, each with what Python needs for it, that are held before they go to a file.
+_HELD_MAX: Final = 48 << 20
+_COST: Final = 64
+_PIECE: Final = 1 << 16
+_SIZE: Final = 4
+
+
+class SortedRecords:
+    """Add records, then read them: `from_prefix` gives those that begin with a prefix, all of the same size.
+
+    Sorted runs go to unnamed temporary files (in TMPDIR), which are merged into one when the first record is read.
+    """
+
+    def __init__(self, prefix_size: int, held_max: int = _HELD_MAX) -> None:
+        self._prefix_size = prefix_size
+        self._held_max = held_max
+        self._records: list[bytes] = []
+        self._held = 0
+        self._runs: list[IO[bytes]] = []
+        self._sorted = False
+        self._places: dict[bytes, int] = {}  # of each prefix in the one file that is left
+        self.count = 0
+
+    def add(self, record: bytes) -> None:
+        """Take a record. Raises OSError where there is no room for it."""
+        self._records.append(record)
+        self.count += 1
+        self._held += len(record) + _COST
+        if self._held >= self._held_max:
+            self._records.sort()
+            self._runs.append(_written(iter(self._records)))
+            self._records, self._held = [], 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        """All records."""
+        self._sort()
+        if self._runs:
+            return _read(self._runs[0], 0)
+        return iter(self._records)
+
+    def from_prefix(self, prefix: bytes) -> Iterator[bytes]:
+        """The records with this prefix."""
+        self._sort()
+        records: Iterator[bytes]
+        if not self._runs:
+            records = islice(self._records, bisect_left(self._records, prefix), None)
+        elif prefix in self._places:
+            records = _read(self._runs[0], self._places[prefix])
+        else:
+            return
+        for record in records:
+            if not record.startswith(prefix):
+                return
+            yield record
+
+    def close(self) -> None:
+        """Give all up."""
+        self._records = []
+        for run in self._runs:
+            run.close()
+
+    def _sort(self) -> None:
+        if self._sorted:
+            return
+        self._sorted = True
+        self._records.sort()
+        if not self._runs:
+            return
+        runs = [_read(run, 0) for run in self._runs]
+        merged = _written(heapq.merge(*runs, self._records), self._places, self._prefix_size)
+        for run in self._runs:
+            run.close()
+        self._runs, self._records = [merged], []
+
+
+def _written(records: Iterator[bytes], places: dict[bytes, int] | None = None, prefix_size: int = 0) -> IO[bytes]:
+    """A file of records, each behind its size; `places` takes where each prefix begins."""
+    file = TemporaryFile("w+b")  # noqa: SIM115  # until `close`
+    try:
+        at = 0
+        for record in records:
+            if places is not None:
+                places.setdefault(record[:prefix_size], at)
+            file.write(len(record).to_bytes(_SIZE, "big") + record)
+            at += _SIZE + len(record)
+        file.flush()
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _read(file: IO[bytes], at: int) -> Iterator[bytes]:
+    """The records from a place on; several may read one file, each at its own place."""
+    held = b""
+    begin = 0
+    while True:
+        left = len(held) - begin
+        size = int.from_bytes(held[begin : begin + _SIZE], "big") if left >= _SIZE else 0
+        if left < _SIZE or left < _SIZE + size:
+            file.seek(at)
+            piece = file.read(max(_PIECE, size))
+            if not piece:
+                return
+            at += len(piece)
+            held, begin = held[begin:] + piece, 0
+            continue
+        yield held[begin + _SIZE : begin + _SIZE + size]
+        begin += _SIZE + size

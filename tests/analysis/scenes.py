@@ -1,0 +1,96 @@
+"""Conversations by the clock: who asks which broker what, when, and how it is answered; exchanges come out."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from struct import pack
+from typing import Any
+
+from decoders import encode_request, encode_response
+from decoders.analysis.fold import Fold
+from decoders.exchanges.engine import Engine
+from decoders.exchanges.exchange import Exchange
+from decoders.tcp.chunks import Segment
+from kwcli.output import Wanted
+
+SYN, ACK, FIN, RST, PUSH = 2, 16, 1, 4, 8
+NS, MS = 10**9, 10**6
+BEGUN = 1_790_000_000 * NS
+BROKER = "10.0.0.9:9092"
+
+
+class Line:
+    """One connection of a client to a broker."""
+
+    def __init__(self, client: str, broker: str, port: int) -> None:
+        here, there = self._end(f"{client}:{port}"), self._end(broker)
+        self.keys = {True: here[0] + there[0] + here[1] + there[1], False: there[0] + here[0] + there[1] + here[1]}
+        self.seq = {True: 1000, False: 5000}
+
+    @staticmethod
+    def _end(address: str) -> tuple[bytes, bytes]:
+        host, _, port = address.rpartition(":")
+        return ip_address(host).packed, pack(">H", int(port))
+
+
+class Scene:
+    """What happens, by seconds after the beginning."""
+
+    def __init__(self) -> None:
+        self._segments: list[tuple[int, Line, bool, int, bytes]] = []
+        self._lines: dict[tuple[str, str, int], Line] = {}
+        self._asked = 0
+
+    def ask(
+        self,
+        at: float,
+        what: tuple[int, int],
+        request: dict[str, Any] | None = None,
+        response: dict[str, Any] | None = None,
+        *,
+        client: str = "app",
+        host: str = "10.0.0.1",
+        broker: str = BROKER,
+        line: int = 0,
+        took: float = 0.001,
+        ends: int = 0,
+    ) -> Scene:
+        """A request, and its answer `took` seconds later; without one the connection ends (`ends`: FIN or RST)."""
+        key, version = what
+        self._asked += 1
+        port = 20_000 + line * 100 + sum(client.encode()) % 100
+        place = (host, broker, port)
+        now = round(BEGUN + at * NS)
+        if place not in self._lines:
+            its = self._lines[place] = Line(host, broker, port)
+            self._segments += [(now - 3000, its, True, SYN, b""), (now - 2000, its, False, SYN | ACK, b"")]
+            self._segments.append((now - 1000, its, True, ACK, b""))
+        its = self._lines[place]
+        frame = encode_request(key, version, request or {}, correlation_id=self._asked, client_id=client)
+        self._segments.append((now, its, True, ACK | PUSH, pack(">i", len(frame)) + frame))
+        if ends:
+            self._segments.append((now + round(took * NS), its, False, ends | ACK, b""))
+            if ends == FIN:
+                self._segments.append((now + round(took * NS) + 1000, its, True, FIN | ACK, b""))
+            del self._lines[place]
+        else:
+            frame = encode_response(key, version, response or {}, correlation_id=self._asked)
+            self._segments.append((now + round(took * NS), its, False, ACK | PUSH, pack(">i", len(frame)) + frame))
+        return self
+
+    def segments(self) -> list[Segment]:
+        """All of it as TCP segments, by time."""
+        found: list[Segment] = []
+        for number, (now, line, client, flags, data) in enumerate(sorted(self._segments, key=lambda item: item[0]), 1):
+            seq, ack = line.seq[client], line.seq[not client]
+            found.append((line.keys[client], now, number, seq, ack if flags & ACK else 0, flags, data, 0))
+            line.seq[client] = (seq + len(data) + bool(flags & (SYN | FIN))) % 2**32
+        return found
+
+    def exchanges(self, fold: Fold) -> list[Exchange]:
+        """Its exchanges, with what a fold reads of them."""
+        engine = Engine(ports=frozenset({9092, 9093, 9094}), needs=Wanted(fold.needs))
+        settled = engine.feed(self.segments()) + engine.finish()
+        found = [each for each in settled if isinstance(each, Exchange)]
+        assert len(found) == self._asked
+        return found

@@ -1,0 +1,395 @@
+"""Findings: what shows each of them, what comes near and is none, and the same whatever was split where."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from functools import cache
+from random import Random
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]  # it ships no types
+import pytest
+
+from decoders.analysis.doctor.doctor import Doctor
+from decoders.analysis.doctor.findings import CODES, FINDINGS, OTHER
+from decoders.analysis.doctor.looks import LOOKS
+from decoders.apis import api
+from decoders.apis.error_codes import ERRORS
+from decoders.apis.keys import (
+    API_VERSIONS,
+    DESCRIBE_CLUSTER,
+    FETCH,
+    HEARTBEAT,
+    JOIN_GROUP,
+    METADATA,
+    PRODUCE,
+    SASL_AUTHENTICATE,
+)
+from decoders.capture.files import CaptureReader
+from decoders.errors import Malformed
+from decoders.exchanges.engine import Engine
+from decoders.exchanges.exchange import Exchange
+from decoders.records.model import Record
+from decoders.records.write import encode_batch
+from kwcli.env import Exit
+from kwcli.output import Wanted
+from tests.analysis.scenes import BEGUN, FIN, MS, RST, Scene
+from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
+from tests.cli.worlds import kw, world
+
+SCHEMA_FILE = FOLDER.parent / "decoders" / "messages" / "doctor.schema.json"
+SCHEMA = jsonschema.Draft202012Validator(json.loads(SCHEMA_FILE.read_bytes()))
+NEEDS = Wanted(Doctor().needs)
+
+# What there is in each capture that ships, worst first: looked at by hand. Notes are not listed.
+SHIPPED: dict[str, list[str]] = {
+    "first-steps.pcapng": [],
+    "share-groups.pcapng": [],
+    "tour.pcapng": ["topic-unknown", "version-refused"],
+    "three-nodes.pcapng.zst": ["controller-moved", "election", "leader-moved", "leader-moved"],
+    "zookeeper-cluster.pcap.gz": ["controller-moved", "old-format", "under-replicated"],
+    "old-clients.pcap.gz": ["connection-churn", "old-format", "old-format"],
+    "sasl-framed.pcapng": ["login-failed", "login-failed", "login-failed"],
+    "sasl-gssapi.pcap.gz": ["old-format", "old-format"],
+}
+
+
+@cache
+def exchanges(name: str) -> list[Exchange]:
+    """The exchanges of a capture."""
+    reader, engine = CaptureReader(), Engine(needs=NEEDS)
+    found = engine.feed([*reader.feed(capture_bytes(name)), *reader.finish()]) + engine.finish()
+    return [each for each in found if isinstance(each, Exchange)]
+
+
+def folded(some: list[Exchange]) -> Doctor:
+    fold = Doctor()
+    for each in some:
+        fold.add(each)
+    return fold
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_any_split_gives_the_same_rows(name: str) -> None:
+    draw = Random(name)
+    parts: list[list[Exchange]] = [[] for _ in range(4)]
+    for each in exchanges(name):
+        draw.choice(parts).append(each)
+    merged = Doctor()
+    for part in draw.sample(parts, 4):
+        handed = Doctor()
+        handed.resume(folded(part).export())
+        merged.merge(handed)
+    assert merged.rows() == folded(exchanges(name)).rows()
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_rows_follow_the_schema_and_are_those_of_records(name: str) -> None:
+    outcome = kw("doctor", str(FOLDER / name), "-o", "ndjson")
+    rows = [json.loads(line) for line in outcome.out.splitlines()]
+    for row in rows:
+        SCHEMA.validate(row)
+        assert row["id"] in FINDINGS
+        assert row["meaning"]
+        assert row["remedy"] or row["id"] == "capture"
+        assert "{" not in row["title"] + row["meaning"]
+    assert outcome.code == (Exit.FINDINGS if any(row["severity"] == "error" for row in rows) else Exit.DONE)
+    told = sorted(row["id"] for row in rows if row["severity"] != "note")
+    assert told == SHIPPED.get(name, told)
+
+
+def test_each_capture_with_findings_is_there() -> None:
+    assert set(SHIPPED) <= {*CLEAN}
+
+
+def test_records_give_what_their_capture_gives() -> None:
+    """But for what no record says: how connections began."""
+    tour = FOLDER / "tour.pcapng"
+    records = kw("sniff", str(tour), "-o", "ndjson").out
+
+    env = world(stdin=records.encode())
+    assert kw("doctor", "-", "-o", "ndjson", env=env).out == kw("doctor", str(tour), "-o", "ndjson").out
+
+
+def test_what_is_not_a_state_is_refused() -> None:
+    with pytest.raises(Malformed):
+        Doctor().resume(b"\x93\x01\x02\x03")
+
+
+def test_the_table_of_codes_names_codes_and_findings() -> None:
+    assert set(CODES) <= set(ERRORS)
+    assert {*CODES.values(), OTHER} <= set(FINDINGS)
+
+
+@pytest.mark.parametrize("key", LOOKS)
+@pytest.mark.parametrize("side", ["request", "response"])
+def test_what_is_read_is_declared(key: int, side: Any) -> None:
+    for path in LOOKS[key].needs(side):
+        fields = api(key).message(side).fields
+        for step in path.partition(":")[0].split("."):
+            (field,) = (each for each in fields if each.name == step.removesuffix("[]"))
+            fields = field.fields
+
+
+# Scenes, and those that come near.
+
+
+def metadata(*topics: dict[str, Any], brokers: list[dict[str, Any]] | None = None) -> dict[str, Any]:
+    nodes = [{"node_id": 1, "host": "10.0.0.9", "port": 9092}]
+    return {"brokers": nodes if brokers is None else brokers, "topics": list(topics), "controller_id": 1}
+
+
+def topic(name: str, leader: int = 1, isr: tuple[int, ...] = (1, 2), code: int = 0) -> dict[str, Any]:
+    part = {"partition_index": 0, "leader_id": leader, "replica_nodes": [1, 2], "isr_nodes": list(isr)}
+    return {"name": name, "error_code": code, "partitions": [] if code else [part]}
+
+
+def produce(name: str, *, count: int = 1, ahead_ms: int = 0, broken: bool = False) -> dict[str, Any]:
+    stamp = BEGUN // MS + ahead_ms
+    records = [Record(each, stamp, None, b"x" * 40) for each in range(count)]
+    data = bytearray(encode_batch(records, codec="lz4"))
+    if broken:
+        data[-1] ^= 1
+    return {"acks": 1, "topic_data": [{"name": name, "partition_data": [{"index": 0, "records": bytes(data)}]}]}
+
+
+def fetch(position: int, newest: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    asked = {
+        "max_wait_ms": 500,
+        "topics": [{"topic": "orders", "partitions": [{"partition": 0, "fetch_offset": position}]}],
+    }
+    part = {"partition_index": 0, "high_watermark": newest, "records": None}
+    return asked, {"responses": [{"topic": "orders", "partitions": [part]}]}
+
+
+def join(generation: int, member: str = "m") -> tuple[dict[str, Any], dict[str, Any]]:
+    return {"group_id": "billing", "member_id": member}, {"generation_id": generation, "member_id": "m", "leader": "m"}
+
+
+META, VERSIONS, PRODUCE_9, FETCH_11 = (METADATA, 9), (API_VERSIONS, 0), (PRODUCE, 8), (FETCH, 11)
+SERVES = {"api_keys": [{"api_key": METADATA, "min_version": 8, "max_version": 12}]}
+UNKNOWN = metadata(topic("ordres", code=3))
+
+
+def asked_again(times: int, then: dict[str, Any] | None = None) -> Scene:
+    scene = Scene().ask(0, META, {}, metadata(topic("orders"), topic("invoices")), client="other")
+    for number in range(times):
+        scene.ask(1 + number, META, {"topics": [{"name": "ordres"}]}, UNKNOWN)
+    return scene.ask(1 + times, META, {"topics": [{"name": "ordres"}]}, then) if then else scene
+
+
+def advertised(host: str, *, client: str = "10.0.0.1", port: int = 9092) -> Scene:
+    answer = metadata(brokers=[{"node_id": 1, "host": host, "port": port}])
+    return Scene().ask(0, META, {}, answer, host=client)
+
+
+def lagging(*lags: int, every: float = 10) -> Scene:
+    scene = Scene()
+    for number, lag in enumerate(lags):
+        scene.ask(number * every, FETCH_11, *fetch(1000 * number, 1000 * number + lag))
+    return scene
+
+
+def joined(generations: int, members: int = 1) -> Scene:
+    scene = Scene()
+    for number in range(generations):
+        scene.ask(number * 2, (JOIN_GROUP, 5), *join(number + 1), client=f"member-{number % members}")
+    return scene
+
+
+def latencies(slow: float, usual: float, times: int = 60) -> Scene:
+    scene = Scene()
+    for number in range(times):
+        for node, took in (("9092", slow), ("9093", usual), ("9094", usual)):
+            scene.ask(number, (HEARTBEAT, 3), {}, {}, broker=f"10.0.0.9:{node}", took=took)
+    return scene
+
+
+def connections(count: int, exchanges: int, every: float) -> Scene:
+    scene = Scene()
+    for number in range(count):
+        for turn in range(exchanges):
+            scene.ask(number * every + turn / 100, (HEARTBEAT, 3), {}, {}, line=number)
+    return scene
+
+
+def metadata_asked(count: int, every: float) -> Scene:
+    scene = Scene()
+    for number in range(count):
+        scene.ask(number * every, META, {}, metadata())
+    return scene
+
+
+def batches(count: int, every: float, records: int = 1) -> Scene:
+    scene = Scene()
+    for number in range(count):
+        scene.ask(number * every, PRODUCE_9, produce("orders", count=records), {})
+    return scene
+
+
+def transactions(aborts: int, commits: int) -> Scene:
+    scene = Scene()
+    for number in range(aborts + commits):
+        asked = {"transactional_id": "ledger", "committed": number >= aborts}
+        scene.ask(number, (26, 1), asked, {})
+    return scene
+
+
+def unanswered(count: int, ends: int, key: tuple[int, int] = META) -> Scene:
+    scene = Scene().ask(0, VERSIONS, {}, SERVES, client="other")
+    for number in range(count):
+        scene.ask(1 + number, key, {}, line=number, ends=ends)
+    return scene
+
+
+PART = {"transactional_id": "ledger", "topics": []}
+BEGIN = {f"v3_and_below_{name}": value for name, value in PART.items()}
+THROTTLED = {"throttle_time_ms": 400, "brokers": [], "topics": []}
+
+SCENES: list[tuple[str, Scene, str, str]] = [
+    # finding, what happens, its severity, what its title says
+    ("topic-unknown", asked_again(4), "error", "topic ordres does not exist (is orders meant?)"),
+    ("topic-unknown", asked_again(2), "warning", "topic ordres"),
+    ("topic-unknown", asked_again(4, metadata(topic("ordres"))), "note", "topic ordres does not exist"),
+    (
+        "access-denied",
+        Scene().ask(0, META, {"topics": [{"name": "pay"}]}, metadata(topic("pay", code=29))),
+        *("warning", "topic pay is denied: TOPIC_AUTHORIZATION_FAILED"),
+    ),
+    (
+        "login-failed",
+        Scene().ask(0, (SASL_AUTHENTICATE, 1), {"auth_bytes": b"x"}, {"error_code": 58, "error_message": "no"}),
+        *("warning", "logins of app fail with SASL_AUTHENTICATION_FAILED"),
+    ),
+    ("advertised-wildcard", advertised("0.0.0.0"), "error", "node 1 advertises 0.0.0.0:9092"),
+    ("advertised-loopback", advertised("localhost"), "error", "node 1 advertises localhost:9092"),
+    ("advertised-elsewhere", advertised("10.0.0.9", port=19092), "note", "advertises 10.0.0.9:19092"),
+    ("version-refused", unanswered(1, RST, (METADATA, 1)), "error", "Metadata 1 of app is not served by 10.0.0.9:9092"),
+    ("unanswered", unanswered(3, RST), "warning", "Metadata of app stays unanswered by 10.0.0.9:9092"),
+    ("connection-churn", connections(40, 2, 0.5), "warning", "app opens 2.1 connections a second, each for 2.0"),
+    (
+        "partition-offline",
+        Scene().ask(0, META, {}, metadata(topic("orders", -1))),
+        "error",
+        "orders-0 without a leader",
+    ),
+    (
+        "partition-offline",
+        Scene().ask(0, META, {}, metadata(topic("orders", -1))).ask(1, META, {}, metadata(topic("orders"))),
+        *("note", "orders-0"),
+    ),
+    (
+        "under-replicated",
+        Scene().ask(0, META, {}, metadata(topic("orders", isr=(1,)))),
+        *("warning", "orders-0 with too few replicas in sync (node 2)"),
+    ),
+    ("lag-growing", lagging(100, 20_000), "warning", "app falls behind on orders: 20,000 records, 100 at first"),
+    ("rebalance-storm", joined(8), "warning", "group billing rebalances again and again: 8 generations, 1 members"),
+    ("slow-broker", latencies(0.1, 0.01), "warning", "10.0.0.9:9092 takes"),
+    ("metadata-storm", metadata_asked(60, 0.1), "warning", "app asks for metadata 10.2 times a second"),
+    ("small-batches", batches(600, 0.005), "note", "app sends 1.0 records a batch to orders"),
+    ("transactions-abort", transactions(5, 5), "warning", "5 of 10 transactions of ledger were aborted"),
+    (
+        "transaction-hangs",
+        Scene().ask(0, (24, 3), BEGIN, {}).ask(100, META, {}, metadata()),
+        *("warning", "a transaction of ledger is open for 100s"),
+    ),
+    (
+        "records-corrupt",
+        Scene().ask(0, PRODUCE_9, produce("a", broken=True), {}),
+        "error",
+        "batches produced by app on a",
+    ),
+    ("clock-ahead", Scene().ask(0, PRODUCE_9, produce("a", ahead_ms=120_000), {}), "warning", "is 120s ahead"),
+    (
+        "throttled",
+        Scene().ask(0, META, {}, THROTTLED).ask(1, META, {}, THROTTLED).ask(2, META, {}, THROTTLED),
+        *("warning", "10.0.0.9:9092 throttles app: 1.20s in all, 400ms at most"),
+    ),
+    ("election", Scene().ask(0, (52, 0), {}, {}, client="raft-client-1"), "warning", "10.0.0.1 ask for votes"),
+]
+NEAR: list[tuple[str, Scene]] = [
+    ("advertised-loopback", advertised("localhost", client="127.0.0.1")),
+    ("advertised-elsewhere", advertised("10.0.0.9")),
+    ("advertised-elsewhere", advertised("kafka-1.example")),
+    ("version-refused", unanswered(1, RST)),
+    ("unanswered", unanswered(2, RST)),
+    ("unanswered", unanswered(4, FIN, FETCH_11)),
+    ("connection-churn", connections(40, 6, 0.5)),
+    ("connection-churn", connections(40, 2, 5)),
+    ("connection-churn", connections(20, 2, 0.5)),
+    ("lag-growing", lagging(100, 9_000)),
+    ("lag-growing", lagging(19_000, 20_000)),
+    ("lag-growing", lagging(100, 20_000, every=5)),
+    ("rebalance-storm", joined(5)),
+    ("rebalance-storm", joined(8, members=4)),
+    ("slow-broker", latencies(0.025, 0.01)),
+    ("slow-broker", latencies(0.1, 0.01, times=40)),
+    ("metadata-storm", metadata_asked(60, 1)),
+    ("metadata-storm", metadata_asked(40, 0.1)),
+    ("small-batches", batches(600, 0.005, records=3)),
+    ("small-batches", batches(600, 0.05)),
+    ("transactions-abort", transactions(2, 8)),
+    ("transactions-abort", transactions(5, 30)),
+    ("transaction-hangs", Scene().ask(0, (24, 3), BEGIN, {}).ask(30, META, {}, metadata())),
+    (
+        "transaction-hangs",
+        Scene()
+        .ask(0, (24, 3), BEGIN, {})
+        .ask(1, (26, 1), {"transactional_id": "ledger"}, {})
+        .ask(100, META, {}, metadata()),
+    ),
+    ("records-corrupt", Scene().ask(0, PRODUCE_9, produce("a"), {})),
+    ("clock-ahead", Scene().ask(0, PRODUCE_9, produce("a", ahead_ms=30_000), {})),
+    ("throttled", Scene().ask(0, META, {}, THROTTLED)),
+]
+
+
+@pytest.mark.parametrize(("what", "scene", "severity", "title"), SCENES, ids=[f"{row[0]}-{row[2]}" for row in SCENES])
+def test_a_scene_shows_its_finding(what: str, scene: Scene, severity: str, title: str) -> None:
+    rows = folded(scene.exchanges(Doctor())).rows()
+    (row,) = (row for row in rows if row["id"] == what)
+    assert row["severity"] == severity
+    assert title in row["title"]
+    assert row["count"] > 0
+    assert row["evidence"]
+    SCHEMA.validate({"kind": "finding", "schema": 1, **row})
+    others = Counter(each["id"] for each in rows if each["id"] != what and each["severity"] != "note")
+    assert not others
+
+
+@pytest.mark.parametrize(("what", "scene"), NEAR, ids=[row[0] for row in NEAR])
+def test_what_comes_near_is_none(what: str, scene: Scene) -> None:
+    rows = folded(scene.exchanges(Doctor())).rows()
+    assert what not in {row["id"] for row in rows}
+
+
+def test_a_quiet_cluster_has_nothing() -> None:
+    scene = Scene().ask(0, VERSIONS, {}, SERVES).ask(1, META, {}, metadata(topic("orders")))
+    scene.ask(1.5, (DESCRIBE_CLUSTER, 0), {}, {"brokers": [{"broker_id": 1, "host": "10.0.0.9", "port": 9092}]})
+    for second in range(2, 60, 3):
+        scene.ask(second, (HEARTBEAT, 3), {"group_id": "billing"}, {})
+        scene.ask(second + 1, PRODUCE_9, produce("orders", count=20), {}, client="shop")
+        scene.ask(second + 2, FETCH_11, *fetch(second, second))
+    assert folded(scene.exchanges(Doctor())).rows() == []
+
+
+def test_thresholds_are_what_decides() -> None:
+    tour = str(FOLDER / "old-clients.pcap.gz")
+    few = kw("doctor", tour, "--threshold", "connections.least=1000", "-o", "ndjson")
+    assert "connection-churn" in kw("doctor", tour, "-o", "ndjson").out
+    assert "connection-churn" not in few.out
+    wrong = kw("doctor", tour, "--threshold", "connection.least=1000")
+    assert (wrong.code, wrong.err) == (
+        Exit.USAGE,
+        "kw: no threshold is called 'connection.least' (did you mean \"connections.least\"?);"
+        " kw help doctor has them\n",
+    )
+
+
+@pytest.mark.parametrize(("word", "code"), [("error", 4), ("warning", 4), ("never", 0)])
+def test_the_exit_code_follows_the_worst(word: str, code: int) -> None:
+    assert kw("doctor", str(FOLDER / "tour.pcapng"), "--fail-on", word).code == code
+    clean = kw("doctor", str(FOLDER / "old-clients.pcap.gz"), "--fail-on", word)
+    assert clean.code == (4 if word == "warning" else 0)

@@ -1,0 +1,125 @@
+"""`kw doctor -b`: what is looked at in a cluster, and that nothing is changed there."""
+
+from __future__ import annotations
+
+import json
+import struct
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+import decoders
+from kwcli.env import Exit
+from tests.broker.cluster import Cluster
+from tests.broker.fixture import needs_brokers
+from tests.broker.options import Options
+from tests.cli.worlds import Outcome, kw
+from tests.net.playbook import offers
+from tests.net.responder import Responder, each_request, framed
+
+METADATA, API_VERSIONS, DESCRIBE_QUORUM = 3, 18, 55
+
+
+class Answers:
+    """A broker of one node with one topic; tests change what it says."""
+
+    def __init__(self) -> None:
+        self.asked: set[int] = set()
+        self.port = 0
+        self.isr = [1]
+        self.clock_ms = 0
+        self.features = (27, 27)
+        self.others: list[dict[str, Any]] = []
+
+    def answer(self, frame: bytes) -> bytes:
+        key, version, correlation_id = struct.unpack(">hhi", frame[:8])
+        self.asked.add(key)
+        level, most = self.features
+        value: dict[str, Any] = offers({METADATA: (0, 13), API_VERSIONS: (0, 4), DESCRIBE_QUORUM: (0, 2)})
+        value["finalized_features"] = [
+            {"name": "metadata.version", "min_version_level": level, "max_version_level": level}
+        ]
+        value["supported_features"] = [{"name": "metadata.version", "min_version": 1, "max_version": most}]
+        if key == METADATA:
+            part = {"partition_index": 0, "leader_id": 1, "replica_nodes": [1], "isr_nodes": self.isr}
+            nodes = [{"node_id": 1, "host": "127.0.0.1", "port": self.port}, *self.others]
+            topics = [{"name": "orders", "partitions": [part]}]
+            value = {"brokers": nodes, "controller_id": 1, "cluster_id": "a-cluster", "topics": topics}
+        elif key == DESCRIBE_QUORUM:
+            voter = {"replica_id": 1, "last_caught_up_timestamp": round(time.time() * 1000) + self.clock_ms}
+            parts = [{"partition_index": 0, "leader_id": 1, "current_voters": [voter]}]
+            value = {"topics": [{"topic_name": "__cluster_metadata", "partitions": parts}]}
+        return framed(decoders.encode_response(key, version, value, correlation_id=correlation_id))
+
+
+@contextmanager
+def broker() -> Iterator[tuple[Answers, str]]:
+    made = Answers()
+    with Responder(*[each_request(made.answer)] * 20) as served:
+        made.port = served.address[1]
+        yield made, f"127.0.0.1:{made.port}"
+
+
+def found(outcome: Outcome) -> dict[str, dict[str, Any]]:
+    return {row["id"]: row for row in map(json.loads, outcome.out.splitlines())}
+
+
+def test_a_cluster_without_trouble() -> None:
+    with broker() as (made, where):
+        outcome = kw("doctor", "-b", where)
+        assert (outcome.code, outcome.out, outcome.err) == (Exit.DONE, "", "kw: nothing found\n")
+        assert made.asked == {METADATA, API_VERSIONS, DESCRIBE_QUORUM}
+
+
+def test_what_is_wrong_is_told() -> None:
+    with broker() as (made, where):
+        made.isr, made.clock_ms, made.features = [], 60_000, (20, 27)
+        made.others = [{"node_id": 2, "host": "127.0.0.1", "port": 1}]
+        outcome = kw("doctor", "-b", where, "--timeout", "5")
+        rows = found(outcome)
+        assert outcome.code == Exit.FINDINGS
+        assert set(rows) == {"under-replicated", "controller-clock", "feature-behind", "unreachable"}
+        assert rows["unreachable"]["title"].startswith("node 2 at 127.0.0.1:1 cannot be reached from here: refused")
+        assert (rows["unreachable"]["node_id"], rows["unreachable"]["address"]) == (2, "127.0.0.1:1")
+        assert rows["under-replicated"]["title"] == "orders-0 with too few replicas in sync (node 1)"
+        assert " apart" in rows["controller-clock"]["title"]
+        assert rows["feature-behind"]["title"].startswith("metadata.version is at level 20, all brokers support 27")
+        assert rows["under-replicated"]["evidence"][0]["packets"] is None
+
+
+def test_a_server_that_is_not_there() -> None:
+    outcome = kw("doctor", "-b", "127.0.0.1:1")
+    assert (outcome.code, set(found(outcome))) == (Exit.UNREACHABLE, {"unreachable"})
+    with broker() as (_, where):
+        outcome = kw("doctor", "-b", f"127.0.0.1:1,{where}")
+        assert (outcome.code, set(found(outcome))) == (Exit.FINDINGS, {"unreachable"})
+
+
+def test_either_a_cluster_or_its_traffic() -> None:
+    outcome = kw("doctor", "x.pcap", "-b", "127.0.0.1:1")
+    assert outcome.code == Exit.USAGE
+    assert outcome.err == "kw: -b looks at a cluster, FILE and -i at its traffic: one of them\n"
+
+
+@pytest.mark.long
+@pytest.mark.broker
+@needs_brokers
+def test_a_real_cluster_that_loses_a_node() -> None:
+    with Cluster(Options(nodes=3)) as cluster:
+        where = cluster.bootstrap()
+        made = kw("call", "CreateTopics", "-b", where, "topics[].name=orders", "topics[].num_partitions=6",
+                  "topics[].replication_factor=3")  # fmt: skip
+        assert made.code == Exit.DONE, made.err
+        healthy = kw("doctor", "-b", where)
+        assert (healthy.code, healthy.out) == (Exit.DONE, "")
+        cluster.kill_node(3)
+        limit = time.monotonic() + 60
+        ids: set[str] = set()
+        while "under-replicated" not in ids and time.monotonic() < limit:
+            outcome = kw("doctor", "-b", where)
+            ids |= set(found(outcome))
+            time.sleep(0.5)
+        assert ids >= {"unreachable", "under-replicated"}

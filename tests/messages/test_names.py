@@ -1,0 +1,212 @@
+"""Words for numbers beside the bodies: `names` of records, with --names."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any
+
+import pytest
+
+from decoders.apis import KEYS, api
+from decoders.apis.enums import BITS, ENUMS
+from decoders.apis.number_words import API, ERROR, set_of, words_for
+from decoders.embedded import encode_embedded
+from decoders.messages import names_in_body
+from decoders.messages.bodies import Options
+from decoders.messages.byte_layout import anatomy
+from decoders.messages.record import to_json_dict
+from decoders.messages.single_message import SingleMessage, framed, message_json
+from decoders.messages.whole_messages import encode_message
+from decoders.schema.model import Plan, Side, resolve
+from tests.captures.shipped import FOLDER
+from tests.cli.worlds import kw
+from tests.exchanges.talks import Turns, plan, request, response, run, segments
+from tests.exchanges.test_captures import VALIDATOR
+from tests.schema.values import random_value
+
+NAMED = Options(names=True, records=True)
+# Their only numbers with words are error codes, which are 0 here by chance.
+FEW = {46, 58, 64, 81, 94}
+TOUR = str(FOLDER / "tour.pcapng")
+
+
+def word_numbers(plan: Plan, value: dict[str, Any], rng: Random) -> None:
+    """Put numbers that have words where there may be some."""
+    for field in (*plan.fields, *plan.tagged):
+        inner = value.get(field.name)
+        if inner is None:
+            continue
+        means = set_of(field)
+        if means:
+            number = rng.choice([*{ERROR: (0, 3, 79), API: (3, 18)}.get(means, ENUMS.get(means, (0, 0b1010)))])
+            value[field.name] = [number, number] if field.array else number
+        elif field.plan is not None:
+            for each in inner if field.array else [inner]:
+                word_numbers(field.plan, each, rng)
+
+
+def walked(frame: bytes, side: Side, key: int, version: int) -> dict[str, Any]:
+    """The words as the walker comes by their numbers, byte for byte."""
+    found: dict[str, Any] = {}
+    for part in anatomy(frame, side, key, version).body:
+        name = part.path.rpartition(".")[2].partition("[")[0]
+        means = part.means or {"api_key": API}.get(name, ERROR if name.endswith("error_code") else "")
+        if part.what != "value" or not means or not isinstance(part.value, int) or (means == ERROR and not part.value):
+            continue
+        word = words_for(means, part.value)
+        if part.path.endswith("]"):
+            found.setdefault(part.path.rpartition("[")[0], []).append(word)
+        elif word is not None:
+            found[part.path] = word.split(",") if means in BITS else word
+    return {path: word for path, word in found.items() if word != [None, None]}
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_each_number_with_a_word(key: int) -> None:
+    """In every API, version and direction; early layouts too."""
+    seen = 0
+    for side in ("request", "response"):
+        for version in range(api(key).versions.low, api(key).versions.high + 1):
+            rng = Random(version)
+            layout = resolve(api(key).message(side), version)
+            value = random_value(layout, rng, strange=False, values=40)
+            word_numbers(layout, value, rng)
+            frame = framed(encode_message(key, version, side, value), side, key, version)
+            told = message_json(SingleMessage(frame, side, key, version), NAMED)
+            expected = walked(frame, side, key, version)
+            assert told.record.get("names", {}).get("body", {}) == expected, (side, version)
+            seen += len(expected)
+    assert seen or key in FEW
+
+
+def test_early_layouts_have_the_words_of_theirs() -> None:
+    early = [(key, *which) for key in KEYS for which in api(key).early]
+    checked = 0
+    for key, side, version, release in early:
+        layout = resolve(api(key).early[side, version, release], version)
+        rng = Random(9)
+        value = random_value(layout, rng, strange=False, values=40)
+        word_numbers(layout, value, rng)
+        frame = framed(encode_message(key, version, side, value, layout=release), side, key, version)
+        told = message_json(SingleMessage(frame, side, key, version), NAMED)
+        if told.record.get("layout") == release:
+            assert told.record.get("names", {}).get("body", {}) == walked(frame, side, key, version), (
+                key,
+                side,
+                version,
+            )
+            checked += "names" in told.record
+    assert checked > 5
+
+
+def sniffed(*options: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in kw("sniff", TOUR, "-q", "-o", "ndjson", *options).out.splitlines()]
+
+
+def test_nothing_but_names_is_added() -> None:
+    plain, named = sniffed("--records"), sniffed("--records", "--names")
+    assert sum("names" in record for record in named) > 50
+    assert [{key: record[key] for key in record if key != "names"} for record in named] == plain
+    for record in named:
+        VALIDATOR.validate(record)
+
+
+def test_a_record_that_was_written_without_them_gets_them(tmp_path: Any) -> None:
+    written = tmp_path / "tour.ndjson"
+    written.write_text(kw("sniff", TOUR, "-q", "-o", "ndjson", "--records").out)
+    assert (
+        kw("sniff", str(written), "-q", "-o", "ndjson", "--names").out
+        == kw("sniff", TOUR, "-q", "-o", "ndjson", "--records", "--names").out
+    )
+
+
+def exchange_of(key: int, version: int, asked: dict[str, Any], answered: dict[str, Any]) -> Any:
+    """The exchange that a client and its broker have."""
+    turns: Turns = [
+        (True, request(key, version, 1, "app", {**random_value(plan(key, version, "request"), Random(1)), **asked})),
+        (False, response(key, version, 1, answered)),
+    ]
+    (settled,) = run(segments(turns, Random(3)), ports={9092})
+    return settled
+
+
+def test_structures_inside_bytes() -> None:
+    member = encode_embedded("ConsumerProtocolSubscription", 3, {"topics": ["t"], "generation_id": -1})
+    asked = {"protocols": [{"name": "range", "metadata": member}], "group_id": "g", "protocol_type": "consumer"}
+    told = to_json_dict(exchange_of(11, 5, asked, {"error_code": 79, "generation_id": -1}), NAMED)
+    assert told["names"]["request"]["protocols[0].metadata.generation_id"] == "no_group"
+    assert told["names"]["response"] == {"error_code": "MEMBER_ID_REQUIRED", "generation_id": "no_group"}
+
+
+@pytest.mark.parametrize("deferred", [False, True])
+def test_more_than_are_listed_are_counted(monkeypatch: pytest.MonkeyPatch, deferred: bool) -> None:
+    monkeypatch.setattr(names_in_body, "NAMES_SHOWN_MAX", 7)
+    answered = {
+        "topics": [{"name": f"t{number}", "error_code": 3} for number in range(20)],
+        "brokers": [],
+        "controller_id": 1,
+    }
+    told = to_json_dict(exchange_of(3, 1, {"topics": None}, answered), Options(names=True, deferred=deferred))
+    assert [*told["names"]["response"]] == [f"topics[{number}].error_code" for number in range(7)]
+    assert told["names_cut"] == 13
+
+
+def test_a_large_answer_is_named_as_it_is_read() -> None:
+    answered = {
+        "topics": [{"name": f"topic-{number}" * 9, "error_code": 3} for number in range(20_000)],
+        "brokers": [],
+        "controller_id": 1,
+    }
+    exchange = exchange_of(3, 1, {"topics": None}, answered)
+    assert exchange.response_size > 1 << 20
+    told = to_json_dict(exchange, Options(names=True, deferred=True))
+    assert told["names"]["response"] == {
+        f"topics[{number}].error_code": "UNKNOWN_TOPIC_OR_PARTITION" for number in range(20_000)
+    }
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"layout": "x", "request": {"acks": {"1": {}}, "topic_data": 7}, "response": None},
+        {"request": {"topic_data": [7, {"partition_data": [{"records": [{"records": [9, {"key": []}]}]}]}]}},
+        {"request": {"topic_data": [{"partition_data": [{"records": [{"records": 3}, 4, None]}]}]}},
+        {"request": {"topic_data": [{"partition_data": [{"records": {"$type": [], "$version": {}}}]}]}},
+        {"request": {"topic_data": [{"partition_data": [{"records": {"$type": "TopicRecord", "$version": 99}}]}]}},
+        {"api_version": 999, "request": {"acks": 1}},
+    ],
+)
+def test_records_of_others_break_nothing(record: dict[str, Any]) -> None:
+    whole = {"kind": "exchange", "api_key": 0, "api_version": 9, "request": None, "response": None, **record}
+    names_in_body.add_names(whole)
+    assert "names" not in whole
+
+
+def test_structures_by_name() -> None:
+    outcome = kw("decode", "--as", "AccessControlEntryRecord", "--names", "-o", "ndjson", ACL)
+    assert json.loads(outcome.out)["names"] == {
+        "value": {"resource_type": "topic", "pattern_type": "literal", "operation": "all", "permission_type": "allow"}
+    }
+
+
+ACL = encode_embedded(
+    "AccessControlEntryRecord",
+    0,
+    {"resource_type": 2, "resource_name": "t", "pattern_type": 3, "operation": 2, "permission_type": 3},
+).hex()
+
+
+def test_fields_have_the_word_behind_the_number() -> None:
+    words = ("sniff", TOUR, "-q", "--api", "Produce", "-o", "fields", "-e", "request.acks")
+    plain = kw(*words).out.split("\n")
+    named = {"-1": "-1 all", "0": "0 none", "1": "1 leader", "": ""}
+    assert {*plain} == {*named}
+    assert kw(*words, "--names").out.split("\n") == [named[line] for line in plain]
+
+
+def test_versions_of_apis_by_their_names() -> None:
+    assert (
+        kw("sniff", TOUR, "-q", "-o", "fields", "-e", "api", "-f", "response.api_keys.api_key == fetch").out
+        == kw("sniff", TOUR, "-q", "-o", "fields", "-e", "api", "-f", "response.api_keys.api_key == 1").out
+    )
