@@ -135,7 +135,7 @@ class OpenedConnection:
         self.connection: TcpConnection | None = None
         self.begun = False
         self.ends: ConnectionInfo | None = None  # of the latest RUN
-        self.lack: list[Any] | None = None  # the secrets that were missing, of a connection before this one
+        self.lack: list[Any] | None = None  # the secrets that were missing, of one that has ended
         self.numbers: list[int] = []  # of it, and of those that took its ports without a SYN
         self.rows: list[Row] = []
         self.made: list[Any] = []  # what the splitter made of each
@@ -318,6 +318,8 @@ class Splitter:
         self._plain = Reassembly()
         self._watched = Watched(self)
         self._decryption = Decryption(keys)
+        self._lacks: dict[int, list[Any]] = {}
+        self._decryption.lacks = self._lacks
         self._pairer = Pairer(ports, needs, connections=True)
         self._pairer.context.vouching = []
         self._clean: dict[Track, Stretch] = {}
@@ -447,7 +449,13 @@ class Splitter:
 
     def _pair(self, chunks: list[Chunk]) -> None:
         """Take chunks."""
-        self._take(self._pairer.feed(self._decryption.feed(chunks)))
+        decrypted = self._decryption.feed(chunks)
+        for number, lack in self._lacks.items():
+            target = self._routes.get(number)
+            if isinstance(target, OpenedConnection):
+                target.lack = target.lack or lack
+        self._lacks.clear()
+        self._take(self._pairer.feed(decrypted))
 
     def _take(self, settled: list[Settled]) -> None:
         """Keep the rows that count."""
@@ -532,7 +540,6 @@ class Splitter:
         fresh = track.fresh
         if fresh is not None:
             if fresh.connection is not connection:  # the first, or one that took the ports without a SYN
-                fresh.lack = fresh.lack or (fresh.connection and lack_of(fresh.connection))
                 fresh.connection = connection
                 fresh.numbers.append(connection.number)
                 self._routes[connection.number] = fresh

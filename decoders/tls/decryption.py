@@ -75,6 +75,7 @@ class Decryption:
         self._open: dict[int, TlsConnection | TlsLook] = {}  # by number
         self._waiting: dict[int, TlsConnection] = {}
         self.sessions = Sessions()
+        self.lacks: dict[int, list[Any]] | None = None  # of connections that have ended, where somebody takes them
         self._held = 0  # bytes of ciphertext that wait
         self._out: list[Chunk] = []
 
@@ -180,6 +181,9 @@ class Decryption:
         self._held -= state.waiting_size
         state.out = self._out
         state.close(time_ns, packet)
+        lack = state.lack()
+        if self.lacks is not None and lack is not None:
+            self.lacks[state.connection.number] = lack
 
     # What the first bytes say.
 
