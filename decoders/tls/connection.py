@@ -419,19 +419,19 @@ class TlsConnection:
 
     def _master_secret(self) -> bytes | None:
         """The master secret of TLS 1.2: of the connection, or of the session that it resumes."""
-        shown = self._shown()
-        origin = Origin(self.client_random, self.session_id, self.facts.hello_ns, shown)
+        origin = self.origin()
         master = origin.secret(self.keys)
         if master is None:
             self.lacking = self.keys.count(self.client_random)
-            master = self.sessions.secret(shown, self.facts.hello_ns, self.keys)
+            master = self.sessions.secret(origin.resumed, origin.time_ns, self.keys)
         for given in (self.session_id, self.given_ticket) if len(self.keys) else ():
             self.sessions.note(given, origin)
         return master
 
-    def _shown(self) -> tuple[bytes, ...]:
-        """By what the client resumes a session."""
-        return (self.ticket, self.session_id) if self.facts.resumed else ()
+    def origin(self) -> Origin:
+        """By what its secrets are found."""
+        resumed = (self.ticket, self.session_id) if self.facts.resumed else ()
+        return Origin(self.client_random, self.session_id, self.facts.hello_ns, resumed)
 
     def _secret(self, side: TlsSide, epoch: int) -> bytes | None:
         """The traffic secret of an epoch of TLS 1.3."""
@@ -484,9 +484,7 @@ class TlsConnection:
     def _is_readable(self) -> bool:
         """Whether a key is all that is missing."""
         return (
-            bool(self.client_random)
-            and self.version in (TLS_1_2, TLS_1_3)
-            and bool(find_suite(self.suite_number).kind)
+            bool(self.client_random) and self.version in (TLS_1_2, TLS_1_3) and bool(find_suite(self.suite_number).kind)
         )
 
     def _why_no_key(self) -> str:
@@ -690,7 +688,7 @@ class TlsConnection:
         """By what a secret that was missing is found, and how many there were; None where none was missing."""
         if self.lacking < 0:
             return None
-        return [self.client_random, self.lacking, list(self._shown()), self.facts.hello_ns]
+        return [self.client_random, self.lacking, list(self.origin().resumed), self.facts.hello_ns]
 
     def export(self) -> list[Any]:
         """As built-in values, without a key."""

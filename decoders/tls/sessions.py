@@ -76,6 +76,14 @@ class Sessions:
                 return found
         return None
 
+    def lines(self, origin: Origin, keys: KeyLog) -> bytes:
+        """The lines of a key log that open this connection, and nothing of another one."""
+        lines = keys.lines(origin.client_random, origin.session_id)
+        master = None if lines else self.secret(origin.resumed, origin.time_ns, keys)
+        if master is not None:
+            lines = f"{MASTER_SECRET} {origin.client_random.hex()} {master.hex()}\n".encode()
+        return lines
+
     def _before(self, identities: Sequence[bytes], time_ns: int) -> Iterator[Origin]:
         """The connections before, the latest first."""
         for _ in range(_CHAIN_MAX):
