@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.capture.links import LINKS, UNSUPPORTED
 from decoders.capture.packets import FUSED_SIZE, Dissector, Shape, shapes
+from decoders.capture.secrets_blocks import SECRETS, SECTION, TLS_KEY_LOG
 from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated, without_frames
 from decoders.limits import BLOCK_MAX, INTERFACES_MAX, PACKET_MAX
 from decoders.tcp.chunks import Segment
@@ -20,10 +21,7 @@ from decoders.wire.text import in_bytes
 if TYPE_CHECKING:  # loaded with the first capture that was cut out of another one
     from decoders.capture.cut_notes import CutNote, CutReceiver, CutSegments
 
-__all__ = [
-    *("HEADER_SIZE", "MAGIC", "MAGICS", "SECRETS", "SECTION", "TLS_KEY_LOG"),
-    *("CaptureReader", "Interface", "Pcap", "Pcapng"),
-]
+__all__ = ["HEADER_SIZE", "MAGIC", "MAGICS", "CaptureReader", "Interface", "Pcap", "Pcapng"]
 
 HEADER_SIZE: Final = 24
 # First four bytes → byte order, nanoseconds per tick, size of a record header (24: Kuznetzov's modified format).
@@ -154,8 +152,6 @@ def _impossible(fraction: int, ticks: int, captured: int, wire: int, at: int) ->
 
 MAGIC: Final = b"\x0a\x0d\x0d\x0a"  # the same in both byte orders
 
-SECTION: Final = 0x0A0D0D0A
-SECRETS: Final = 10
 ENHANCED: Final = 6
 _BLOCK_MIN: Final = 12
 PACKET_AT: Final = 28  # where the packet begins in an enhanced packet block, the header included
@@ -176,8 +172,6 @@ _IF_TSOFFSET: Final = 14
 _ISB_DROPS: Final = (5, 7)  # dropped by the interface, by the operating system
 # How the comment of a section begins whose packets kw has cut out of another capture: cut_notes.MARK.
 _CUT_OUT: Final = b"cut out by kw sniff -w"
-# What a block of decryption secrets has, of those that are read: lines of a TLS key log.
-TLS_KEY_LOG: Final = 0x544C534B
 
 # A fraction of a second finer than this is no clock, and the power of it a large number.
 _RESOLUTION_MAX: Final = 64

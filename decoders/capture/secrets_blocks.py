@@ -10,14 +10,18 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
-from decoders.capture.files import SECRETS, SECTION, TLS_KEY_LOG
 from decoders.limits import SECRETS_BLOCK_MAX
 
 if TYPE_CHECKING:
     from mmap import mmap
 
-__all__ = ["secrets_blocks"]
+__all__ = ["SECRETS", "SECTION", "TLS_KEY_LOG", "secrets_blocks"]
 
+# Types of blocks.
+SECTION: Final = 0x0A0D0D0A
+SECRETS: Final = 10
+# What a block of decryption secrets has, of those that are read: lines of a TLS key log.
+TLS_KEY_LOG: Final = 0x544C534B
 _ORDERS: Final = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
 
 

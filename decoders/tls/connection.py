@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from decoders.errors import Malformed
 from decoders.limits import TLS_ALERTS_MAX, TLS_SEARCH_MAX, TLS_TRIES_MAX
-from decoders.tcp.chunks import Chunk, Close, Connection, Gap, Half, Retransmission, Why
+from decoders.tcp.chunks import Chunk, Connection, Gap, Half, Retransmission, Why
 from decoders.tls.alerts import ALERTS
 from decoders.tls.facts import TlsFacts
 from decoders.tls.handshake import (
@@ -43,23 +43,16 @@ from decoders.tls.handshake import (
     read_server_hello,
     read_ticket,
 )
-from decoders.tls.key_log import (
-    CLIENT_EARLY,
-    CLIENT_HANDSHAKE,
-    CLIENT_TRAFFIC,
-    SERVER_HANDSHAKE,
-    SERVER_TRAFFIC,
-    KeyLog,
-)
+from decoders.tls.key_log import APPLICATION, EARLY, HANDSHAKE, PLAIN, KeyLog, secret_labels
 from decoders.tls.sessions import Origin, Sessions, ticket_identity
-from decoders.tls.sides import HEADER_SIZE, RECORD_HEADER, RECORD_MAX, TlsSide
+from decoders.tls.sides import HEADER_SIZE, RECORD_HEADER, RECORD_MAX, TlsSide, event_of, event_state
 from decoders.tls.suites import find_suite
 from decoders.wire.pack import fields
 
 if TYPE_CHECKING:
     from decoders.tls.record_ciphers import Opened, RecordCipher
 
-__all__ = ["NO_START", "TlsConnection", "event_of", "event_state"]
+__all__ = ["NO_START", "TlsConnection"]
 
 # Types of records.
 CHANGE_CIPHER: Final = 20
@@ -67,12 +60,6 @@ ALERT: Final = 21
 HANDSHAKE_RECORD: Final = 22
 APPLICATION_DATA: Final = 23
 HEARTBEAT: Final = 24
-
-# Epochs.
-PLAIN: Final = 0
-EARLY: Final = 1
-HANDSHAKE: Final = 2
-APPLICATION: Final = 3
 
 # Where a record may begin in bytes that are not in step.
 _HEADER_MARK: Final = re.compile(rb"[\x14-\x18]\x03\x03[\x00-\x48]")
@@ -400,18 +387,18 @@ class TlsConnection:
         keys, random = self.keys, self.client_random
         if not suite.kind or not random:
             return None
-        from decoders.tls.record_ciphers import tls12_ciphers, tls13_cipher  # what is not encrypted does without
+        # What is not encrypted does without.
+        from decoders.tls.record_ciphers import tls12_ciphers, tls13_cipher, traffic_secret
 
-        client = side is self.client
         if self.version == TLS_1_2:
             master = self._master_secret()
             if master is None or len(self.server_random) != len(random) or suite.number >> 8 == 0x13:
                 return None
             pair = tls12_ciphers(suite, master, random, self.server_random, encrypt_then_mac=self.encrypt_then_mac)
-            return pair[0 if client else 1]
+            return pair[0 if side is self.client else 1]
         if self.version != TLS_1_3 or suite.number >> 8 != 0x13:
             return None
-        secret = self._secret(side, epoch)
+        secret = traffic_secret(keys, suite, random, secret_labels(epoch, client=side is self.client))
         if secret is None:
             self.lacking = keys.count(random)
             return None
@@ -432,27 +419,6 @@ class TlsConnection:
         """By what its secrets are found."""
         resumed = (self.ticket, self.session_id) if self.facts.resumed else ()
         return Origin(self.client_random, self.session_id, self.facts.hello_ns, resumed)
-
-    def _secret(self, side: TlsSide, epoch: int) -> bytes | None:
-        """The traffic secret of an epoch of TLS 1.3."""
-        from decoders.tls.record_ciphers import HASH_SIZES, next_secret
-
-        client = side is self.client
-        suite = find_suite(self.suite_number)
-        if epoch == EARLY:
-            labels = [CLIENT_EARLY]
-        elif epoch == HANDSHAKE:
-            labels = [CLIENT_HANDSHAKE if client else SERVER_HANDSHAKE]
-        else:
-            prefix = CLIENT_TRAFFIC if client else SERVER_TRAFFIC
-            labels = [f"{prefix}{generation}" for generation in range(epoch - APPLICATION, -1, -1)]
-        for updates, label in enumerate(labels):
-            found = self.keys.secret(label, self.client_random)
-            if found is not None and len(found) == HASH_SIZES[suite.hash_name]:
-                for _ in range(updates):
-                    found = next_secret(found, suite)
-                return found
-        return None
 
     def _without_cipher(self, side: TlsSide, buf: bytes, view: memoryview, at: int, end: int) -> bool:
         """No key for the record at hand: wait, look for one that another key opens, or give up. False: wait."""
@@ -716,21 +682,3 @@ class TlsConnection:
             half = connection.first if first else connection.second
             self.waiting.append((half, time_ns, packet, event_of(data)))
         return self
-
-
-def event_state(data: bytes | Gap | Retransmission | Close) -> bytes | list[Any]:
-    """The data of a chunk that is no Close, as built-in values."""
-    if isinstance(data, bytes):
-        return data
-    if isinstance(data, Gap):
-        return [data.size, data.why]
-    assert isinstance(data, Retransmission)
-    return [data.at, data.size]
-
-
-def event_of(state: bytes | list[Any]) -> bytes | Gap | Retransmission:
-    """What event_state() gave this of. Raises DecodeError when it is something else."""
-    if isinstance(state, bytes):
-        return state
-    first, second = fields(state, int, int | str)
-    return Gap(first, cast(Why, second)) if isinstance(second, str) else Retransmission(first, second)

@@ -263,7 +263,7 @@ class Decryption:
         if lack is None:
             return False
         client_random, count, resumed, time_ns = fields(lack, bytes, int, list, int)
-        by = fields(resumed, *(bytes for _ in resumed))
+        by = list(fields(resumed, *(bytes for _ in resumed)))
         return self._keys.count(client_random) > count or self.sessions.secret(by, time_ns, self._keys) is not None
 
     # State.
@@ -316,7 +316,7 @@ def lack_of(connection: Connection) -> list[Any] | None:
 def export_connection(state: object) -> list[Any] | None:
     """What is known of a connection (`Connection.tls`) as built-in values; None where it is plain, or nothing is."""
     if isinstance(state, TlsLook):
-        from decoders.tls.connection import event_state
+        from decoders.tls.sides import event_state
 
         first = state.connection.first
         chunks = [[half is first, time_ns, packet, event_state(data)] for half, time_ns, packet, data in state.chunks]
@@ -325,7 +325,7 @@ def export_connection(state: object) -> list[Any] | None:
 
 
 def _look_of(state: object, connection: Connection) -> TlsLook:
-    from decoders.tls.connection import event_of
+    from decoders.tls.sides import event_of
 
     begun, first_head, second_head, rows = fields(state, bool, bytes, bytes, list)
     look = TlsLook(connection)

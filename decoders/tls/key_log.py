@@ -14,16 +14,15 @@ from typing import Final
 from decoders.limits import KEY_LOG_LINE_MAX, TLS_SECRETS_MAX
 
 __all__ = [
-    "CLIENT_EARLY",
-    "CLIENT_HANDSHAKE",
-    "CLIENT_TRAFFIC",
-    "MASTER_SECRET",
-    "SERVER_HANDSHAKE",
-    "SERVER_TRAFFIC",
-    "SESSION_SECRET",
-    "KeyLog",
-    "KeyLogFeed",
+    *("APPLICATION", "EARLY", "HANDSHAKE", "MASTER_SECRET", "PLAIN", "SESSION_SECRET"),
+    *("KeyLog", "KeyLogFeed", "secret_labels"),
 ]
+
+# Epochs of a direction of TLS 1.3; each key update makes another one behind the last.
+PLAIN: Final = 0
+EARLY: Final = 1
+HANDSHAKE: Final = 2
+APPLICATION: Final = 3
 
 MASTER_SECRET: Final = "CLIENT_RANDOM"
 # The same by the server's session id, not by the client random.
@@ -46,6 +45,16 @@ _MASTER_KEY: Final = "Master-Key:"
 _SESSION_ID_MAX: Final = 32
 # The sizes of the hashes of TLS 1.3's suites.
 _TRAFFIC_SIZES: Final = frozenset({32, 48})
+
+
+def secret_labels(epoch: int, *, client: bool) -> list[str]:
+    """Labels of the secrets from which that of an epoch is made: its own, then those of more and more key updates."""
+    if epoch == EARLY:
+        return [CLIENT_EARLY]
+    if epoch == HANDSHAKE:
+        return [CLIENT_HANDSHAKE if client else SERVER_HANDSHAKE]
+    prefix = CLIENT_TRAFFIC if client else SERVER_TRAFFIC
+    return [f"{prefix}{generation}" for generation in range(epoch - APPLICATION, -1, -1)]
 
 
 class KeyLog:

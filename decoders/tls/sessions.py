@@ -104,4 +104,5 @@ class Sessions:
         for identity, row in rows.items():
             client_random, session_id, time_ns, resumed = fields(row, bytes, bytes, int, list)
             by = tuple(fields(resumed, *(bytes for _ in resumed)))
-            self.note(*fields([identity], bytes), Origin(client_random, session_id, time_ns, by))
+            (given,) = fields([identity], bytes)
+            self.note(given, Origin(client_random, session_id, time_ns, by))
