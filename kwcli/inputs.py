@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from decoders.capture.cut_notes import CutReceiver
     from decoders.errors import DecodeError
     from decoders.exchanges.exchange import Settled
-    from decoders.messages.record_lines import RecordLines
+    from decoders.messages.record_lines import LineReader
     from decoders.tcp.chunks import Segment
     from kwcli.env import Environment, Readable
 
@@ -285,7 +285,8 @@ class Captures:
             raise InputProblem(f"{word}: no capture in it")
 
     def _add(self, source: CaptureSource) -> None:
-        (self._recorded if _is_records(source.head()) else self._sources).append(source)
+        head = source.head()
+        (self._recorded if _is_records(head) or is_request_log(head) else self._sources).append(source)
 
     @property
     def count(self) -> int:
@@ -351,9 +352,7 @@ class Captures:
                 yield source.name, rows
 
     def _read_lines(self, source: CaptureSource) -> Iterator[list[Settled]]:
-        from decoders.messages.record_lines import RecordLines
-
-        lines = RecordLines()
+        lines = _line_reader(source.head())
         taken = before = 0
         try:
             for piece in source.plain():
@@ -404,7 +403,7 @@ class Captures:
             source.close()
 
 
-def _broken(name: str, lines: RecordLines) -> Iterator[str]:
+def _broken(name: str, lines: LineReader) -> Iterator[str]:
     """What is wrong with the lines of an input, in a few words."""
     problems = [f"line {each.line:,}: {each.text}" for each in lines.problems]
     if problems and not lines.found:
@@ -641,6 +640,26 @@ def _raising(problem: InputProblem) -> Iterator[bytes]:
 def _is_records(head: bytes) -> bool:
     """Whether an input that begins so may hold records as JSON, one a line: no capture begins so."""
     return head.lstrip(_BLANKS).startswith((b"{", b"["))
+
+
+# What stands in every line of a broker's request log.
+REQUEST_LOG_MARK: Final = b"Completed request:"
+
+
+def is_request_log(head: bytes) -> bool:
+    """Whether an input that begins so is a broker's request log."""
+    return REQUEST_LOG_MARK in head and head[:4] not in CAPTURE_MAGICS
+
+
+def _line_reader(head: bytes) -> LineReader:
+    """What reads the lines of an input that begins so."""
+    if is_request_log(head):
+        from decoders.messages.request_log import RequestLogLines
+
+        return RequestLogLines()
+    from decoders.messages.record_lines import RecordLines
+
+    return RecordLines()
 
 
 def _is_ours(source: CaptureSource) -> bool:

@@ -6,7 +6,7 @@ with its number and passed over. A line is held whole, up to a limit; what is lo
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -29,10 +29,10 @@ class LineProblem(NamedTuple):
     text: str
 
 
-class RecordLines:
+class LineReader:
     """Reads the lines of one input, and counts: `lines` all, `found` records, `broken` those that are none.
 
-    `problems` are the first faults.
+    `problems` are the first faults. What a line says is for those that derive from this.
     """
 
     def __init__(self) -> None:
@@ -79,19 +79,34 @@ class RecordLines:
             return
         if self.lines == 1:
             line = line.removeprefix(b"\xef\xbb\xbf")
-        line = line.strip(_ARRAY)  # no record begins or ends with these
-        if not line:
-            return
         try:
-            found.append(self._records.read(orjson.loads(line)))
-            self.found += 1
+            record = self.record(line)
+            if record is not None:
+                found.append(self._records.read(record))
+                self.found += 1
         except orjson.JSONDecodeError as problem:
             why = f"no JSON ({problem.msg} at column {problem.colno})"
             self._tell(why if whole else "cut off inside a record")
         except DecodeError as problem:
             self._tell(problem.text)
 
+    def record(self, line: bytes) -> Any:
+        """The exchange record of a line, None where it has none and need not.
+
+        Raises JSONDecodeError, or DecodeError where it should have one.
+        """
+        raise NotImplementedError
+
     def _tell(self, text: str) -> None:
         self.broken += 1
         if len(self.problems) < TOLD_MAX:
             self.problems.append(LineProblem(self.lines, text))
+
+
+class RecordLines(LineReader):
+    """Lines that kw wrote."""
+
+    def record(self, line: bytes) -> Any:
+        """The value that the line is; blank lines are none."""
+        line = line.strip(_ARRAY)  # no record begins or ends with these
+        return orjson.loads(line) if line else None
