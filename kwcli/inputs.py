@@ -244,6 +244,7 @@ class Captures:
         self._cut: dict[int, DecodeError] = {}
         self._recorded: list[CaptureSource] = []
         self.lines = 0  # of records, read so far
+        self.request_logs: list[str] = []  # those of them that a broker has written
         # Real paths of those that were named one by one, and of those that a folder or a pattern has.
         self._named: set[str] = set()
         self._listed: set[str] = set()
@@ -286,6 +287,8 @@ class Captures:
 
     def _add(self, source: CaptureSource) -> None:
         head = source.head()
+        if is_request_log(head):
+            self.request_logs.append(source.name)
         (self._recorded if _is_records(head) or is_request_log(head) else self._sources).append(source)
 
     @property
@@ -407,7 +410,7 @@ def _broken(name: str, lines: LineReader) -> Iterator[str]:
     """What is wrong with the lines of an input, in a few words."""
     problems = [f"line {each.line:,}: {each.text}" for each in lines.problems]
     if problems and not lines.found:
-        yield f"{name}: neither a capture nor exchanges that kw wrote, one a line: {problems[0]}"
+        yield f"{name}: {lines.otherwise}: {problems[0]}"
         return
     yield from (f"{name}: {problem}" for problem in problems)
     if more := lines.broken - len(problems):
@@ -663,9 +666,10 @@ def _line_reader(head: bytes) -> LineReader:
 
 
 def _is_ours(source: CaptureSource) -> bool:
-    """Whether a file in a folder is named as records are and may hold some."""
+    """Whether a file in a folder is named as records are and may hold some, or is a broker's request log."""
     plain = source.name.removesuffix(".gz").removesuffix(".zst").removesuffix(".lz4")
-    return plain.endswith((".ndjson", ".jsonl")) and _is_records(source.head())
+    head = source.head()
+    return is_request_log(head) or (plain.endswith((".ndjson", ".jsonl")) and _is_records(head))
 
 
 def capture_pieces(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:

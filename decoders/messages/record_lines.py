@@ -32,8 +32,11 @@ class LineProblem(NamedTuple):
 class LineReader:
     """Reads the lines of one input, and counts: `lines` all, `found` records, `broken` those that are none.
 
-    `problems` are the first faults. What a line says is for those that derive from this.
+    `problems` are the first faults, `otherwise` is said of an input of which no line can be read. What a line says is for
+    those that derive from this.
     """
+
+    otherwise = "neither a capture nor exchanges that kw wrote, one a line"
 
     def __init__(self) -> None:
         self.problems: list[LineProblem] = []

@@ -70,12 +70,15 @@ _WHOLE: Final = Options(reveal_secrets=True)
 
 
 class RequestLogLines(LineReader):
-    """Lines of a request log; those of other loggers are passed over."""
+    """Lines of a request log; those of other loggers are passed over. `connections` is the number of those met."""
+
+    otherwise = "a broker's request log of which no line can be read"
 
     def __init__(self) -> None:
         super().__init__()
         self._connections: dict[str, ConnectionInfo] = {}
-        self._met = 0
+        self._topics = Topics()
+        self.connections = 0
 
     def record(self, line: bytes) -> Any:
         """The exchange record of a line; None where it is of another logger. Raises DecodeError."""
@@ -123,8 +126,10 @@ class RequestLogLines(LineReader):
         if answer is None:
             silent = key == PRODUCE and row["request"].get("acks") == 0
             exchange.outcome = "no_response_expected" if silent else "unanswered"
-        record = exchange_json(exchange, _WHOLE)
-        return record | _said(row)
+        exchange.known = len(self._topics.names)
+        record = exchange_json(exchange, _WHOLE) | _said(row)
+        exchange.spec.teach(exchange, self._topics)
+        return record
 
     def _ends(self, connection: str) -> ConnectionInfo:
         known = self._connections.get(connection)
@@ -132,8 +137,8 @@ class RequestLogLines(LineReader):
             if len(self._connections) >= HISTORY_MAX:  # the oldest are over, most likely
                 del self._connections[next(iter(self._connections))]
             broker, client, *_ = connection.split("-")
-            self._met += 1
-            known = ConnectionInfo(self._met, _place(client), _place(broker), 0, Topics())
+            self.connections += 1
+            known = ConnectionInfo(self.connections, _place(client), _place(broker), 0, self._topics)
             self._connections[connection] = known
         return known
 
@@ -180,11 +185,16 @@ _MADE: Final = {"bytes": _bytes, "uuid": uuid_bytes, "records": lambda _text: No
 def _said(row: Mapping[str, Any]) -> dict[str, Any]:
     """What the broker says beside the bodies."""
     said: dict[str, Any] = {}
-    software = row.get("clientInformation") or {}
-    if software.get("softwareName", "unknown") != "unknown":
-        said["client_software"] = {"name": software["softwareName"], "version": software.get("softwareVersion", "")}
+    asked, known = row["request"], row.get("clientInformation") or {}
+    # The broker knows it from the ApiVersions request on.
+    name = known.get("softwareName", "unknown")
+    if name != "unknown":
+        said["client_software"] = {"name": name, "version": known.get("softwareVersion", "")}
+    elif asked.get("clientSoftwareName"):
+        version = asked.get("clientSoftwareVersion", "")
+        said["client_software"] = {"name": asked["clientSoftwareName"], "version": version}
     principal = row.get("principal")
-    if principal and principal != _ANONYMOUS:
+    if principal and (principal != _ANONYMOUS or row.get("isForwarded")):
         said["user"] = principal.removeprefix("User:")
     if row.get("isForwarded"):
         said["envelope"] = {"correlation_id": None}  # the log does not have it
