@@ -126,10 +126,10 @@ class RequestLogLines(LineReader):
         if answer is None:
             silent = key == PRODUCE and row["request"].get("acks") == 0
             exchange.outcome = "no_response_expected" if silent else "unanswered"
+        exchange.spec.teach(exchange, self._topics)
         exchange.known = len(self._topics.names)
         record = exchange_json(exchange, _WHOLE) | _said(row)
-        exchange.spec.teach(exchange, self._topics)
-        return record
+        return record | {"request": {}} if refused else record
 
     def _ends(self, connection: str) -> ConnectionInfo:
         known = self._connections.get(connection)
