@@ -20,6 +20,8 @@ from decoders.wire.text import in_bytes
 _ARRAY: Final = b"[], \t\r"
 # Lines whose faults are told one by one; of more only their number.
 TOLD_MAX: Final = 3
+# What a line says that says nothing.
+BLANK: Final = object()
 
 
 class LineProblem(NamedTuple):
@@ -32,8 +34,8 @@ class LineProblem(NamedTuple):
 class LineReader:
     """Reads the lines of one input, and counts: `lines` all, `found` records, `broken` those that are none.
 
-    `problems` are the first faults, `otherwise` is said of an input of which no line can be read. What a line says is for
-    those that derive from this.
+    `problems` are the first faults, `otherwise` is said of an input of which no line can be read. What a line says is
+    for those that derive from this.
     """
 
     otherwise = "neither a capture nor exchanges that kw wrote, one a line"
@@ -84,7 +86,7 @@ class LineReader:
             line = line.removeprefix(b"\xef\xbb\xbf")
         try:
             record = self.record(line)
-            if record is not None:
+            if record is not BLANK:
                 found.append(self._records.read(record))
                 self.found += 1
         except orjson.JSONDecodeError as problem:
@@ -94,7 +96,7 @@ class LineReader:
             self._tell(problem.text)
 
     def record(self, line: bytes) -> Any:
-        """The exchange record of a line, None where it has none and need not.
+        """The exchange record of a line, BLANK where it has none and need not.
 
         Raises JSONDecodeError, or DecodeError where it should have one.
         """
@@ -112,4 +114,4 @@ class RecordLines(LineReader):
     def record(self, line: bytes) -> Any:
         """The value that the line is; blank lines are none."""
         line = line.strip(_ARRAY)  # no record begins or ends with these
-        return orjson.loads(line) if line else None
+        return orjson.loads(line) if line else BLANK

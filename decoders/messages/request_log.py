@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from binascii import a2b_base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any, Final
@@ -38,7 +38,7 @@ from decoders.exchanges.topics import Topics
 from decoders.limits import HISTORY_MAX
 from decoders.messages.bodies import Options
 from decoders.messages.record import exchange_json
-from decoders.messages.record_lines import LineReader
+from decoders.messages.record_lines import BLANK, LineReader
 from decoders.messages.single_message import framed
 from decoders.messages.whole_messages import encode_message
 from decoders.schema.model import Field, Side
@@ -81,10 +81,10 @@ class RequestLogLines(LineReader):
         self.connections = 0
 
     def record(self, line: bytes) -> Any:
-        """The exchange record of a line; None where it is of another logger. Raises DecodeError."""
+        """The exchange record of a line; BLANK where it is of another logger. Raises DecodeError."""
         at = line.find(_MARK)
         if at < 0:
-            return None
+            return BLANK
         said = line[at + len(_MARK) : line.rfind(b"}") + 1].strip()
         if not said.startswith(b"{"):
             raise Malformed("a request as releases before Kafka 2.7 write it, which is no JSON: kw reads those since")
@@ -179,7 +179,7 @@ def _bytes(text: str) -> bytes:
 
 
 # Kinds of fields that have another form in JSON. Of records the log has only the size.
-_MADE: Final = {"bytes": _bytes, "uuid": uuid_bytes, "records": lambda _text: None}
+_MADE: Final[dict[str, Callable[[str], Any]]] = {"bytes": _bytes, "uuid": uuid_bytes, "records": lambda _text: None}
 
 
 def _said(row: Mapping[str, Any]) -> dict[str, Any]:

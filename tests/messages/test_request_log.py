@@ -1,4 +1,4 @@
-"""A broker's request log gives the exchanges that a capture of the same session gives, and what only the broker knows."""
+"""A request log gives the exchanges that a capture of the same session gives, and what only the broker knows."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_layouts_of_lines(head: str, tail: str) -> None:
     ("line", "text"),
     [
         (
-            "[2020-01-01 00:00:00,000] DEBUG Completed request:RequestHeader(apiKey=FETCH, apiVersion=11) -- {} (kafka)",
+            "[2020-01-01 00:00:00,000] DEBUG Completed request:RequestHeader(apiKey=FETCH, apiVersion=11) -- {}",
             "a request as releases before Kafka 2.7 write it, which is no JSON: kw reads those since",
         ),
         (LINE[LINE.index("Completed") :], "no time stands before the request"),

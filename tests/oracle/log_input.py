@@ -1,4 +1,4 @@
-"""What kw reads of a request log against what it reads of a capture of the same session: all that both know is equal."""
+"""What kw reads of a request log and of a capture of the same session: all that both know is equal."""
 
 from __future__ import annotations
 
