@@ -208,7 +208,8 @@ def sql_command(
 
     Besides the tables there are views for the usual questions: latency_by_api, clients, old_versions, slowest, ….
     """
-    from kwcli.pipeline.sql import read_query, show_views, sql
+    from kwcli.pipeline.query_output import read_query, show_views
+    from kwcli.pipeline.sql import sql
 
     if views == (query is not None):
         raise click.UsageError("give a query, or --views", click.get_current_context())
