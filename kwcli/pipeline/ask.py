@@ -48,7 +48,9 @@ def ask(
     views: bool,
 ) -> int:
     """Ask what the options name, or list what can be asked for; the exit code. Raises Failure, UsageError."""
-    files, word = (capture.files, None) if views else _split(capture.files, live=bool(capture.interface))
+    files, word = _split(capture.files, live=bool(capture.interface))
+    if views and word is not None:
+        raise click.UsageError("give a query, or --views", click.get_current_context())
     if word == "-" and "-" in files:
         raise click.UsageError("standard input is the capture or the query: not both", click.get_current_context())
     refuse_clashes(Clash("views", ("limit",), "it lists what can be asked for, and asks nothing"))
@@ -90,11 +92,14 @@ def _is_query(word: str) -> bool:
 
 def _look(name: str) -> None:
     """Failure for what is not there; a capture is not read to list what can be asked of it."""
-    if name != "-":
-        try:
-            next(list_paths(name), None)
-        except InputProblem as problem:
-            raise Failure(problem.text) from None
+    if name == "-" or os.path.lexists(name):
+        return
+    try:
+        found = next(list_paths(name), None)
+    except InputProblem as problem:
+        raise Failure(problem.text) from None
+    if found is None or not os.path.lexists(found.path):
+        raise Failure(f"{name}: no such file")
 
 
 def _ask_tables(env: Environment, shown: Settings, folders: Sequence[str], query: str, limit: int | None) -> Exit:

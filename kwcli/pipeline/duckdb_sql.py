@@ -75,7 +75,7 @@ _FETCHED: Final = 2048
 def run_query(env: Environment, shown: Settings, tables: TableFiles, query: str, *, limit: int | None = None) -> None:
     """Ask these tables and write the answer. Failure says in one line what is wrong, with the place in the query."""
     screen = screenful(env, shown, limit)
-    with _database(tables, query) as database:
+    with database_of(tables, query) as database:
         found = _asked(database, query, tables)
         rows = _rows(found, query, tables)
         if limit is not None:
@@ -85,12 +85,12 @@ def run_query(env: Environment, shown: Settings, tables: TableFiles, query: str,
 
 def check_query(tables: TableFiles, query: str) -> None:
     """Failure where it cannot be asked of tables that are like these, and have no rows yet."""
-    with _database(tables, query) as database:
+    with database_of(tables, query) as database:
         _asked(database, query, tables)
 
 
 @contextmanager
-def _database(tables: TableFiles, query: str) -> Iterator[duckdb.DuckDBPyConnection]:
+def database_of(tables: TableFiles, query: str) -> Iterator[duckdb.DuckDBPyConnection]:
     """What the query is about, and nothing else of this machine."""
     with TemporaryDirectory(prefix="kw-sql-") as spill, closing(duckdb.connect(":memory:")) as database:
         files = [file for name in tables.files for file in tables.files[name]]
@@ -102,7 +102,12 @@ def _database(tables: TableFiles, query: str) -> Iterator[duckdb.DuckDBPyConnect
             _set(database, {"allowed_paths": files, "enable_external_access": False, "lock_configuration": True})
         except duckdb.Error as problem:
             raise Failure(f"{tables.place}: {_reason(_about(problem))}") from None
-        yield database
+        try:
+            yield database
+        except RuntimeError as problem:
+            if "interrupted" not in str(problem).lower():
+                raise
+            raise KeyboardInterrupt from None  # which DuckDB calls so
 
 
 def _set(database: duckdb.DuckDBPyConnection, settings: Mapping[str, Any]) -> None:
@@ -175,13 +180,10 @@ def _refuse_statements(database: duckdb.DuckDBPyConnection, query: str) -> duckd
 
 def _rows(found: duckdb.DuckDBPyRelation, query: str, tables: TableFiles) -> Iterator[list[Any]]:
     """Rows of JSON values, a piece at a time."""
-    is_json = [str(kind) == "JSON" for kind in found.types]
+    makers = [_parsed if str(kind) == "JSON" else _plain for kind in found.types]
     try:
         for batch in found.to_arrow_reader(_FETCHED):
-            columns = [
-                [_parsed(value) if json else _plain(value) for value in column.to_pylist()]
-                for json, column in zip(is_json, batch.columns, strict=True)
-            ]
+            columns = [list(map(make, column.to_pylist())) for make, column in zip(makers, batch.columns, strict=True)]
             yield from map(list, zip(*columns, strict=True))
     except duckdb.Error as problem:
         raise Failure(_told(problem, query, tables), Exit.FAILURE) from None
@@ -207,7 +209,9 @@ def _plain(value: Any) -> Any:
         return int(value) if value == value.to_integral_value() else float(value)
     if kind is dict:
         return {str(name): _plain(each) for name, each in value.items()}
-    if kind is list or kind is tuple:
+    if kind is list:
+        if value and value[0].__class__ is tuple:  # a map
+            return {str(_plain(name)): _plain(each) for name, each in value}
         return [_plain(each) for each in value]
     if isinstance(value, date | time):
         return value.isoformat()
