@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from importlib.util import find_spec
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
 from kwcli.capture_paths import is_tables, list_paths
-from kwcli.env import Exit, Failure
+from kwcli.env import Exit, Failure, unwritten
 from kwcli.inputs import InputProblem
 from kwcli.options import Clash, refuse_clashes, refuse_typed
 from kwcli.pipeline.query_output import read_query, show_views, tables_about
@@ -104,7 +106,7 @@ def _look(name: str) -> None:
 
 def _ask_tables(env: Environment, shown: Settings, folders: Sequence[str], query: str, limit: int | None) -> Exit:
     """Ask folders of tables: those that all of them have, each with the files of all."""
-    from kwcli.pipeline.duckdb_sql import run_query
+    from kwcli.pipeline.duckdb_sql import TablesDatabase
     from kwcli.pipeline.report.tables import Tables
 
     found = [Tables(folder) for folder in folders]
@@ -114,7 +116,8 @@ def _ask_tables(env: Environment, shown: Settings, folders: Sequence[str], query
             if name in MEANINGS:
                 one.check(name, [column.name for column in TABLES[name]])
     files = {name: [file for one in found for file in one.files[name]] for name in names}
-    run_query(env, shown, Listed(", ".join(folders), files), query, limit=limit)
+    with closing(TablesDatabase(Listed(", ".join(folders), files), query)) as database:
+        database.answer(env, shown, limit)
     return Exit.DONE
 
 
@@ -128,11 +131,18 @@ def _ask_captures(
 ) -> Exit:
     """Make tables of captures, as far as the query is about them, and ask these."""
     from kwcli.pipeline.capture_tables import read_captures, wants_bodies
-    from kwcli.pipeline.duckdb_sql import check_query, run_query
+    from kwcli.pipeline.duckdb_sql import TablesDatabase
 
-    check_query(_ALL, query)
     about = [name for name in tables_about(query, [*MEANINGS, *VIEWS]) if name in MEANINGS] or ["exchanges"]
-    with read_captures(env, shown, capture, filters, about, bodies=wants_bodies(query)) as tables:
-        known = {name: tables.files.get(name, ()) for name in MEANINGS}
-        run_query(env, shown, Listed(tables.place, known), query, limit=limit)
+    with TemporaryDirectory(prefix="kw-sql-") as folder, closing(TablesDatabase(_ALL, query, folder)) as database:
+        database.check()  # before anything is read
+        try:
+            tables = read_captures(env, shown, capture, filters, about, folder, bodies=wants_bodies(query))
+        except OSError as error:
+            line = unwritten(error, "the temporary folder")
+            if line is None:
+                raise
+            raise Failure(line) from None
+        database.fill(Listed(tables.place, {name: tables.files.get(name, ()) for name in MEANINGS}))
+        database.answer(env, shown, limit)
     return tables.code

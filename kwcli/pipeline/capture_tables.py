@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from tempfile import TemporaryDirectory
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.messages.bodies import Options
-from kwcli.env import Failure, unwritten
 from kwcli.inputs import utf8_text
 from kwcli.key_logs import KeyLogFiles, key_log_names
 from kwcli.pipeline.job_spec import BATCH_WEIGHT
@@ -40,38 +37,31 @@ class CaptureTables(NamedTuple):
     code: Exit
 
 
-@contextmanager
 def read_captures(
     env: Environment,
     settings: Settings,
     capture: CaptureOptions,
     filters: FilterOptions,
     tables: Collection[str],
+    folder: str,
     *,
     bodies: bool,
-) -> Iterator[CaptureTables]:
-    """Read what the options name into these tables, which are there until the context is left. Raises Failure."""
-    try:
-        with TemporaryDirectory(prefix="kw-sql-") as folder:
-            renderer = _TableRenderer(folder, tables, bodies=bodies)
-            sniffing = Sniffing(
-                env,
-                settings,
-                filters.select(capture.times(env, settings.zone)),
-                ports=frozenset(capture.ports) or None,
-                limit=None,
-                sort=None,
-                strict=False,
-                view=SniffView(TableNeeds(tables).of, renderer.open, tables=renderer),
-                key_logs=KeyLogFiles(key_log_names(capture.keylogs, env.variables), follow=capture.is_live),
-            )
-            code = sniffing.run(capture).exit_code()
-            yield CaptureTables(", ".join(capture.files) or str(capture.interface), renderer.files, code)
-    except OSError as error:
-        line = unwritten(error, "the temporary folder")
-        if line is None:
-            raise
-        raise Failure(line) from None
+) -> CaptureTables:
+    """Read what the options name into these tables, below this folder. Raises Failure."""
+    renderer = _TableRenderer(folder, tables, bodies=bodies)
+    sniffing = Sniffing(
+        env,
+        settings,
+        filters.select(capture.times(env, settings.zone)),
+        ports=frozenset(capture.ports) or None,
+        limit=None,
+        sort=None,
+        strict=False,
+        view=SniffView(TableNeeds(tables).of, renderer.open, tables=renderer),
+        key_logs=KeyLogFiles(key_log_names(capture.keylogs, env.variables), follow=capture.is_live),
+    )
+    code = sniffing.run(capture).exit_code()
+    return CaptureTables(", ".join(capture.files) or str(capture.interface), renderer.files, code)
 
 
 def wants_bodies(query: str) -> bool:

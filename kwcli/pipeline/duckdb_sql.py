@@ -18,7 +18,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import isfinite
@@ -26,6 +26,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
+import pyarrow as pa
 
 from decoders.limits import SQL_MEMORY_MAX
 from kwcli.env import Exit, Failure
@@ -64,6 +65,7 @@ _SETTINGS: Final = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "python_enable_replacements": False,
+    "enable_progress_bar": False,
     "errors_as_json": True,
     "TimeZone": "UTC",
 }
@@ -72,47 +74,89 @@ _EXPLAIN: Final = re.compile(r"\s*explain\s+(?:analyze\s+)?", re.IGNORECASE)
 _FETCHED: Final = 2048
 
 
-def run_query(env: Environment, shown: Settings, tables: TableFiles, query: str, *, limit: int | None = None) -> None:
-    """Ask these tables and write the answer. Failure says in one line what is wrong, with the place in the query."""
-    screen = screenful(env, shown, limit)
-    with database_of(tables, query) as database:
-        found = _asked(database, query, tables)
-        rows = _rows(found, query, tables)
+class TablesDatabase:
+    """What a query is about, and nothing else of this machine. `within`: a folder in which all later files are."""
+
+    def __init__(self, tables: TableFiles, query: str, within: str | None = None) -> None:
+        self._query = query
+        self._tables = tables
+        self._spill = TemporaryDirectory(prefix="kw-sql-")
+        self._database = duckdb.connect(":memory:")
+        files = [file for name in tables.files for file in tables.files[name]]
+        reachable = {"allowed_paths": files, "allowed_directories": [] if within is None else [within]}
+        limits = {"memory_limit": f"{SQL_MEMORY_MAX}B", "temp_directory": self._spill.name}
+        try:
+            self._set(_SETTINGS | limits)
+            self.fill(tables)
+            for name in tables_about(query, names_in(tables)):
+                if name in VIEWS:
+                    # What is made of literals alone is made once.
+                    kind = "view" if VIEWS[name].of else "table"
+                    self._database.execute(f"create {kind} {_quoted(name)} as {query_of(name)}")
+            self._set(reachable | {"enable_external_access": False, "lock_configuration": True})
+        except duckdb.Error as problem:
+            self.close()
+            raise Failure(f"{tables.place}: {_reason(_about(problem))}") from None
+
+    def _set(self, settings: Mapping[str, Any]) -> None:
+        for name, value in settings.items():
+            self._database.execute(f"set {name} = {_literal(value)}")
+
+    def fill(self, tables: TableFiles) -> None:
+        """From now on the tables are these."""
+        self._tables = tables
+        for name in tables_about(self._query, names_in(tables)):
+            if name in TABLES:
+                made = _table(name, tables.files[name])
+                self._database.execute(f"create or replace view {_quoted(name)} as {made}")
+
+    def answer(self, env: Environment, shown: Settings, limit: int | None = None) -> None:
+        """Ask, and write the answer. Failure says in one line what is wrong, with the place in the query."""
+        screen = screenful(env, shown, limit)
+        found = self.check()
+        rows = self._rows(found)
         if limit is not None:
             rows = (row for row, _ in zip(rows, range(limit), strict=False))
         write_result(env, shown, QueryResult(different_names(found.columns), rows), screen)
 
+    def _rows(self, found: duckdb.DuckDBPyRelation) -> Iterator[list[Any]]:
+        """Rows of JSON values, a piece at a time."""
+        makers = [_parsed if str(kind) == "JSON" else _plain for kind in found.types]
+        for batch in self._batches(found):
+            try:
+                columns = [list(map(make, its.to_pylist())) for make, its in zip(makers, batch.columns, strict=True)]
+            except (OverflowError, ValueError) as problem:  # a time that no calendar has
+                raise Failure(f"a value of the answer cannot be shown ({problem}): cast it to text") from None
+            yield from map(list, zip(*columns, strict=True))
 
-def check_query(tables: TableFiles, query: str) -> None:
-    """Failure where it cannot be asked of tables that are like these, and have no rows yet."""
-    with database_of(tables, query) as database:
-        _asked(database, query, tables)
+    def _batches(self, found: duckdb.DuckDBPyRelation) -> Iterator[pa.RecordBatch]:
+        """What DuckDB gives, fetched in a thread: where it works for long in this one, nobody hears Ctrl-C."""
+        with ThreadPoolExecutor(1) as pool:
+            reader = self._wait(pool.submit(found.to_arrow_reader, _FETCHED))
+            while (batch := self._wait(pool.submit(next, reader, None))) is not None:
+                yield batch
 
-
-@contextmanager
-def database_of(tables: TableFiles, query: str) -> Iterator[duckdb.DuckDBPyConnection]:
-    """What the query is about, and nothing else of this machine."""
-    with TemporaryDirectory(prefix="kw-sql-") as spill, closing(duckdb.connect(":memory:")) as database:
-        files = [file for name in tables.files for file in tables.files[name]]
+    def _wait(self, coming: Future[Any]) -> Any:
         try:
-            _set(database, _SETTINGS | {"memory_limit": f"{SQL_MEMORY_MAX}B", "temp_directory": spill})
-            for name in tables_about(query, names_in(tables)):
-                made = query_of(name) if name in VIEWS else _table(name, tables.files[name])
-                database.execute(f"create view {_quoted(name)} as {made}")
-            _set(database, {"allowed_paths": files, "enable_external_access": False, "lock_configuration": True})
-        except duckdb.Error as problem:
-            raise Failure(f"{tables.place}: {_reason(_about(problem))}") from None
-        try:
-            yield database
-        except RuntimeError as problem:
-            if "interrupted" not in str(problem).lower():
-                raise
-            raise KeyboardInterrupt from None  # which DuckDB calls so
+            return coming.result()
+        except KeyboardInterrupt:
+            self._database.interrupt()
+            raise
+        except (duckdb.Error, pa.ArrowException, OSError) as problem:  # the last is Arrow's word for the first
+            raise Failure(_told(problem, self._query, self._tables)) from None
 
+    def check(self) -> duckdb.DuckDBPyRelation:
+        """The query, of which all names are there, and which only looks. Failure where it is no such."""
+        return _asked(self._database, self._query, self._tables)
 
-def _set(database: duckdb.DuckDBPyConnection, settings: Mapping[str, Any]) -> None:
-    for name, value in settings.items():
-        database.execute(f"set {name} = {_literal(value)}")
+    def columns(self, name: str) -> tuple[str, ...]:
+        """The names of the columns of a table or view."""
+        return tuple(self._database.sql(f"select * from {_quoted(name)}").columns)
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self._database.close()
+        self._spill.cleanup()
 
 
 def _literal(value: Any) -> str:
@@ -176,19 +220,6 @@ def _refuse_statements(database: duckdb.DuckDBPyConnection, query: str) -> duckd
     elif statement.type != duckdb.StatementType.SELECT:
         raise Failure("the query is no select: kw sql only looks", Exit.USAGE)
     return statement.type
-
-
-def _rows(found: duckdb.DuckDBPyRelation, query: str, tables: TableFiles) -> Iterator[list[Any]]:
-    """Rows of JSON values, a piece at a time."""
-    makers = [_parsed if str(kind) == "JSON" else _plain for kind in found.types]
-    try:
-        for batch in found.to_arrow_reader(_FETCHED):
-            columns = [list(map(make, column.to_pylist())) for make, column in zip(makers, batch.columns, strict=True)]
-            yield from map(list, zip(*columns, strict=True))
-    except duckdb.Error as problem:
-        raise Failure(_told(problem, query, tables), Exit.FAILURE) from None
-    except (OverflowError, ValueError) as problem:  # a time that no calendar has
-        raise Failure(f"a value of the answer cannot be shown ({problem}): cast it to text", Exit.FAILURE) from None
 
 
 def _parsed(value: str | None) -> Any:
