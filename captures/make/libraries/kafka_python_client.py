@@ -1,0 +1,20 @@
+import sys
+
+from kafka import KafkaConsumer, KafkaProducer
+
+place, topic, group = sys.argv[1:4]
+p = KafkaProducer(bootstrap_servers=place)
+for _ in range(20):
+    p.send(topic, b"x")
+p.flush()
+p.close()
+c = KafkaConsumer(
+    topic, bootstrap_servers=place, group_id=group, auto_offset_reset="earliest", consumer_timeout_ms=8000
+)
+n = 0
+for _ in c:
+    n += 1
+    if n >= 20:
+        break
+c.commit()
+c.close()
