@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 from decoders.capture.files import CaptureReader
 from decoders.capture.merge import before, merged
 from decoders.limits import COMPRESSED_NESTING_MAX, MERGED_MAX, OPEN_FILES_MAX
-from kwcli.capture_paths import is_named_capture, is_named_records, is_read_once, list_paths
+from kwcli.capture_paths import is_named_capture, is_named_records, is_read_once, is_tables, list_paths
+from kwcli.env import Failure
 from kwcli.inflating import PIECE_SIZE, InputProblem, inflated, is_compressed, shown
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from decoders.messages.record_lines import RecordLines
     from decoders.tcp.chunks import Segment
-    from kwcli.env import Environment, Readable
+    from kwcli.env import Environment, Readable, StoredRows
 
 __all__ = [
     "CAPTURE_MAGICS",
@@ -242,7 +243,9 @@ class Captures:
         self._reading: dict[int, CaptureReader] = {}
         self._cut: dict[int, DecodeError] = {}
         self._recorded: list[CaptureSource] = []
+        self._tables: list[StoredRows] = []
         self.lines = 0  # of records, read so far
+        self.rows = 0  # of tables
         # Real paths of those that were named one by one, and of those that a folder or a pattern has.
         self._named: set[str] = set()
         self._listed: set[str] = set()
@@ -256,6 +259,9 @@ class Captures:
         """Open what a word stands for; of a folder and a pattern only captures, each file once."""
         if word == "-":
             self._add(open_source(word, env, self._files))
+            return
+        if is_tables(word):
+            self._open_tables(word, env)
             return
         found = False
         for path, is_listed, error in list_paths(word):
@@ -283,22 +289,47 @@ class Captures:
         if not found:
             raise InputProblem(f"{word}: no capture in it")
 
+    def _open_tables(self, word: str, env: Environment) -> None:
+        """Open a folder of tables that is named; in other folders they are passed over (capture_paths.py)."""
+        real = os.path.realpath(word)
+        if real in self._named:
+            return
+        self._named.add(real)
+        try:
+            self._tables.append(env.open_tables(word))
+        except Failure as failure:
+            raise InputProblem(failure.text) from None
+
     def _add(self, source: CaptureSource) -> None:
         (self._recorded if _is_records(source.head()) else self._sources).append(source)
 
     @property
     def count(self) -> int:
         """How many could be opened."""
-        return len(self._sources) + len(self._recorded)
+        return len(self._sources) + len(self._recorded) + len(self._tables)
 
     @property
     def records(self) -> list[str]:
-        """The names of those that hold records."""
-        return [source.name for source in self._recorded]
+        """The names of those that hold records, tables among them."""
+        return [*(source.name for source in self._recorded), *(tables.place for tables in self._tables)]
+
+    @property
+    def faults(self) -> list[str]:
+        """What was wrong with the captures of which tables were made."""
+        return list(dict.fromkeys(fault for tables in self._tables for fault in tables.faults))
+
+    @property
+    def lacking(self) -> list[str]:
+        """What the tables do not have, a sentence each."""
+        return [tables.lacking for tables in self._tables if tables.lacking is not None]
 
     def stored(self) -> Iterator[CaptureSource]:
         """Those that can be read again, each from its beginning."""
         return (source.again() for source in self._sources if source.is_stored)
+
+    def table_spans(self) -> Iterator[tuple[int, int]]:
+        """The times of the first and the last exchange in tables."""
+        return (tables.span for tables in self._tables if tables.span is not None)
 
     @property
     def names(self) -> list[str]:
@@ -308,7 +339,7 @@ class Captures:
     @property
     def size(self) -> int | None:
         """Bytes of all together, None where one of them has no size."""
-        sizes = [source.size for source in (*self._sources, *self._recorded)]
+        sizes = [source.size for source in (*self._sources, *self._recorded, *self._tables)]
         return None if None in sizes else sum(size or 0 for size in sizes)
 
     def __iter__(self) -> Iterator[list[Segment]]:
@@ -348,6 +379,21 @@ class Captures:
         for source in self._recorded:
             for rows in self._read_lines(source):
                 yield source.name, rows
+        for tables in self._tables:
+            yield from self._read_tables(tables)
+
+    def _read_tables(self, tables: StoredRows) -> Iterator[tuple[str, list[Settled]]]:
+        taken, read = self.taken, 0
+        try:
+            for name, rows in tables.read():
+                read += len(rows)
+                self.rows += len(rows)
+                self.taken = taken + tables.size * read // max(tables.rows, 1)
+                yield name, rows
+        except Failure as failure:
+            self.problems.append(failure.text)
+        finally:
+            self.problems += tables.problems
 
     def _read_lines(self, source: CaptureSource) -> Iterator[list[Settled]]:
         from decoders.messages.record_lines import RecordLines
@@ -433,6 +479,9 @@ def capture_span(words: Iterable[str], env: Environment) -> tuple[int, int] | No
             mark = walk.mark()
             lows += [mark.low_ns] if mark.low_ns is not None else []
             highs += [mark.high_ns] if mark.high_ns is not None else []
+        for low, high in captures.table_spans():
+            lows.append(low)
+            highs.append(high)
     finally:
         captures.close()
     return (min(lows), max(highs)) if lows else None
