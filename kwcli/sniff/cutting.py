@@ -60,6 +60,7 @@ from kwcli.sniff.sorted_records import SortedRecords
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled
     from decoders.tls.key_log import KeyLog
+    from decoders.tls.sessions import Origin
     from kwcli.env import Environment
 
 __all__ = ["CutEngine", "CutOut"]
@@ -137,7 +138,7 @@ class _Met:
         self.ended_ns = _NEVER_NS  # when its ports were taken by another one
         self.latest_ns = 0  # the end of the last of its rows that are kept
         self.sides = (_Side(cast("HalfStream", connection.first)), _Side(cast("HalfStream", connection.second)))
-        self.session: tuple[bytes, bytes] | None = None  # of TLS: client random, session id
+        self.session: Origin | None = None  # of TLS
         self.stated = False  # the bases of its sides are known
 
     def side(self, source: str) -> int:
@@ -199,7 +200,7 @@ class CutOut:
         self._taken: dict[int, _Taken] = {}
         self._taken_by_key: dict[bytes, list[_Taken]] = {}
         self._topics: dict[str, tuple[int, str]] = {}  # id → from when on its name is known, the name
-        self._sessions: dict[bytes, bytes] = {}  # of TLS connections that are taken: client random → session id
+        self._sessions: dict[bytes, Origin] = {}  # of TLS connections that are taken, by client random
         self._engine: Engine | None = None
         self._failed: OSError | None = None
         self.rows = 0
@@ -259,9 +260,8 @@ class CutOut:
         """Take note of what TLS is known by in a key log, while its connections are open."""
         for half, *_ in chunks:
             state = half.connection.tls
-            random = getattr(state, "client_random", b"")
-            if random:
-                self._met[half.connection.number].session = (random, state.session_id)
+            if getattr(state, "client_random", b""):
+                self._met[half.connection.number].session = state.origin()
 
     def _begin(self, connection: Connection) -> None:
         met = self._met[connection.number] = _Met(connection)
@@ -418,8 +418,7 @@ class CutOut:
         taken.until_ns = max(taken.until_ns, met.latest_ns)
         taken.broker = taken.broker or pieces.broker
         if met.session is not None and pieces.noted:
-            random, session = met.session
-            self._sessions[random] = session
+            self._sessions[met.session.client_random] = met.session
 
     # Between the readings.
 
@@ -491,8 +490,9 @@ class CutOut:
             for identity, (since_ns, name) in sorted(self._topics.items())
         )
         out.write(PcapngWriter(0, comments=(MARK, *write_topics(names))).section())
-        if self._with_keys:
-            lines = b"".join(self._keys.lines(random, session) for random, session in self._sessions.items())
+        if self._with_keys and self._engine is not None:
+            sessions = self._engine.decryption.sessions
+            lines = b"".join(sessions.lines(each, self._keys) for each in self._sessions.values())
             if lines:
                 out.write(PcapngWriter.secrets(lines))
         cursors: dict[int, _Cursor] = {}
