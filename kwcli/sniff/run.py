@@ -131,8 +131,8 @@ def closing_lines(
 ) -> list[str]:
     """`6 exchanges, 4 clients, 3 brokers, 1 error, 1 unanswered, 1 gap · 2026-11-21 03:04:05–03:04:06 UTC · …`.
 
-    `read` is what was read besides packets (`12 lines`), `seconds` is how long it took, `passed_over` what left_over() says. The
-    same line several times, the longest first: the terminal decides.
+    `read` is what was read besides packets (`12 lines`), `seconds` is how long it took, `passed_over` what left_over()
+    says. The same line several times, the longest first: the terminal decides.
     """
     total = summary.exchanges
     parts = [exchanges(shown.exchanges, total)]
@@ -625,7 +625,7 @@ class Sniffing:
     def _end(
         self, counted: Mapping[str, int], *, dropped: int | None = None, told: bool = True, read: Sequence[str] = ()
     ) -> None:
-        """Close the output, then say how it went; `counted` is what readers have counted, `read` what besides packets."""
+        """Close the output, then say how it went; `counted` is what readers have counted, `read` what else was read."""
         summary = self._engine.summary
         counts = Counter(self._engine.reassembly.counts)
         counts.update(counted)

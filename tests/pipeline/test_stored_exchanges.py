@@ -267,7 +267,7 @@ def test_what_only_packets_can_do_is_refused(folders: dict[str, str], words: tup
     assert text in outcome.err
 
 
-def test_tables_that_cannot_be_read_are_told_in_a_line(folders: dict[str, str], tmp_path: Path) -> None:
+def test_tables_that_cannot_be_read_are_told_in_a_line(tmp_path: Path) -> None:
     out = tmp_path / "tables"
     kw("pipeline", "run", TOUR, "--out", str(out), "--tables", "connections", "-q")
     outcome = kw("doctor", str(out))
