@@ -58,9 +58,9 @@ def list_paths(word: str, path: str | None = None) -> Iterator[FoundPath]:
     found = sorted(glob.glob(path, recursive=True)) if pattern else [path]
     if not found:
         raise InputProblem(f"{word}: no such file")
-    among_tables = cache(is_tables)
+    has_tables = cache(is_tables)
     for one in found:
-        if pattern and any(map(among_tables, _folders_of(one))):
+        if pattern and any(map(has_tables, _folders_of(one))):
             continue
         if os.path.isdir(one):
             yield from _files(one)
