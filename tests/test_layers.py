@@ -30,6 +30,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
         "kwcli.other_tools",
         "kwcli.text_editor",
         "kwcli.inflating",
+        "kwcli.open_files",
         "kwcli.capture_paths",
         "kwcli.inputs",
         "kwcli.other_captures",
