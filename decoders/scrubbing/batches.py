@@ -292,3 +292,28 @@ def _sized(data: bytes, at: int, end: int) -> _Range:
 def scrub_batches(data: bytes, topic: str | None, rewrite: Rewrite, noise: bytes, counts: Counter[str]) -> bytes:
     """The field; `counts` gets `batches`, `records`, `emptied` and `overwritten` (batches of an unread codec)."""
     return _Batches(topic, rewrite, noise, counts).field(data)
+
+
+def inflated(data: bytes, cap: int) -> Iterator[bytes]:
+    """What compressed batches and messages in these bytes hold, wherever they begin, `cap` bytes of each at most."""
+    at = data.find(b"\2", MAGIC_AT)
+    while at >= 0:
+        begin = at - MAGIC_AT
+        plain = _inflated(data, begin, cap) if begin + SIZE <= len(data) else None
+        if plain is not None:
+            yield plain
+        at = data.find(b"\2", at + 1)
+
+
+def _inflated(data: bytes, at: int, cap: int) -> bytes | None:
+    """What the batch holds that begins here, if one does, and it is compressed."""
+    stop = at + LOG_OVERHEAD + _INT32.unpack_from(data, at + 8)[0]
+    codec = data[at + CRC_START + 1] & CODEC_MASK
+    if not codec or not at + SIZE <= stop <= len(data):
+        return None
+    if google_crc32c.value(data[at + CRC_START : stop]) != _UINT32.unpack_from(data, at + CRC_START - 4)[0]:
+        return None
+    try:
+        return inflate(codec, memoryview(data)[at + SIZE : stop], cap, 2)
+    except DecodeError:
+        return None

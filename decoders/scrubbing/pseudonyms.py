@@ -141,7 +141,9 @@ class Pseudonyms:
         made = []
         for at, digits in enumerate(text.split(":")):
             group = f"{int.from_bytes(packed[at * 2 : at * 2 + 2], 'big'):x}".zfill(len(digits)) if digits else ""
-            made.append(group if len(group) == len(digits) else f"{self._group(at, int(digits, 16)):x}".zfill(len(digits)))
+            made.append(
+                group if len(group) == len(digits) else f"{self._group(at, int(digits, 16)):x}".zfill(len(digits))
+            )
         return ":".join(made)
 
     def _octet(self, place: int, octet: int) -> int:
@@ -195,4 +197,6 @@ class Pseudonyms:
 
 
 # A letter for each byte.
-_LETTERS: Final = bytes(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"[byte & 63] for byte in range(256))
+_LETTERS: Final = bytes(
+    b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"[byte & 63] for byte in range(256)
+)

@@ -1,0 +1,278 @@
+"""Segments on their way to an engine in, where the bytes of what it settles were out: packets and sequence numbers.
+
+A row is settled long after its packets were read. So the place of each segment in its stream is kept for as long as a
+row may come of it: those before all that is in flight or under way are let go now and then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple, cast
+
+from decoders.exchanges.engine import Engine
+from decoders.tcp.chunks import Chunk, Close, Connection, Gap, Retransmission, Segment
+from decoders.tcp.connections import MASK, HalfStream, ahead, turned
+
+__all__ = ["NEVER_NS", "LoggedEngine", "MetConnection", "Run", "SegmentLog", "Side"]
+
+# Segments of the log are found by the 4 KiB of sequence numbers that they are in.
+_BUCKET: Final = 12
+_BUCKETS: Final = (1 << 32) >> _BUCKET
+# After so many segments the log is cleared of those of which no row can come any more.
+_LOGGED: Final = 200_000
+NEVER_NS: Final = 1 << 63
+_SYN: Final = 2
+_ACK: Final = 16
+
+# A segment with bytes: time, packet, sequence number of its first byte, size, raw acknowledgement or None.
+_Logged = tuple[int, int, int, int, int | None]
+
+
+class Side:
+    """One direction of a connection: where its stream is in sequence numbers."""
+
+    __slots__ = ("_begins", "base", "half")
+
+    def __init__(self, half: HalfStream) -> None:
+        self.half = half
+        self.base = 0  # place in the stream of the byte that the pairing counts as its first
+        self._begins: list[tuple[int, int]] = []  # from a place on, the number that place 0 would have
+
+    def note(self, place: int) -> None:
+        """From this place on the stream is where it is now."""
+        self._begins.append((place, self.half.first & MASK))
+
+    def number(self, place: int) -> int:
+        """The sequence number of a place."""
+        if not self._begins:
+            self.note(0)
+        first = next((first for since, first in reversed(self._begins) if since <= place), self._begins[0][1])
+        return first + place & MASK
+
+    def place_of(self, ack: int) -> int | None:
+        """The place that an acknowledgement names, None while nothing is known of the stream."""
+        half = self.half
+        if not half.started:
+            return None
+        size = half.size
+        return max(size + ahead(ack, half.first + size & MASK), 0)
+
+
+class MetConnection:
+    """A connection of which a chunk has come."""
+
+    __slots__ = ("began_ns", "connection", "ended_ns", "latest_ns", "number", "session", "sides", "stated")
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.number = connection.number
+        self.began_ns = connection.began_ns
+        self.ended_ns = NEVER_NS  # when its ports were taken by another one
+        self.latest_ns = 0  # the end of the last of its rows that are kept
+        self.sides = (Side(cast("HalfStream", connection.first)), Side(cast("HalfStream", connection.second)))
+        self.session: tuple[bytes, bytes] | None = None  # of TLS: client random, session id
+        self.stated = False  # the bases of its sides are known
+
+    def side(self, source: str) -> int:
+        """0 for the side with this address, 1 for the other one."""
+        return 0 if self.sides[0].half.source == source else 1
+
+
+class Run(NamedTuple):
+    """Bytes of a frame from its byte `at` on that a packet has, from sequence number `seq` on; `ack`: what it says."""
+
+    at: int
+    size: int
+    packet: int
+    seq: int
+    ack: int | None
+
+
+class SegmentLog:
+    """The log of one reading. `begun` is told of each connection; without `places` only connections are known."""
+
+    def __init__(self, begun: Callable[[MetConnection], None], *, places: bool = True) -> None:
+        self._begun = begun
+        self._places = places
+        self._connections: dict[int, MetConnection] = {}
+        self._by_key: dict[bytes, MetConnection] = {}
+        self._closed: list[int] = []
+        self._log: dict[bytes, dict[int, list[_Logged]]] = {}
+        self._logged = 0
+        self._log_most = _LOGGED
+        self._engine: Engine | None = None
+
+    def met(self, number: int) -> MetConnection | None:
+        """The connection with this number, while it is open."""
+        return self._connections.get(number)
+
+    def log(self, segments: list[Segment]) -> None:
+        """Note segments that the engine gets next."""
+        for number in self._closed:
+            self._forget(number)
+        self._closed = []
+        if not self._places:
+            return
+        log = self._log
+        for key, time_ns, packet, seq, ack, flags, data, cut in segments:
+            size = len(data) + cut
+            if not size:
+                continue
+            first = seq + (flags & _SYN == _SYN) & MASK
+            entry = (time_ns, packet, first, size, ack if flags & _ACK else None)
+            buckets = log.get(key)
+            if buckets is None:
+                buckets = log[key] = {}
+            for bucket in range(first >> _BUCKET, (first + size - 1 >> _BUCKET) + 1):
+                buckets.setdefault(bucket % _BUCKETS, []).append(entry)
+            self._logged += 1
+        if self._logged > self._log_most:
+            self._clear_log()
+
+    def meet(self, chunks: list[Chunk]) -> None:
+        """Note chunks on their way to the pairing."""
+        behind: dict[HalfStream, int] = {}
+        for half, _, _, data in chunks:
+            connection = half.connection
+            if connection.number not in self._connections:
+                self._begin(connection)
+            if isinstance(data, Close):
+                self._closed.append(connection.number)
+            elif behind and half in behind and not isinstance(data, Retransmission):
+                behind[cast("HalfStream", half)] += data.size if isinstance(data, Gap) else len(data)
+            if isinstance(data, Gap) and not data.size:
+                behind[cast("HalfStream", half)] = 0
+        for stream, size in behind.items():
+            met = self._connections[stream.connection.number]
+            met.sides[stream is not met.connection.first].note(stream.size - size)
+
+    def note_sessions(self, chunks: list[Chunk]) -> None:
+        """Take note of what TLS is known by in a key log, while its connections are open."""
+        for half, *_ in chunks:
+            state = half.connection.tls
+            random = getattr(state, "client_random", b"")
+            if random:
+                self._connections[half.connection.number].session = (random, state.session_id)
+
+    def _begin(self, connection: Connection) -> None:
+        met = self._connections[connection.number] = MetConnection(connection)
+        key = met.sides[0].half.key
+        for each in (key, turned(key)):
+            before = self._by_key.get(each)
+            if before is not None:
+                before.ended_ns = met.began_ns
+            self._by_key[each] = met
+        self._begun(met)
+        for side in met.sides:
+            if side.half.started:
+                side.note(0)
+
+    def _forget(self, number: int) -> None:
+        met = self._connections.pop(number)
+        key = met.sides[0].half.key
+        for each in (key, turned(key)):
+            if self._by_key.get(each) is met:
+                del self._by_key[each]
+                self._log.pop(each, None)
+
+    def watch(self, engine: Engine) -> None:
+        """This engine decodes."""
+        self._engine = engine
+
+    def _clear_log(self) -> None:
+        """Let go of segments of which no row can come any more: those before all that is in flight or under way."""
+        assert self._engine is not None
+        context = self._engine.pairer.context
+        for met in self._connections.values():
+            pairing = context.pairings.get(met.number)
+            undecided = context.undecided.get(met.number)
+            if self._by_key.get(met.sides[0].half.key) is not met:
+                continue
+            if (undecided is not None and undecided.foreign) or met.connection.tls:
+                self._clear_before(met, (met.sides[0].half.size, met.sides[1].half.size))
+            elif pairing is not None:
+                self.state(met)
+                client = met.side(pairing.ends.client)
+                asked, answered = _needed(pairing)
+                places = asked + met.sides[client].base, answered + met.sides[1 - client].base
+                self._clear_before(met, places if not client else places[::-1])
+        self._logged = sum(len(entries) for buckets in self._log.values() for entries in buckets.values())
+        self._log_most = max(_LOGGED, 2 * self._logged)
+
+    def needed(self, met: MetConnection, index: int) -> int:
+        """The place of a side's stream, as the pairing counts, before which no row can come any more."""
+        assert self._engine is not None
+        pairing = self._engine.pairer.context.pairings.get(met.number)
+        if pairing is None:
+            return 0
+        return _needed(pairing)[index != met.side(pairing.ends.client)]
+
+    def _clear_before(self, met: MetConnection, places: tuple[int, int]) -> None:
+        """Let go of the segments of both sides before these places."""
+        for side, place in zip(met.sides, places, strict=True):
+            first = side.number(place) >> _BUCKET
+            buckets = self._log.get(side.half.key, {})
+            for bucket in [each for each in buckets if (each - first) % _BUCKETS > _BUCKETS >> 1]:
+                del buckets[bucket]
+
+    def state(self, met: MetConnection) -> None:
+        """Find out which place of its stream the pairing counts as the first: it may not have seen the beginning."""
+        if met.stated or self._engine is None:
+            return
+        pairing = self._engine.pairer.context.pairings.get(met.number)
+        if pairing is None or pairing.ends.tls is not None:
+            return
+        met.stated = True
+        client = met.side(pairing.ends.client)
+        places = (
+            (pairing.client_place, pairing.server_place)
+            if pairing.resting
+            else (pairing.requests.place, pairing.responses.place)
+        )
+        for index, place in zip((client, 1 - client), places, strict=True):
+            met.sides[index].base = met.sides[index].half.size - place
+
+    def runs(self, met: MetConnection, index: int, place: int, size: int) -> Iterator[Run]:
+        """The parts of packets in so many bytes from a place of a side's stream on."""
+        first = met.sides[index].number(place)
+        buckets = self._log.get(met.sides[index].half.key, {})
+        found: dict[_Logged, None] = {}
+        for bucket in range(first >> _BUCKET, (first + size - 1 >> _BUCKET) + 1):
+            found.update(dict.fromkeys(buckets.get(bucket % _BUCKETS, ())))
+        for time_ns, packet, seq, length, ack in found:
+            step = ahead(seq, first)
+            begin, end = max(step, 0), min(step + length, size)
+            if begin < end and met.began_ns <= time_ns < met.ended_ns:
+                yield Run(begin, end - begin, packet, first + begin & MASK, ack)
+
+
+class LoggedEngine(Engine):
+    """An engine whose chunks a log sees, before those of TLS are decrypted and after."""
+
+    def __init__(self, log: SegmentLog, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._log = log
+        log.watch(self)
+
+    def _plain(self, chunks: list[Chunk], now_ns: int = 0) -> list[Chunk]:
+        self._log.meet(chunks)
+        plain = super()._plain(chunks, now_ns)
+        self._log.note_sessions(chunks)
+        return plain
+
+
+def _needed(pairing: Any) -> tuple[int, int]:
+    """The places of both directions before which nothing is in flight or under way."""
+    if pairing.resting:
+        return pairing.client_place, pairing.server_place
+    waiting = [exchange.place for exchange in (*pairing.in_flight.waiting(), *pairing.sasl.tokens)]
+    places = [_under_way(pairing.requests), _under_way(pairing.responses)]
+    early = [frame.place for frame in pairing.early.values()]
+    return min(places[0], *waiting) if waiting else places[0], min(places[1], *early) if early else places[1]
+
+
+def _under_way(direction: Any) -> int:
+    """Where the frame under way begins, or what may be the head of one."""
+    if direction.need:
+        return int(direction.begun)
+    return int(direction.place) - sum(map(len, direction.parts))
