@@ -1,8 +1,9 @@
 """A records field in, the same field with its keys, values and headers overwritten out: of as many bytes, checked.
 
 Structures in the records of Kafka's own topics keep their shape; names in them are replaced. What cannot be read is
-overwritten whole. A batch is compressed again to the size that it had (exact_size.py); where that does not fit it
-is emptied: it keeps its header, offsets and size, and has no records.
+overwritten whole. A batch is compressed again to the size that it had (exact_size.py). Where that does not fit, because
+names that were alike no longer are, its structures are overwritten as well; where that does not fit either it is
+emptied: it keeps its header, offsets and size, and has no records.
 """
 
 from __future__ import annotations
@@ -71,13 +72,17 @@ class _Overwritten:
             size = min(end - at, letters - taken)
             if size <= 0:
                 break
-            noise = self._noise
-            while len(noise) < size:
-                noise += noise
-            turn = taken % 61  # so that parts that begin alike do not go on alike
-            out[at : at + size] = (noise[turn:] + noise[:turn])[:size]
+            out[at : at + size] = self._letters(taken, size)
             taken += size
         return bytes(out)
+
+    def _letters(self, at: int, size: int) -> bytes:
+        """Letters without a pattern, from a place on: they come again so far behind that no codec looks back."""
+        at %= len(self._noise)
+        found = self._noise[at : at + size]
+        while len(found) < size:
+            found += self._noise[: size - len(found)]
+        return found
 
 
 class _Batches:
@@ -122,8 +127,14 @@ class _Batches:
                 self._counts["overwritten"] += 1
                 out[SIZE:] = FILLER * len(packed)
             else:
-                made = self._records(plain, count, control=bool(attributes & CONTROL))
-                found = compress_to(codec, (made.make, made.most), len(packed), packed, 2) if count else None
+                found, topic = None, self._topic
+                for self._topic in dict.fromkeys((topic, None)) if count else ():
+                    made = self._records(plain, count, control=bool(attributes & CONTROL))
+                    found = compress_to(codec, (made.make, made.most), len(packed), packed, 2)
+                    if found is not None:
+                        self._counts["blanked"] += self._topic != topic
+                        break
+                self._topic = topic
                 if found is None:
                     self._counts["emptied"] += bool(count)
                     _INT32.pack_into(out, _COUNT_AT, 0)
@@ -290,7 +301,8 @@ def _sized(data: bytes, at: int, end: int) -> _Range:
 
 
 def scrub_batches(data: bytes, topic: str | None, rewrite: Rewrite, noise: bytes, counts: Counter[str]) -> bytes:
-    """The field; `counts` gets `batches`, `records`, `emptied` and `overwritten` (batches of an unread codec)."""
+    """The field; `counts` gets `batches`, `records`, and batches that were `emptied`, `blanked` (without their
+    structures) and `overwritten` (of a codec that could not be read)."""
     return _Batches(topic, rewrite, noise, counts).field(data)
 
 

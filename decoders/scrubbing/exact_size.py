@@ -3,7 +3,8 @@
 Overwritten records compress better than those that somebody wrote, so that there is room to fill. Where the format has
 a place for bytes without meaning they go there: the name in gzip's header (RFC 1952), a skippable frame of zstd
 (RFC 8878). LZ4 and snappy, which have none that every reader takes, copy letters without a pattern byte by byte: as
-many of the overwritten bytes become such letters as there are bytes too few.
+many of the overwritten bytes become such letters as there are bytes too few. What snappy then still lacks, its literals
+take that say how long they are in more bytes than they need.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator
 from itertools import product
-from typing import Final
+from typing import Final, cast
 
 import cramjam
 import lz4.frame  # type: ignore[import-untyped]  # lz4 ships no types
@@ -21,11 +22,16 @@ from decoders.records.codecs.lz4 import header_checksum
 
 __all__ = ["Variants", "compress_to"]
 
+Form = Callable[[bytes], bytes]
+# What was compressed and how many bytes it lacks in, as many more out, or None.
+Pad = Callable[[bytes, int], "bytes | None"]
 # What is compressed, with so many of its overwritten bytes as letters without a pattern; and how many there may be.
 Variants = tuple[Callable[[int], bytes], int]
 
 _TRIES: Final = 48
+_PADDED_MAX: Final = 64
 _NEAR: Final = 12
+_FEW: Final = 512
 # Of gzip: magic and method; the flag of a name; time, and flags of the compressor and the system, none.
 _GZIP: Final = b"\x1f\x8b\x08"
 _GZIP_NAMED: Final = 8
@@ -48,28 +54,42 @@ def compress_to(number: int, variants: Variants, size: int, like: bytes, magic: 
         return _gzip(make(0), size)
     if number == 4:
         return _zstd(make(0), size)
-    forms = _lz4_forms(magic) if number == 3 else _snappy_forms(like)
-    return next((found for form in forms if (found := _search(form, make, most, size)) is not None), None)
+    forms, pad = (_lz4_forms(magic), None) if number == 3 else (_snappy_forms(like), _widen)
+    return next((found for form in forms if (found := _search(form, pad, variants, size)) is not None), None)
 
 
-def _search(form: Callable[[bytes], bytes], make: Callable[[int], bytes], most: int, size: int) -> bytes | None:
+def _search(form: Form, pad: Pad | None, variants: Variants, size: int) -> bytes | None:
     """A letter without a pattern more makes the result mostly a byte longer, so few steps lead there."""
+    make, most = variants
     tried: set[int] = set()
     letters = 0
     for _ in range(_TRIES):
-        found = form(make(letters))
-        if len(found) == size:
+        found = _fitting(form(make(letters)), pad, size)
+        if found.__class__ is bytes:
             return found
+        left = cast("int", found)
         tried.add(letters)
-        if letters in (0, most) and (len(found) > size) is (letters == 0):
+        if (left < 0 and not letters) or (left > 0 and letters == most):
             return None  # nothing is shorter, or longer
-        letters = min(max(letters + size - len(found), 0), most)
+        letters = min(max(letters + left, 0), most)
         if letters in tried:
             break
-    for near in range(max(letters - _NEAR, 0), min(letters + _NEAR, most) + 1):
-        if near not in tried and len(found := form(make(near))) == size:
-            return found
+    reach = _NEAR if most > _FEW else most
+    for near in range(max(letters - reach, 0), min(letters + reach, most) + 1):
+        if near not in tried:
+            found = _fitting(form(make(near)), pad, size)
+            if found.__class__ is bytes:
+                return found
     return None
+
+
+def _fitting(found: bytes, pad: Pad | None, size: int) -> bytes | int:
+    """What was found, where it has the size or can be brought to it; else how much it lacks."""
+    left = size - len(found)
+    if not left:
+        return found
+    padded = pad(found, left) if pad is not None and 0 < left <= _PADDED_MAX else None
+    return left if padded is None else padded
 
 
 def _gzip(plain: bytes, size: int) -> bytes | None:
@@ -100,7 +120,7 @@ def _zstd(plain: bytes, size: int) -> bytes | None:
     return begun + packed[head:first] + _EMPTY_BLOCK * blocks + packed[first:]
 
 
-def _lz4_forms(magic: int) -> Iterator[Callable[[bytes], bytes]]:
+def _lz4_forms(magic: int) -> Iterator[Form]:
     """Ways to write a frame of independent blocks, the shortest first; each of the others is some bytes longer."""
     for level, sized, checked, blocks_checked in product((0, 9), (False, True), (False, True), (False, True)):
 
@@ -128,7 +148,7 @@ def _lz4_forms(magic: int) -> Iterator[Callable[[bytes], bytes]]:
         yield form
 
 
-def _snappy_forms(like: bytes) -> Iterator[Callable[[bytes], bytes]]:
+def _snappy_forms(like: bytes) -> Iterator[Form]:
     """One block, or a stream of blocks as Java writes it, whatever the original is."""
     if not like.startswith(_SNAPPY[:8]):
         yield lambda plain: bytes(cramjam.snappy.compress_raw(plain))
@@ -143,3 +163,36 @@ def _snappy_forms(like: bytes) -> Iterator[Callable[[bytes], bytes]]:
             return b"".join(out)
 
         yield form
+
+
+def _widen(packed: bytes, left: int) -> bytes | None:
+    """A raw block, or a stream, whose literals say how long they are in `left` bytes more; None where they are few."""
+    if not packed.startswith(_SNAPPY[:8]):
+        return _widen_block(packed, left)
+    size = int.from_bytes(packed[len(_SNAPPY) : len(_SNAPPY) + 4], "big")
+    begin = len(_SNAPPY) + 4
+    block = _widen_block(packed[begin : begin + size], left)
+    return block and _SNAPPY + len(block).to_bytes(4, "big") + block + packed[begin + size :]
+
+
+def _widen_block(block: bytes, left: int) -> bytes | None:
+    """A literal of up to 60 bytes says so in its tag, any other in one to four bytes behind it."""
+    at = next(index for index, byte in enumerate(block) if byte < 0x80) + 1
+    out = [block[:at]]
+    while at < len(block):
+        tag = block[at]
+        if tag & 3:  # a copy
+            size = (0, 2, 3, 5)[tag & 3]
+            out.append(block[at : at + size])
+            at += size
+            continue
+        extra = max((tag >> 2) - 59, 0)
+        count = int.from_bytes(block[at + 1 : at + 1 + extra], "little") if extra else tag >> 2
+        more = min(left, 4 - extra)
+        left -= more
+        wide = extra + more
+        head = bytes(((59 + wide) << 2,)) + count.to_bytes(wide, "little") if wide else bytes((tag,))
+        begin = at + 1 + extra
+        at = begin + count + 1
+        out += (head, block[begin:at])
+    return None if left else b"".join(out)

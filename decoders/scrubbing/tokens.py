@@ -32,6 +32,10 @@ _ANSWER: Final = b"\xa1"
 
 def scrub_token(data: bytes, names: Names) -> bytes:
     """The message."""
+    kept = _gssapi(data)
+    if kept:
+        names.secret(data[kept:])
+        return data[:kept] + FILLER * (len(data) - kept)
     if found := _PLAIN.fullmatch(data):
         user = names.data("users", found[1]) if found[1] else b""
         return b"\0".join((user, names.data("users", found[2]), names.secret(found[3])))
@@ -41,9 +45,7 @@ def scrub_token(data: bytes, names: Names) -> bytes:
         return found[1] + acting + b"," + rest
     if _SCRAM.match(data):
         return _scram(data, names)
-    kept = _gssapi(data)
-    names.secret(data[kept:])
-    return data[:kept] + FILLER * (len(data) - kept)
+    return names.secret(data)
 
 
 def _scram(data: bytes, names: Names) -> bytes:

@@ -15,8 +15,8 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.needs import Needs
 from decoders.scrubbing.messages import Scrubber
 from decoders.scrubbing.names import Names
-from decoders.tcp.chunks import Chunk, Gap, Retransmission, Segment
-from decoders.tls.decryption import PLAIN
+from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission, Segment
+from decoders.tls.decryption import PLAIN, tls_facts
 from kwcli.sniff.segment_log import LoggedEngine, MetConnection, SegmentLog
 from kwcli.sniff.sorted_records import BY_FILE, BY_PACKET, SortedRecords
 
@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     from decoders.tcp.connections import HalfStream
     from decoders.tls.key_log import KeyLog
 
-__all__ = ["PAYLOAD", "PLAINTEXT", "PLAIN_SAYS", "SEQ", "Reading", "Tally", "TlsEnds"]
+__all__ = ["FIN", "PAYLOAD", "PLAINTEXT", "PLAIN_SAYS", "RST", "SEQ", "Reading", "Tally", "TlsEnds"]
 
 # Kinds of records by packet, and what they say.
 PAYLOAD, PLAINTEXT = range(2)
 SEQ: Final = Struct(">I")  # sequence number; then the bytes
-PLAIN_SAYS: Final = Struct(">QBQ")  # number of the connection, side, place; then the bytes
+PLAIN_SAYS: Final = Struct(">QBQ")  # number of the connection, side or ending, place; then the bytes
+FIN, RST = 2, 3
+_ENDINGS: Final = {"fin": FIN, "rst": RST}
 
 # A record of TLS: its type, its version, its size.
 _TLS_HEAD: Final = re.compile(rb"[\x14-\x18]\x03[\x00-\x04][\x00-\x48].", re.DOTALL)
@@ -267,7 +269,10 @@ class Reading:
         """Chunks as they are decoded: where decrypted bytes were."""
         for half, _, packet, data in chunks:
             connection = half.connection
-            if not connection.tls or not isinstance(data, bytes | Gap):
+            if isinstance(data, Close) and connection.number in self._decrypted and data.how in _ENDINGS:
+                head = BY_PACKET.pack(file_of(packet), packet, PLAINTEXT)
+                self.placed.add(head + PLAIN_SAYS.pack(connection.number, _ENDINGS[data.how], 0))
+            if not connection.tls or not isinstance(data, bytes | Gap) or tls_facts(connection) is None:
                 continue
             met = self.log.met(connection.number)
             assert met is not None  # as above

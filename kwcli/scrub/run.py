@@ -178,6 +178,7 @@ def _told(settings: ScrubSettings, reading: Reading, written: Counter[str], chec
     rest = [
         (written["other"], "packet", "left out: without TCP"),
         (counts["emptied"], "compressed batch", "emptied: nothing of that size was found that decodes"),
+        (counts["blanked"], "compressed batch", "of Kafka's own topics overwritten: with other names it did not fit"),
         (counts["overwritten"], "compressed batch", "overwritten whole: unreadable"),
         (counts["unread"], "frame", "overwritten from where it could not be read on"),
         (seen["not_kafka"] + seen["one_direction"], "connection", "overwritten whole: not read as Kafka"),

@@ -14,7 +14,7 @@ from decoders.scrubbing.packets import RAW, PacketScrubber
 from decoders.tcp.connections import ahead
 from kwcli.proxy.log.capture_file import SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
-from kwcli.scrub.reading import PAYLOAD, PLAIN_SAYS, SEQ, Reading, TlsEnds
+from kwcli.scrub.reading import FIN, PAYLOAD, PLAIN_SAYS, RST, SEQ, Reading, TlsEnds
 from kwcli.sniff.sorted_records import BY_PACKET, PacketRecords
 
 if TYPE_CHECKING:
@@ -36,8 +36,10 @@ class _Plaintext:
         self._opened = False
 
     def write(self, side: int, place: int, data: bytes) -> Iterator[bytes]:
-        """Packets with these bytes, behind the handshake, or a gap, where there is one before them."""
+        """Packets with these bytes, behind the handshake or a gap where there is one before them; or those of an end."""
         tcp = self._tcp
+        if side in (FIN, RST):
+            return map(self._packets.checked, tcp.closing(reset=side == RST))
         made = [] if self._opened else tcp.opening()
         self._opened = True
         who = CLIENT if side == self._client else SERVER
@@ -89,6 +91,8 @@ class _Writer:
                 continue
             number, side, place = PLAIN_SAYS.unpack_from(record, BY_PACKET.size)
             plain = self._plaintexts.get(number)
+            if plain is None and side in (FIN, RST):
+                continue  # nothing was read
             if plain is None:
                 plain = self._plaintexts[number] = _Plaintext(ends, self._reading, self._packets, packet.time_ns)
             for made in plain.write(side, place, record[BY_PACKET.size + PLAIN_SAYS.size :]):
