@@ -40,6 +40,10 @@ _UINT32: Final = Struct(">I")
 _COUNT_AT: Final = SIZE - 4
 _SIZE_MIN: Final = {0: 14, 1: 22, 2: SIZE - LOG_OVERHEAD}
 _HEADER_SIZES: Final = {0: 18, 1: 26, 2: SIZE}
+# Where numbers begin that are below 2**48, or 2**16 in four bytes, or -1: offset, epoch, last offset's delta, both
+# times, producer id, count of records; and of messages offset and time.
+_HIGH_BYTES: Final = {0: (0,), 1: (0, 18), 2: (0, 12, 23, 27, 35, 43, 57)}
+_SMALL, _MINUS = b"\0\0", b"\xff\xff"
 # In a message of magic 0 and 1.
 _MESSAGE_CRC_AT: Final = 12
 _MESSAGE_CRC_START: Final = 16
@@ -97,8 +101,10 @@ class _Batches:
         while at < end:
             magic = data[at + MAGIC_AT] if end - at > MAGIC_AT else -1
             length = _INT32.unpack_from(data, at + 8)[0] if end - at >= LOG_OVERHEAD else -1
-            if magic not in _SIZE_MIN or length < _SIZE_MIN[magic]:
-                begun = at if magic >= 0 else min(at + LOG_OVERHEAD, end)  # a batch cut off keeps what says so
+            if magic not in _SIZE_MIN or length < _SIZE_MIN[magic] or not _is_batch(data, at, magic, length):
+                begun = at
+                if magic < 0 and not any(data[at : at + 2] + data[at + 8 : at + 9]):
+                    begun = min(at + LOG_OVERHEAD, end)  # a batch cut off there keeps what says so
                 out[begun:end] = GARBAGE * (end - begun)
                 break
             stop = at + LOG_OVERHEAD + length
@@ -243,6 +249,24 @@ class _Batches:
         if at < len(data):
             begun = min(at + _HEADER_SIZES[magic], len(data))
             made.data[begun:] = GARBAGE * (len(data) - begun)
+
+
+def _is_batch(data: bytes, at: int, magic: int, length: int) -> bool:
+    """Whether a batch begins here: its checksum is right, or the numbers of its header, as far as it is there, are such
+    as batches have. Text has no zeros in it.
+    """
+    stop = at + LOG_OVERHEAD + length
+    if stop <= len(data):
+        if magic == 2:
+            crc, crc_at, find = CRC_START, CRC_START - 4, google_crc32c.value
+        else:
+            crc, crc_at, find = _MESSAGE_CRC_START, _MESSAGE_CRC_AT, zlib.crc32
+        if find(data[at + crc : stop]) == _UINT32.unpack_from(data, at + crc_at)[0]:
+            return True
+    return all(
+        begun >= len(data) or data[begun : begun + 2] in (_SMALL, _MINUS[: len(data) - begun])
+        for begun in (at + place for place in _HIGH_BYTES[magic])
+    )
 
 
 class _MessageSet(_Overwritten):

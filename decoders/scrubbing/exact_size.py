@@ -48,8 +48,8 @@ _SNAPPY_BLOCKS: Final = (1 << 15, 1 << 14, 1 << 13, 1 << 12, 1 << 11)
 
 
 def compress_to(number: int, variants: Variants, size: int, like: bytes, magic: int) -> bytes | None:
-    """`size` bytes that the codec of this number inflates to a variant, in the form of `like`; None where none fits."""
-    make, most = variants
+    """`size` bytes that the codec inflates to a variant, in the form of `like`; None where none fits."""
+    make = variants[0]
     if number == 1:
         return _gzip(make(0), size)
     if number == 4:

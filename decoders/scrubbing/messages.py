@@ -78,7 +78,7 @@ def _kind(message: str, path: str) -> Kind | None:
 
 
 class Scrubber:
-    """Frames of one capture. `counts`: what became of batches and records (batches.py), and frames that are not read."""
+    """Frames of one capture. `counts`: what became of batches and records (batches.py), frames that are `unread`."""
 
     def __init__(self, names: Names) -> None:
         self.names = names
@@ -307,4 +307,4 @@ def _told(path: str, data: bytes, root: Mapping[str, Any], asked: Mapping[str, A
     if kind is not None:
         return kind
     text = data.decode("utf-8", "surrogateescape")
-    return next((each for each in KEPT if each in kinds.values() and names.knows((each,), text)), "other")  # type: ignore[return-value]  # one of KEPT
+    return next((each for each in KEPT if each in kinds.values() and names.knows((each,), text)), "other")

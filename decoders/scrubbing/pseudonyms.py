@@ -14,24 +14,27 @@ and 0 stays 0: what was the same address, in packets or in any form of text, is 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from array import array
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import cache, lru_cache
 from hashlib import blake2b, shake_256
 from ipaddress import IPv6Address
 from typing import Final
 
 __all__ = ["Pseudonyms"]
 
-# First and number of the characters that stand for each other: those of one kind, all of as many bytes in UTF-8. The
-# last but one are the bytes that are no UTF-8, as surrogateescape has them.
-_SHAPES: Final = (
-    (0x30, 10),
-    (0x41, 26),
-    (0x61, 26),
-    (0x80, 0x780),
-    (0x800, 0xD000),
-    (0xDC80, 0x80),
-    (0xE000, 0x2000),
-    (0x10000, 0x100000),
+# Ranges of characters of as many bytes in UTF-8: those in them that can be printed stand for each other, and the
+# others do. The bytes that are no UTF-8, as surrogateescape has them, are last.
+_RANGES: Final = (
+    (0x30, 0x3A),
+    (0x41, 0x5B),
+    (0x61, 0x7B),
+    (0x80, 0x800),
+    (0x800, 0xD800),
+    (0xE000, 0x10000),
+    (0x10000, 0x110000),
+    (0xDC80, 0xDD00),
 )
 _HEX: Final = "0123456789abcdef"
 _UUID: Final = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -114,11 +117,11 @@ class Pseudonyms:
         return self._six_text(text)
 
     def _next_word(self, word: str) -> str:
-        codes = [ord(character) for character in word]
-        shapes = [next(index for index, (first, count) in enumerate(_SHAPES) if code < first + count) for code in codes]
-        digits = [code - _SHAPES[shape][0] for code, shape in zip(codes, shapes, strict=True)]
-        made = self._shifted(bytes(shapes), digits, [_SHAPES[shape][1] for shape in shapes])
-        return "".join(chr(_SHAPES[shape][0] + digit) for shape, digit in zip(shapes, made, strict=True))
+        shapes = [_shape(character) for character in word]
+        letters = [_characters(shape) for shape in shapes]
+        digits = [bisect_left(each, ord(character)) for each, character in zip(letters, word, strict=True)]
+        made = self._shifted(bytes(shapes), digits, list(map(len, letters)))
+        return "".join(chr(each[digit]) for each, digit in zip(letters, made, strict=True))
 
     def _four_text(self, text: str, dot: str) -> str:
         words = text.split(dot)
@@ -128,7 +131,7 @@ class Pseudonyms:
         return dot.join(str(self._octet(place, octet)) for place, octet in enumerate(octets))
 
     def _six_text(self, text: str) -> str:
-        """An address in any form; of one that stands for an IPv4 address the last groups are that one's, if they fit."""
+        """An address in any form; of one that stands for an IPv4 address the last groups are of that, if they fit."""
         packed = self.six(IPv6Address(text).packed)
         hexadecimal, colon, four = text.rpartition(":") if "." in text else (text, "", "")
         before, gap, behind = hexadecimal.partition("::")
@@ -194,6 +197,22 @@ class Pseudonyms:
             number = left << half | right
             if number < size:
                 return number
+
+
+def _shape(character: str) -> int:
+    """A number for the characters that stand for each other."""
+    code = ord(character)
+    index = next(index for index, (first, end) in enumerate(_RANGES) if first <= code < end)
+    return index << 1 | character.isprintable()
+
+
+@cache
+def _characters(shape: int) -> Sequence[int]:
+    """Those of a shape, ascending."""
+    first, end = _RANGES[shape >> 1]
+    if first < 0x80:  # all of them can be printed
+        return range(first, end)
+    return array("L", (code for code in range(first, end) if chr(code).isprintable() is bool(shape & 1)))
 
 
 # A letter for each byte.

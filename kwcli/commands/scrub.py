@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kwcli.env import Environment
-from kwcli.option_types import PortList, Words
+from kwcli.options import keylog_option, ports_option, words_option
 
 EXAMPLES = """\b
 Examples:
@@ -19,15 +19,15 @@ KEPT = ("topics", "groups", "clients", "users", "transactions", "hosts", "member
 @click.command("scrub", epilog=EXAMPLES)
 @click.argument("source", metavar="IN")
 @click.argument("out", metavar="OUT")
-@click.option("--keep", type=Words(KEPT), metavar="KINDS", default=(), help=f"Names that stay: {', '.join(KEPT)}.")
+@words_option("--keep", known=KEPT, metavar="KIND,...", help=f"Names that stay: {', '.join(KEPT)}.")
 @click.option(
     "--salt-file",
     metavar="FILE",
     help="Makes the same pseudonyms again: this file's bytes; it is made where there is none.",
 )
 @click.option("--names", "names_file", metavar="FILE", help="Write which pseudonym stands for which name there.")
-@click.option("--port", "ports", type=PortList(), multiple=True, metavar="PORTS", help="Ports of brokers.")
-@click.option("--keylog", "keylogs", multiple=True, metavar="FILE", help="TLS keys: what they open becomes plaintext.")
+@ports_option
+@keylog_option
 @click.option("-q", "--quiet", is_flag=True, help="Say only what is wrong.")
 @click.pass_obj
 def command(
@@ -37,7 +37,7 @@ def command(
     keep: tuple[str, ...],
     salt_file: str | None,
     names_file: str | None,
-    ports: tuple[tuple[int, ...], ...],
+    ports: tuple[int, ...],
     keylogs: tuple[str, ...],
     quiet: bool,
 ) -> int:
@@ -59,7 +59,7 @@ def command(
             frozenset(keep),
             salt_file,
             names_file,
-            frozenset(port for each in ports for port in each) or None,
+            frozenset(ports) or None,
             key_log_names(keylogs, env.variables),
             quiet,
         ),

@@ -32,6 +32,7 @@ class Check:
 
     def __init__(self, path: str, reading: Reading, ports: frozenset[int] | None, env: Environment) -> None:
         self.problems: list[str] = []
+        self.differing = False  # exchanges are not as they were
         names = reading.names
         replaced = {
             text.encode("utf-8", "surrogateescape"): kind
@@ -84,7 +85,8 @@ class Check:
                         self._search.feed(plain)
 
     def _compare(self, before: Tally) -> None:
-        missing, more, shown = 0, 0, []
+        missing = more = 0
+        shown: list[str] = []
         for mine, its in before.differences(self._tally):
             missing += mine is not None
             more += its is not None
@@ -92,6 +94,7 @@ class Check:
                 time_ns, what = Tally.describe(mine)
                 shown.append(f"{what} at {rfc3339(time_ns)}")
         if missing or more:
+            self.differing = True
             what = f": {', '.join(shown)}" if shown else ""
             self.problems.append(f"{missing:,} exchanges are not as they were, {more:,} are in their place{what}")
 

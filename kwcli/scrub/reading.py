@@ -160,6 +160,7 @@ class Reading:
         self.tally = Tally(names)
         self.tls: dict[bytes, list[TlsEnds]] = {}
         self.topics: list[TopicName] = []
+        self.brokers: set[str] = set()  # host:port, as captured
         self.counts: Counter[str] = Counter()
         self._decrypted: dict[int, TlsEnds] = {}
         self._plain: dict[tuple[int, int], list[tuple[int, int, int]]] = {}  # place, size, packet of decrypted bytes
@@ -189,11 +190,12 @@ class Reading:
             self.counts[row.reason] += 1
             return
         self.tally.add(row)
+        self.brokers.add(row.broker)
         if row.envelope:
             return  # it is a part of the Envelope
         met = self.log.met(row.ends.number)
         assert met is not None  # it is forgotten when more segments are logged
-        self.log.state(met)
+        self.log.state(met, row.ends)
         client = met.side(row.ends.client)
         extra: dict[str, Any] = row.extra or {}
         request, response = row.request_raw, row.response_raw

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, cast
 
-from decoders.capture.cut_notes import MARK, write_note, write_topics
+from decoders.capture.cut_notes import MARK, CutNote, write_note, write_topics
 from decoders.capture.packet_copies import PacketCopy
 from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.scrubbing.batches import GARBAGE
 from decoders.scrubbing.packets import RAW, PacketScrubber
-from decoders.tcp.connections import ahead
+from decoders.tcp.connections import ahead, endpoints
 from kwcli.proxy.log.capture_file import SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
 from kwcli.scrub.reading import FIN, PAYLOAD, PLAIN_SAYS, RST, SEQ, Reading, TlsEnds
@@ -36,7 +36,7 @@ class _Plaintext:
         self._opened = False
 
     def write(self, side: int, place: int, data: bytes) -> Iterator[bytes]:
-        """Packets with these bytes, behind the handshake or a gap where there is one before them; or those of an end."""
+        """Packets with these bytes, behind the handshake or a gap where there is one; or those of an end."""
         tcp = self._tcp
         if side in (FIN, RST):
             return map(self._packets.checked, tcp.closing(reset=side == RST))
@@ -51,8 +51,9 @@ class _Plaintext:
 
 
 class _Writer:
-    def __init__(self, reading: Reading, out: OutFile, counts: Counter[str]) -> None:
+    def __init__(self, reading: Reading, out: OutFile, counts: Counter[str], *, vouch: bool) -> None:
         names = reading.names
+        self._unnamed = set(reading.brokers) if vouch else set()
         self._reading = reading
         self._out = out
         self._counts = counts
@@ -98,12 +99,17 @@ class _Writer:
             for made in plain.write(side, place, record[BY_PACKET.size + PLAIN_SAYS.size :]):
                 self._write(packet.time_ns, RAW, made, len(made), ())
 
-    def _note(self, packet: PacketCopy) -> object:
-        """What the packet was cut out with, which has the address of its broker."""
+    def _note(self, packet: PacketCopy) -> CutNote | None:
+        """What the packet was cut out with, or which of its ends is a broker, said once of each."""
         note = packet.note
-        if note is None or not note.broker:
-            return note
-        return note._replace(broker=self._reading.names.text("hosts", note.broker))
+        if note is not None:
+            return note._replace(broker=self._reading.names.text("hosts", note.broker))
+        if self._unnamed:
+            for index, end in enumerate(endpoints(packet.key)):
+                if end in self._unnamed:
+                    self._unnamed.remove(end)
+                    return CutNote(0, client=bool(index), broker=self._reading.names.text("hosts", end))
+        return None
 
     def _write(self, time_ns: int, link_type: int, frame: bytes, wire: int, comments: Iterable[str]) -> None:
         interface = self._interfaces.get(link_type)
@@ -126,13 +132,20 @@ def _put(payload: bytearray, packet: PacketCopy, seq: int, data: bytes) -> None:
             return
 
 
-def write_scrubbed(captures: Captures, reading: Reading, out: OutFile, *, cut_out: bool) -> Counter[str]:
-    """Write a capture of what was read: `packets` so many, of `other` traffic so many left out."""
+def write_scrubbed(
+    captures: Captures, reading: Reading, out: OutFile, *, cut_out: bool = False, vouch: bool = False
+) -> Counter[str]:
+    """Write a capture of what was read: `packets` so many, of `other` traffic so many left out.
+
+    `cut_out`: the capture itself was cut out of another one. `vouch`: notes say who the brokers are, in place of bytes
+    that were a proof of it and are overwritten.
+    """
     counts: Counter[str] = Counter()
-    writer = _Writer(reading, out, counts)
+    writer = _Writer(reading, out, counts, vouch=vouch)
     names = reading.names
     topics = (each._replace(name=names.text("topics", each.name)) for each in reading.topics)
-    out.write(PcapngWriter(RAW, comments=(MARK, *write_topics(topics)) if cut_out else ()).section())
+    comments = (MARK, *write_topics(topics)) if cut_out or vouch else ()
+    out.write(PcapngWriter(RAW, comments=comments).section())
     placed = PacketRecords(reading.placed)
     for batch in captures:
         for each in batch:

@@ -160,7 +160,7 @@ class CutOut:
         met = self.segments.met(row.ends.number)
         if met is None:
             return None
-        self.segments.state(met)
+        self.segments.state(met, row.ends)
         client = met.side(row.ends.client)
         key = met.sides[client].half.key
         if row.kind != "exchange":

@@ -7,11 +7,14 @@ row may come of it: those before all that is in flight or under way are let go n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from decoders.exchanges.engine import Engine
-from decoders.tcp.chunks import Chunk, Close, Connection, Gap, Retransmission, Segment
+from decoders.tcp.chunks import Chunk, Close, Connection, Segment
 from decoders.tcp.connections import MASK, HalfStream, ahead, turned
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import ConnectionInfo
 
 __all__ = ["NEVER_NS", "LoggedEngine", "MetConnection", "Run", "SegmentLog", "Side"]
 
@@ -31,23 +34,15 @@ _Logged = tuple[int, int, int, int, int | None]
 class Side:
     """One direction of a connection: where its stream is in sequence numbers."""
 
-    __slots__ = ("_begins", "base", "half")
+    __slots__ = ("base", "half")
 
     def __init__(self, half: HalfStream) -> None:
         self.half = half
         self.base = 0  # place in the stream of the byte that the pairing counts as its first
-        self._begins: list[tuple[int, int]] = []  # from a place on, the number that place 0 would have
-
-    def note(self, place: int) -> None:
-        """From this place on the stream is where it is now."""
-        self._begins.append((place, self.half.first & MASK))
 
     def number(self, place: int) -> int:
         """The sequence number of a place."""
-        if not self._begins:
-            self.note(0)
-        first = next((first for since, first in reversed(self._begins) if since <= place), self._begins[0][1])
-        return first + place & MASK
+        return self.half.number(place)
 
     def place_of(self, ack: int) -> int | None:
         """The place that an acknowledgement names, None while nothing is known of the stream."""
@@ -61,7 +56,7 @@ class Side:
 class MetConnection:
     """A connection of which a chunk has come."""
 
-    __slots__ = ("began_ns", "connection", "ended_ns", "latest_ns", "number", "session", "sides", "stated")
+    __slots__ = ("began_ns", "connection", "ended_ns", "latest_ns", "number", "session", "sides")
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -71,7 +66,6 @@ class MetConnection:
         self.latest_ns = 0  # the end of the last of its rows that are kept
         self.sides = (Side(cast("HalfStream", connection.first)), Side(cast("HalfStream", connection.second)))
         self.session: tuple[bytes, bytes] | None = None  # of TLS: client random, session id
-        self.stated = False  # the bases of its sides are known
 
     def side(self, source: str) -> int:
         """0 for the side with this address, 1 for the other one."""
@@ -96,7 +90,7 @@ class SegmentLog:
         self._places = places
         self._connections: dict[int, MetConnection] = {}
         self._by_key: dict[bytes, MetConnection] = {}
-        self._closed: list[int] = []
+        self._closed: list[tuple[int, int]] = []  # with the time of their end
         self._log: dict[bytes, dict[int, list[_Logged]]] = {}
         self._logged = 0
         self._log_most = _LOGGED
@@ -108,8 +102,8 @@ class SegmentLog:
 
     def log(self, segments: list[Segment]) -> None:
         """Note segments that the engine gets next."""
-        for number in self._closed:
-            self._forget(number)
+        for number, time_ns in self._closed:
+            self._forget(number, time_ns)
         self._closed = []
         if not self._places:
             return
@@ -131,20 +125,12 @@ class SegmentLog:
 
     def meet(self, chunks: list[Chunk]) -> None:
         """Note chunks on their way to the pairing."""
-        behind: dict[HalfStream, int] = {}
-        for half, _, _, data in chunks:
+        for half, time_ns, _, data in chunks:
             connection = half.connection
             if connection.number not in self._connections:
-                self._begin(connection)
+                self._begin(connection, time_ns)
             if isinstance(data, Close):
-                self._closed.append(connection.number)
-            elif behind and half in behind and not isinstance(data, Retransmission):
-                behind[cast("HalfStream", half)] += data.size if isinstance(data, Gap) else len(data)
-            if isinstance(data, Gap) and not data.size:
-                behind[cast("HalfStream", half)] = 0
-        for stream, size in behind.items():
-            met = self._connections[stream.connection.number]
-            met.sides[stream is not met.connection.first].note(stream.size - size)
+                self._closed.append((connection.number, time_ns))
 
     def note_sessions(self, chunks: list[Chunk]) -> None:
         """Take note of what TLS is known by in a key log, while its connections are open."""
@@ -154,8 +140,9 @@ class SegmentLog:
             if random:
                 self._connections[half.connection.number].session = (random, state.session_id)
 
-    def _begin(self, connection: Connection) -> None:
+    def _begin(self, connection: Connection, time_ns: int) -> None:
         met = self._connections[connection.number] = MetConnection(connection)
+        met.began_ns = min(met.began_ns, time_ns)  # what came far off may be older than what it was found by
         key = met.sides[0].half.key
         for each in (key, turned(key)):
             before = self._by_key.get(each)
@@ -163,17 +150,18 @@ class SegmentLog:
                 before.ended_ns = met.began_ns
             self._by_key[each] = met
         self._begun(met)
-        for side in met.sides:
-            if side.half.started:
-                side.note(0)
 
-    def _forget(self, number: int) -> None:
+    def _forget(self, number: int, time_ns: int) -> None:
         met = self._connections.pop(number)
         key = met.sides[0].half.key
         for each in (key, turned(key)):
             if self._by_key.get(each) is met:
                 del self._by_key[each]
-                self._log.pop(each, None)
+                buckets = self._log.pop(each, {})
+                # Another connection of these ports may have begun of which no chunk has come yet.
+                left = {at: [entry for entry in entries if entry[0] > time_ns] for at, entries in buckets.items()}
+                if any(left.values()):
+                    self._log[each] = {at: entries for at, entries in left.items() if entries}
 
     def watch(self, engine: Engine) -> None:
         """This engine decodes."""
@@ -191,7 +179,7 @@ class SegmentLog:
             if (undecided is not None and undecided.foreign) or met.connection.tls:
                 self._clear_before(met, (met.sides[0].half.size, met.sides[1].half.size))
             elif pairing is not None:
-                self.state(met)
+                self.state(met, pairing.ends)
                 client = met.side(pairing.ends.client)
                 asked, answered = _needed(pairing)
                 places = asked + met.sides[client].base, answered + met.sides[1 - client].base
@@ -215,22 +203,11 @@ class SegmentLog:
             for bucket in [each for each in buckets if (each - first) % _BUCKETS > _BUCKETS >> 1]:
                 del buckets[bucket]
 
-    def state(self, met: MetConnection) -> None:
+    @staticmethod
+    def state(met: MetConnection, ends: ConnectionInfo) -> None:
         """Find out which place of its stream the pairing counts as the first: it may not have seen the beginning."""
-        if met.stated or self._engine is None:
-            return
-        pairing = self._engine.pairer.context.pairings.get(met.number)
-        if pairing is None or pairing.ends.tls is not None:
-            return
-        met.stated = True
-        client = met.side(pairing.ends.client)
-        places = (
-            (pairing.client_place, pairing.server_place)
-            if pairing.resting
-            else (pairing.requests.place, pairing.responses.place)
-        )
-        for index, place in zip((client, 1 - client), places, strict=True):
-            met.sides[index].base = met.sides[index].half.size - place
+        client = met.side(ends.client)
+        met.sides[client].base, met.sides[1 - client].base = ends.uncounted
 
     def runs(self, met: MetConnection, index: int, place: int, size: int) -> Iterator[Run]:
         """The parts of packets in so many bytes from a place of a side's stream on."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -34,6 +35,10 @@ TOPICS = {
     "cluster_metadata": "__cluster_metadata",
     "remote_log": "__remote_log_metadata",
 }
+
+
+# The head of a Kerberos token.
+GSSAPI = bytes.fromhex("60820100 06092a864886f712010202 0100")
 
 
 def scrubber(*keep: str) -> Scrubber:
@@ -93,12 +98,13 @@ def test_no_field_of_any_message_keeps_its_text() -> None:
 
 
 def test_a_message_that_breaks_off_is_overwritten_from_there() -> None:
-    """Cut anywhere, and with bytes behind it: as many bytes come, and none of the texts; what was an error stays one."""
+    """Cut anywhere, and with bytes behind it: as many bytes come, and no text; what was an error stays one."""
     spec = ApiVersion(JOIN_GROUP, 9, Needs())
     planter = Planter()
     sent = request(JOIN_GROUP, 9, 7, "app", planter.value(plan(JOIN_GROUP, 9, "request"), "")) + planter.text("behind")
     got = response(JOIN_GROUP, 9, 7, planter.value(plan(JOIN_GROUP, 9, "response"), "")) + planter.text("behind")
-    for side, frame in (("request", sent), ("response", got)):
+    frames: list[tuple[Side, bytes]] = [("request", sent), ("response", got)]
+    for side, frame in frames:
         for end in range(4, len(frame)):
             cut = framed(frame[4:end])
             made = scrubbed(JOIN_GROUP, 9, side, cut, scrubber())
@@ -172,11 +178,12 @@ def test_structures_in_records_of_internal_topics(codec: str) -> None:
         assert len(made) == len(field)
         (found,) = decode_records(made)
         assert found.error is None
-        assert len(found.records) == 40, (name, codec)
-        for each in found.records:
+        records = found.records or []
+        assert len(records) == 40, (name, codec)
+        for each in records:
             assert MARK.search(repr(each).encode()) is None
             if not by.counts["blanked"]:
-                told = decode_embedded(name, each.key if row.framing == "key" else each.value)
+                told = decode_embedded(name, (each.key if row.framing == "key" else each.value) or b"")
                 assert MARK.search(repr(told).encode()) is None
                 assert told["$type"] in (name, f"Legacy{name}")
         assert codec != "none" or not by.counts["blanked"]
@@ -255,7 +262,8 @@ def test_an_envelope_is_opened() -> None:
 def test_kinds_that_are_kept(keep: tuple[str, ...], stays: set[str]) -> None:
     by = scrubber(*keep)
     frame = request(28, 3, 7, "app-7", {
-        "transactional_id": "tx-9", "group_id": "billing", "producer_id": 1, "producer_epoch": 0, "generation_id_or_member_epoch": 1,
+        "transactional_id": "tx-9", "group_id": "billing", "producer_id": 1, "producer_epoch": 0,
+        "generation_id_or_member_epoch": 1,
         "member_id": "app-7-6fe0e8a8-1b2c-4d3e-8f90-0123456789ab", "group_instance_id": None,
         "topics": [{"name": "orders", "partitions": [{
             "partition_index": 0, "committed_offset": 5, "committed_leader_epoch": -1, "committed_metadata": "secret",
@@ -313,16 +321,14 @@ def test_words_of_kafka_stay_and_others_do_not() -> None:
         (b"c=biws,r=Secret-Secret,p=U2VjcmV0", rb"c=biws,r=x{13},p=x{8}"),
         (b"v=U2VjcmV0LVNlY3JldC1TZWNyZXQ=", rb"v=x{27}="),
         (b"e=invalid-proof", rb"e=invalid-proof"),
-        (b"n,a=alice,\1auth=Bearer Secret.Secret.Secret\1\1", rb"n,a=[a-z]{5},\x01auth=Bearer x{6}\.x{6}\.x{6}\x01\x01"),
-        (b"`\x82\1\0\x06\x09*\x86H\x86\xf7\x12\1\2\2\1\0Secret", rb"`\x82\x01\0\x06\x09\*\x86H\x86\xf7\x12\x01\x02\x02\x01\0x{6}"),
+        (b"n,a=alice,\1auth=Bearer Secret.Sec\1\1", rb"n,a=[a-z]{5},\x01auth=Bearer x{6}\.x{3}\x01\x01"),
+        (GSSAPI + b"Secret", re.escape(GSSAPI) + b"x{6}"),
         (b"\5\4\1\xff\0\x0c\0\0\0\0\0\0\1\2\3\4alice Secret", rb"\x05\x04\x01\xff\0\x0c\0{6}\x01\x02\x03\x04x{12}"),
         (b'{"Secret":"Secret"}', rb"x{19}"),
         (b"", rb""),
     ],
 )  # fmt: skip
 def test_tokens_keep_their_shape(token: bytes, kept: bytes) -> None:
-    import re
-
     made = scrubber().token(framed(token))
     assert len(made) == len(token) + 4
     assert re.fullmatch(kept, made[4:], re.DOTALL), made
