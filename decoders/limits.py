@@ -130,6 +130,10 @@ MERGED_MAX: Final = 16 * MIB
 REMOTE_HELD_MAX: Final = 256 * MIB
 # Sessions of which a key log has secrets, 0.7 KiB each: a busy broker's clients connect some thousand times an hour.
 TLS_SECRETS_MAX: Final = 10**6
+# Sessions of TLS 1.2 that may be resumed later, 0.4 KiB each: servers remember them for hours.
+TLS_SESSIONS_MAX: Final = 65_536
+# A block of secrets in a pcapng, where it is searched for: lines of a key log for 80,000 connections.
+SECRETS_BLOCK_MAX: Final = 16 * MIB
 # A line of a key log: label, client random and secret have 200 characters.
 KEY_LOG_LINE_MAX: Final = 4096
 # A handshake message is held whole: the largest are chains of certificates, some ten KiB (OpenSSL takes 100 KiB).

@@ -18,6 +18,7 @@ from decoders.capture.merge import before, merged
 from decoders.limits import COMPRESSED_NESTING_MAX, MERGED_MAX, OPEN_FILES_MAX
 from kwcli.capture_paths import is_named_capture, is_named_records, is_read_once, list_paths
 from kwcli.inflating import PIECE_SIZE, InputProblem, inflated, is_compressed, shown
+from kwcli.other_captures import other_capture
 
 if TYPE_CHECKING:
     from decoders.capture.cut_notes import CutReceiver
@@ -648,23 +649,6 @@ def _is_ours(source: CaptureSource) -> bool:
     return plain.endswith((".ndjson", ".jsonl")) and _is_records(source.head())
 
 
-# First bytes of files that hold captures in other forms → what they are, and the command that makes a pcapng of one.
-_EDITCAP: Final = "editcap -F pcapng IN OUT"
-OTHER_FILES: Final[dict[bytes, tuple[str, str]]] = {
-    b"snoop\0": ("a capture of Solaris' snoop", _EDITCAP),
-    b"GMBU": ("a capture of Microsoft's Network Monitor", _EDITCAP),
-    b"RTSS": ("a capture of Microsoft's Network Monitor 1", _EDITCAP),
-    b"TRSN": ("a capture of Network General's Sniffer", _EDITCAP),
-    b"XCP\0": ("a capture of NetXRay", _EDITCAP),
-    b"iptr": ("a trace of AIX' iptrace", _EDITCAP),
-    b"LOGG": ("a log of Vector's BLF", _EDITCAP),
-    b"BZh": ("compressed by bzip2", "bzip2 -dk FILE"),
-    b"\xfd7zX": ("compressed by xz", "xz -dk FILE"),
-    b"PK\3\4": ("a zip archive", "unzip FILE"),
-    b"7z\xbc\xaf": ("a 7z archive", "7z x FILE"),
-}
-
-
 def capture_pieces(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
     """The same pieces, once their first bytes are those of a capture."""
     head = _head(pieces)
@@ -673,9 +657,9 @@ def capture_pieces(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
             raise InputProblem(f"{name}: empty: there is no capture in it")
         if any(magic.startswith(head) for magic in CAPTURE_MAGICS):
             raise InputProblem(f"{name}: cut off at byte {len(head)} inside the file header")
-        for magic, (other, command) in OTHER_FILES.items():
-            if head.startswith(magic):
-                raise InputProblem(f"{name}: {other}, which kw does not read; make it a pcapng: {command}")
+        other = other_capture(head)
+        if other is not None:
+            raise InputProblem(f"{name}: {other[0]}, which kw does not read; make it a pcapng: {other[1]}")
         raise InputProblem(
             f"{name}: not a capture: starts with {shown(head)} (kw reads pcap and pcapng, also .gz .zst .lz4)"
         )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from decoders.tls.key_log import KeyLog, KeyLogFeed
 from kwcli.env import Failure
 
-__all__ = ["KeyLogFiles", "key_log_names"]
+__all__ = ["KeyLogFiles", "key_log_names", "search_captures"]
 
 # What browsers and clients write their key log by.
 VARIABLE: Final = "SSLKEYLOGFILE"
@@ -23,6 +23,26 @@ def key_log_names(names: Sequence[str], environ: Mapping[str, str]) -> tuple[str
     """The names given, or else what SSLKEYLOGFILE names where there is such a file."""
     named = environ.get(VARIABLE, "")
     return tuple(names) or ((named,) if named and os.path.isfile(named) else ())
+
+
+def search_captures(keys: KeyLog, names: Iterable[str]) -> None:
+    """Add the secrets that stand anywhere in these captures: to be called when one is missing (`KeyLog.look_further`).
+
+    Compressed captures, pipes and what cannot be read are passed over.
+    """
+    from mmap import ACCESS_READ, mmap
+
+    from decoders.capture.secrets_blocks import secrets_blocks
+
+    for name in names:
+        try:
+            if not os.path.isfile(name):
+                continue
+            with open(name, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+                for lines in secrets_blocks(data):
+                    keys.add(lines)
+        except (OSError, ValueError):
+            continue  # told when its turn comes
 
 
 class KeyLogFiles:

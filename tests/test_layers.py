@@ -32,6 +32,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
         "kwcli.inflating",
         "kwcli.capture_paths",
         "kwcli.inputs",
+        "kwcli.other_captures",
         "kwcli.key_logs",
         "kwcli.progress",
         "kwcli.output",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.capture.links import LINKS, UNSUPPORTED
 from decoders.capture.packets import FUSED_SIZE, Dissector, Shape, shapes
+from decoders.capture.secrets_blocks import SECRETS, SECTION, TLS_KEY_LOG
 from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated, without_frames
 from decoders.limits import BLOCK_MAX, INTERFACES_MAX, PACKET_MAX
 from decoders.tcp.chunks import Segment
@@ -151,7 +152,6 @@ def _impossible(fraction: int, ticks: int, captured: int, wire: int, at: int) ->
 
 MAGIC: Final = b"\x0a\x0d\x0d\x0a"  # the same in both byte orders
 
-_SECTION: Final = 0x0A0D0D0A
 ENHANCED: Final = 6
 _BLOCK_MIN: Final = 12
 PACKET_AT: Final = 28  # where the packet begins in an enhanced packet block, the header included
@@ -172,8 +172,6 @@ _IF_TSOFFSET: Final = 14
 _ISB_DROPS: Final = (5, 7)  # dropped by the interface, by the operating system
 # How the comment of a section begins whose packets kw has cut out of another capture: cut_notes.MARK.
 _CUT_OUT: Final = b"cut out by kw sniff -w"
-# What a block of decryption secrets has, of those that are read: lines of a TLS key log.
-_TLS_KEY_LOG: Final = 0x544C534B
 
 # A fraction of a second finer than this is no clock, and the power of it a large number.
 _RESOLUTION_MAX: Final = 64
@@ -403,7 +401,7 @@ class Pcapng:
 
     def _secrets(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
         """Hand on the lines of a key log."""
-        if self.on_secrets is None or at + 16 > end or self._u32(buf, at + 8) != _TLS_KEY_LOG:
+        if self.on_secrets is None or at + 16 > end or self._u32(buf, at + 8) != TLS_KEY_LOG:
             return
         self.on_secrets(buf[at + 16 : min(at + 16 + self._u32(buf, at + 12), end)])
 
@@ -479,13 +477,13 @@ _Handler = Callable[[Pcapng, bytes, int, int, list[Segment]], None]
 
 # Block type → what reads the block buf[at:end], its header included, its closing length not. Others are passed over.
 _BLOCKS: Final[dict[int, _Handler]] = {
-    _SECTION: Pcapng._section,
+    SECTION: Pcapng._section,
     1: Pcapng._describe,
     2: Pcapng._obsolete,
     3: Pcapng._simple,
     5: Pcapng._statistics,
     ENHANCED: Pcapng._packet_block,
-    10: Pcapng._secrets,
+    SECRETS: Pcapng._secrets,
 }
 
 # `feed` keeps only the bytes of the record that is not whole yet, and takes it up again when enough have come.

@@ -239,16 +239,21 @@ class History:
         """Take settled rows, and note in each exchange what is known by it."""
         readers, node_of = self._readers, self._node_of
         for row in rows:
-            if row.kind != "exchange" or row.envelope:  # what is in one has come over other connections
+            if row.kind != "exchange":
+                continue
+            extra = row.extra
+            if extra is not None and "envelope" in extra:  # what is in one has come over other connections
                 continue
             read = readers.get(row.api_key)  # type: ignore[arg-type]  # there is none for None
             if read is not None:
                 read(row)
-            said = node_of.get(row.ends.number)
-            if said is None or said[0] != self._news:
-                said = node_of[row.ends.number] = self._news, self._node(row.ends)
-            if said[1] is not None:
-                _note(row, "node", said[1])
+            if self._news:
+                ends = row.ends
+                said = node_of.get(ends.number)
+                if said is None or said[0] != self._news:
+                    said = node_of[ends.number] = self._news, self._node(ends)
+                if said[1] is not None:
+                    _note(row, "node", said[1])
 
     def forget(self, number: int) -> None:
         """A connection is over."""
@@ -260,17 +265,18 @@ class History:
     # Fetch sessions.
 
     def _follow_fetch(self, exchange: Exchange) -> None:
-        self._say_group(exchange)
-        number, spec, request = exchange.ends.number, exchange.spec, exchange.request_raw
-        if (exchange.api_version or 0) < _SESSION_SINCE or not spec.quick:
+        number, spec, request, extra = exchange.ends.number, exchange.spec, exchange.request_raw, exchange.extra
+        if self._members:
+            self._say_group(exchange)
+        version = spec.version or 0
+        if version < _SESSION_SINCE or not spec.quick:
             return
-        damaged = exchange.extra is not None and "request" in exchange.extra
-        if request is None or damaged or len(request) < 14:
+        if request is None or len(request) < 14 or (extra is not None and "request" in extra):
             self._end_session(number)
             return
         length = request[12] << 8 | request[13]
         at = (14 + length if length < 0x8000 else 14) + spec.flexible
-        at += 13 if (exchange.api_version or 0) >= _NO_REPLICA_SINCE else 17
+        at += 13 if version >= _NO_REPLICA_SINCE else 17
         if at + 8 > len(request):
             self._end_session(number)
             return
@@ -278,7 +284,8 @@ class History:
         if epoch > 0:
             self._go_on(exchange, identity, epoch, unchanged=request.startswith(_NO_CHANGES[spec.flexible], at + 8))
         else:
-            self._end_session(number)
+            if number in self._sessions:
+                self._end_session(number)
             if not epoch:
                 self._open_session(exchange)
 
@@ -395,10 +402,8 @@ class History:
 
     def _say_group(self, exchange: Exchange) -> None:
         """The group behind what a consumer does: that of its connection, else the only one of its client."""
-        if not self._members:
-            return
         said = self._members.get(exchange.ends.number)
-        if said is None:
+        if said is None and self._clients:
             its = self._clients.get(_client(exchange))
             said = None if its is None else _common(list(its.values()))
         if said is not None:

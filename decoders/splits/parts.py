@@ -10,6 +10,7 @@ from decoders.errors import Malformed, Truncated
 from decoders.exchanges.exchange import ClientSoftware, ConnectionInfo, Exchange, Login, Row
 from decoders.tcp.chunks import Segment
 from decoders.tcp.connections import endpoints, turned
+from decoders.tls.sessions import Sessions
 from decoders.wire.pack import fields, pack, unpack
 
 __all__ = [
@@ -72,21 +73,24 @@ class Facts:
 
     A broker's endpoint has the first two times at which it was recognised, with the different clients that showed it.
 
+    `sessions` are those of TLS 1.2 that may be resumed.
     `last` is time and number of the capture's last packet. Facts of many splits are one by `add`, in any order.
     """
 
-    __slots__ = ("brokers", "last", "topics")
+    __slots__ = ("brokers", "last", "sessions", "topics")
 
     def __init__(self) -> None:
         self.brokers: dict[str, list[tuple[int, str]]] = {}
         self.topics: dict[bytes, tuple[str, int]] = {}
+        self.sessions = Sessions()
         self.last = (0, 0)
 
     def add(self, blob: bytes) -> None:
         """Take over those of a FACT part. Raises DecodeError when it is none."""
-        brokers, topics, last = fields(unpack(blob), dict, dict, tuple)
+        brokers, topics, sessions, last = fields(unpack(blob), dict, dict, dict, tuple)
         last_ns, packet = fields(last, int, int)
         self.last = max(self.last, (last_ns, packet))
+        self.sessions.add(sessions)
         for endpoint, rows in brokers.items():
             for row in rows:
                 since_ns, client = fields(row, int, str)
@@ -118,7 +122,8 @@ class Facts:
 
     def pack(self) -> bytes:
         """The blob of a FACT part."""
-        return pack([self.brokers, {identity: list(row) for identity, row in self.topics.items()}, self.last])
+        topics = {identity: list(row) for identity, row in self.topics.items()}
+        return pack([self.brokers, topics, self.sessions.export(), self.last])
 
 
 def canonical(key: bytes) -> bytes:

@@ -15,7 +15,8 @@ split 1          split 2                     split 3
                      agrees with the exact state there? rows count : read the segments again
 ```
 
-- A connection whose SYN is in the split is decoded here (`OpenedConnection`).
+- A connection whose SYN is in the split is decoded here (`OpenedConnection`). If it is TLS and a secret was missing, it
+  says which: that may come later in the capture, or be that of a session that another split saw begin.
 - A stretch (clean_segment.py) begins where two states that differ in their past agree about all that comes. It ends
   before the first segment of it that reassembly's fast path does not take.
 - Of all else the segments themselves are handed on, for a stitcher to take: so are those of a TLS connection whose
@@ -45,7 +46,7 @@ from decoders.splits.parts import END, FACT, ROWS, RUN, SEGMENTS, Facts, Part, c
 from decoders.tcp.chunks import Chunk, How, Segment
 from decoders.tcp.connections import MASK, HalfStream, TcpConnection, turned
 from decoders.tcp.reassembly import RST, SYN, Reassembly, replaces
-from decoders.tls.decryption import PLAIN, Decryption, export_connection
+from decoders.tls.decryption import PLAIN, Decryption, export_connection, lack_of
 from decoders.tls.key_log import KeyLog
 from decoders.wire.pack import pack
 
@@ -127,13 +128,14 @@ _NONE: Final = 1 << 62
 class OpenedConnection:
     """A connection whose SYN is in the split: all of it is known here, and decoded here."""
 
-    __slots__ = ("begun", "connection", "ends", "made", "numbers", "rows", "segment")
+    __slots__ = ("begun", "connection", "ends", "lack", "made", "numbers", "rows", "segment")
 
     def __init__(self, segment: Segment) -> None:
         self.segment = segment
         self.connection: TcpConnection | None = None
         self.begun = False
         self.ends: ConnectionInfo | None = None  # of the latest RUN
+        self.lack: list[Any] | None = None  # the secrets that were missing, of one that has ended
         self.numbers: list[int] = []  # of it, and of those that took its ports without a SYN
         self.rows: list[Row] = []
         self.made: list[Any] = []  # what the splitter made of each
@@ -151,7 +153,8 @@ class OpenedConnection:
         who: list[Any] = [first.source, second.source, self.connection.began_ns, None]
         if self.ends is not None:
             who = [self.ends.client, self.ends.broker, self.ends.began_ns, self.ends.tls]
-        return pack([True, goes_on, self.segment, second.source, late_ns, who])
+        lack = self.lack or lack_of(self.connection)
+        return pack([True, goes_on, self.segment, second.source, late_ns, who, lack])
 
     def tail(self, until: int | None, watched: Watched, pairer: Pairer) -> tuple[bytes, int]:
         """The blob of its END, and `late_ns` of a connection that gave no row."""
@@ -315,6 +318,8 @@ class Splitter:
         self._plain = Reassembly()
         self._watched = Watched(self)
         self._decryption = Decryption(keys)
+        self._lacks: dict[int, list[Any]] = {}
+        self._decryption.lacks = self._lacks
         self._pairer = Pairer(ports, needs, connections=True)
         self._pairer.context.vouching = []
         self._clean: dict[Track, Stretch] = {}
@@ -348,6 +353,7 @@ class Splitter:
     def finish(self) -> list[Part]:
         """The rest."""
         self._believe()
+        self._facts.sessions.add(self._decryption.sessions.export())
         for track, stretch in self._clean.items():
             self._size -= track.end(stretch, None)
         for key, track in self._tracks.items():
@@ -443,7 +449,13 @@ class Splitter:
 
     def _pair(self, chunks: list[Chunk]) -> None:
         """Take chunks."""
-        self._take(self._pairer.feed(self._decryption.feed(chunks)))
+        decrypted = self._decryption.feed(chunks)
+        for number, lack in self._lacks.items():
+            target = self._routes.get(number)
+            if isinstance(target, OpenedConnection):
+                target.lack = target.lack or lack
+        self._lacks.clear()
+        self._take(self._pairer.feed(decrypted))
 
     def _take(self, settled: list[Settled]) -> None:
         """Keep the rows that count."""

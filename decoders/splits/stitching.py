@@ -45,7 +45,7 @@ __all__ = ["AdoptedConnection", "AdoptedStretch", "Reread", "Stitcher"]
 #
 # `AdoptedStretch` is a stretch (`clean_segment.py`): it may be taken over where the exact state agrees with what it
 # stands on. `AdoptedConnection` is a connection from its SYN on: it may be where nothing that is open, or known of the
-# broker, says otherwise.
+# broker, says otherwise, and no secret is here that the split lacked.
 
 
 SEGMENT_KINDS: Final = (bytes, int, int, int, int, int, bytes, int)
@@ -164,13 +164,14 @@ class AdoptedConnection:
 
     def __init__(self, engine: Engine, run: list[Any]) -> None:
         self._engine = engine
-        _, _, segment, target, late_ns, who = fields(run, bool, bool, tuple, str, int, list)
+        _, _, segment, target, late_ns, who, lack = fields(run, bool, bool, tuple, str, int, list, list | None)
         self._ends: ConnectionInfo
         key, time_ns, packet, seq, ack, flags, data, cut = fields(segment, *SEGMENT_KINDS)
         self.segments: list[Segment] = [(key, time_ns, packet, seq, ack, flags, data, cut)]
         self.after: int = packet
         self.rows: list[Settled] = []  # of the connection whose ports it takes
         self.agreed = engine.pairer.context.brokers.get(target, FOREVER) >= late_ns
+        self.agreed = self.agreed and not engine.decryption.has_come(lack)
         if self.agreed:
             self.agreed, chunks = engine.reassembly.make_way(self.segments[0])
             self.rows = engine.pairer.feed(engine.decryption.feed(chunks))
@@ -178,7 +179,7 @@ class AdoptedConnection:
 
     def go_on(self, run: list[Any]) -> None:
         """Another connection has taken the ports."""
-        *_, who = fields(run, bool, bool, tuple, str, int, list)
+        *_, who, _ = fields(run, bool, bool, tuple, str, int, list, list | None)
         self._begin(who)
 
     def _begin(self, who: list[Any]) -> None:
@@ -241,6 +242,7 @@ class Stitcher:
         self._run: AdoptedStretch | AdoptedConnection | None = None
         self._engine = Engine(ports, needs, connections=True, keys=keys)
         self._engine.pairer.context.brokers.update(self._facts.others(key))
+        self._engine.decryption.sessions = self._facts.sessions
 
     def take(self, part: Part) -> tuple[list[Row], RowCorrection | None]:
         """What settles with a part; and, of ROWS, what makes the part's own rows true (None: they do not count).

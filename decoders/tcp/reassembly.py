@@ -142,12 +142,14 @@ class Delivery:
         while self.force(connection):
             pass
 
-    def again(self, flow: HalfStream, start: int, end: int, *, twice: bool) -> None:
-        """Bytes of which the first copy was given: an event, unless the capture has the packet `twice`."""
+    def again(self, flow: HalfStream, start: int, end: int, *, twice: bool) -> bool:
+        """Bytes of which the first copy was given: an event, unless the capture has the packet `twice`, as it says."""
         start = max(start, flow.first)
-        if start < end and not (twice and end == flow.place):
-            flow.again += 1
-            self.out.append((flow, self.time_ns, self.packet, Retransmission(start - flow.first, end - start)))
+        if start >= end or (twice and end == flow.place):
+            return start < end
+        flow.again += 1
+        self.out.append((flow, self.time_ns, self.packet, Retransmission(start - flow.first, end - start)))
+        return False
 
     def gap(self, flow: HalfStream, size: int, why: Why, time_ns: int, packet: int) -> None:
         """Bytes that are not there."""
@@ -217,7 +219,8 @@ class Reassembly:
     """All TCP connections of one capture.
 
     `counts`: `stray` segments that fit nowhere, `after_close` bytes behind a connection's end, `surplus` connections
-    ended because too many were open. `connection_count` is the number of connections so far.
+    ended because too many were open, `twice` packets that the capture merely holds again. `connection_count` is the
+    number of connections so far.
     """
 
     def __init__(self) -> None:
@@ -228,7 +231,7 @@ class Reassembly:
         self._resets: OrderedDict[TcpConnection, tuple[int, int]] = OrderedDict()
         self._look_ns = 0  # when to look for holes that nobody will fill
         self._look_packet = 0  # at which that was done last
-        self.counts = {"stray": 0, "after_close": 0, "surplus": 0}
+        self.counts = {"stray": 0, "after_close": 0, "surplus": 0, "twice": 0}
         self._drowsy_ns = 0  # when to look for connections that say nothing
 
     def feed(self, segments: list[Segment], now_ns: int = 0) -> list[Chunk]:
@@ -374,7 +377,8 @@ class Reassembly:
         delivery = self._delivery
         if flow.started and start < flow.place:
             if size > 1 or end != flow.place:
-                delivery.again(flow, start, min(end, flow.place), twice=time_ns - flow.last_ns < TWICE_NS)
+                twice = time_ns - flow.last_ns < TWICE_NS
+                self.counts["twice"] += delivery.again(flow, start, min(end, flow.place), twice=twice)
             data = data[flow.place - start :]
             start = flow.place
         if start < end:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from decoders.errors import Malformed
 from decoders.limits import TLS_ALERTS_MAX, TLS_SEARCH_MAX, TLS_TRIES_MAX
-from decoders.tcp.chunks import Chunk, Close, Connection, Gap, Half, Retransmission, Why
+from decoders.tcp.chunks import Chunk, Connection, Gap, Half, Retransmission, Why
 from decoders.tls.alerts import ALERTS
 from decoders.tls.facts import TlsFacts
 from decoders.tls.handshake import (
@@ -31,6 +31,7 @@ from decoders.tls.handshake import (
     END_OF_EARLY_DATA,
     FINISHED,
     KEY_UPDATE,
+    NEW_SESSION_TICKET,
     SERVER_HELLO,
     TLS_1_2,
     TLS_1_3,
@@ -40,25 +41,18 @@ from decoders.tls.handshake import (
     read_client_hello,
     read_encrypted_extensions,
     read_server_hello,
+    read_ticket,
 )
-from decoders.tls.key_log import (
-    CLIENT_EARLY,
-    CLIENT_HANDSHAKE,
-    CLIENT_TRAFFIC,
-    MASTER_SECRET,
-    SERVER_HANDSHAKE,
-    SERVER_TRAFFIC,
-    SESSION_SECRET,
-    KeyLog,
-)
-from decoders.tls.sides import HEADER_SIZE, RECORD_HEADER, RECORD_MAX, TlsSide
+from decoders.tls.key_log import APPLICATION, EARLY, HANDSHAKE, PLAIN, KeyLog, secret_labels
+from decoders.tls.sessions import Origin, Sessions, ticket_identity
+from decoders.tls.sides import HEADER_SIZE, RECORD_HEADER, RECORD_MAX, TlsSide, event_of, event_state
 from decoders.tls.suites import find_suite
 from decoders.wire.pack import fields
 
 if TYPE_CHECKING:
     from decoders.tls.record_ciphers import Opened, RecordCipher
 
-__all__ = ["NO_START", "TlsConnection", "event_of", "event_state"]
+__all__ = ["NO_START", "TlsConnection"]
 
 # Types of records.
 CHANGE_CIPHER: Final = 20
@@ -67,12 +61,6 @@ HANDSHAKE_RECORD: Final = 22
 APPLICATION_DATA: Final = 23
 HEARTBEAT: Final = 24
 
-# Epochs.
-PLAIN: Final = 0
-EARLY: Final = 1
-HANDSHAKE: Final = 2
-APPLICATION: Final = 3
-
 # Where a record may begin in bytes that are not in step.
 _HEADER_MARK: Final = re.compile(rb"[\x14-\x18]\x03\x03[\x00-\x48]")
 # The least that a record of TLS 1.3 or of an AEAD has: header, tag, content type.
@@ -80,6 +68,7 @@ _RECORD_MIN: Final = HEADER_SIZE + 17
 _SAVED: Final = (
     *("phase", "client_first", "client_random", "server_random", "session_id", "version", "suite_number"),
     *("encrypt_then_mac", "early_pending", "retried", "impatient", "since_ns", "waiting_size", "stalled_first"),
+    *("ticket", "given_ticket", "lacking"),
 )
 # What becomes of the bytes that come: they are read, they wait for a key, they are counted.
 Phase = Literal["open", "waiting", "over"]
@@ -94,11 +83,14 @@ DAMAGED: Final = "records are missing or damaged"
 class TlsConnection:
     """One connection, whose first hello is what comes next. What it gives goes to `out`."""
 
-    __slots__ = ("_sides", "client", "connection", "facts", "keys", "out", "server", "waiting", *_SAVED)
+    __slots__ = ("_sides", "client", "connection", "facts", "keys", "out", "server", "sessions", "waiting", *_SAVED)
 
-    def __init__(self, connection: Connection, client: Half, keys: KeyLog, time_ns: int) -> None:
+    def __init__(
+        self, connection: Connection, client: Half, keys: KeyLog, time_ns: int, sessions: Sessions | None = None
+    ) -> None:
         self.connection = connection
         self.keys = keys
+        self.sessions = Sessions() if sessions is None else sessions
         self.out: list[Chunk] = []
         self.facts = TlsFacts(time_ns)
         self.client = TlsSide(client)
@@ -108,6 +100,9 @@ class TlsConnection:
         self.client_random = b""
         self.server_random = b""
         self.session_id = b""
+        self.ticket = b""  # what stands for the one that the client showed
+        self.given_ticket = b""  # the same of the one that the server gave
+        self.lacking = -1  # secrets there were of it when one that it needs was missing
         self.version = 0  # that the server chose; 0 before
         self.suite_number = 0
         self.encrypt_then_mac = False
@@ -249,7 +244,7 @@ class TlsConnection:
         if cipher is None:
             cipher = side.cipher = self._find_cipher(side, side.epoch)
             if cipher is None:
-                return self._without_cipher(side, at, end)
+                return self._without_cipher(side, buf, view, at, end)
         opened = cipher.open(side.number, buf[at : at + HEADER_SIZE], view[at + HEADER_SIZE : end])
         if opened is None:
             self._not_opened(side, at, end)
@@ -274,6 +269,8 @@ class TlsConnection:
         elif kind == ALERT and len(body) == 2:
             self._alert(side, body)
         elif kind == CHANGE_CIPHER:
+            if side is self.server and self.client.epoch == PLAIN and self.ticket and self.version == TLS_1_2:
+                self.facts.resumed = True  # who does not resume waits for the client's (RFC 5077, 3.1)
             if self.version and self.version != TLS_1_3:
                 side.epoch, side.number, side.cipher = APPLICATION, 0, None
         elif kind == APPLICATION_DATA and side is self.client and not self.version:
@@ -310,12 +307,15 @@ class TlsConnection:
         if side.epoch == PLAIN and kind == CLIENT_HELLO and side is self.client and not self.version:
             hello = read_client_hello(body)
             self.client_random, self.session_id = hello.random, hello.session_id
+            self.ticket = ticket_identity(hello.ticket)
             self.facts.offer(hello, time_ns)
             side.hello = True
         elif side.epoch == PLAIN and kind == SERVER_HELLO and side is self.server and not self.version:
             self._server_hello(body, time_ns)
         elif kind == CERTIFICATE:
             self._certificate(side, body)
+        elif kind == NEW_SESSION_TICKET and self.version == TLS_1_2 and side is self.server:
+            self.given_ticket = ticket_identity(read_ticket(body))
         elif self.version == TLS_1_3:
             self._change_epoch(side, kind, body)
 
@@ -387,43 +387,45 @@ class TlsConnection:
         keys, random = self.keys, self.client_random
         if not suite.kind or not random:
             return None
-        from decoders.tls.record_ciphers import tls12_ciphers, tls13_cipher  # what is not encrypted does without
+        # What is not encrypted does without.
+        from decoders.tls.record_ciphers import tls12_ciphers, tls13_cipher, traffic_secret
 
-        client = side is self.client
         if self.version == TLS_1_2:
-            master = keys.secret(MASTER_SECRET, random) or keys.secret(SESSION_SECRET, self.session_id)
+            master = self._master_secret()
             if master is None or len(self.server_random) != len(random) or suite.number >> 8 == 0x13:
                 return None
             pair = tls12_ciphers(suite, master, random, self.server_random, encrypt_then_mac=self.encrypt_then_mac)
-            return pair[0 if client else 1]
+            return pair[0 if side is self.client else 1]
         if self.version != TLS_1_3 or suite.number >> 8 != 0x13:
             return None
-        secret = self._secret(side, epoch)
-        return None if secret is None else tls13_cipher(suite, secret)
+        secret = traffic_secret(keys, suite, random, secret_labels(epoch, client=side is self.client))
+        if secret is None:
+            self.lacking = keys.count(random)
+            return None
+        return tls13_cipher(suite, secret)
 
-    def _secret(self, side: TlsSide, epoch: int) -> bytes | None:
-        """The traffic secret of an epoch of TLS 1.3."""
-        from decoders.tls.record_ciphers import HASH_SIZES, next_secret
+    def _master_secret(self) -> bytes | None:
+        """The master secret of TLS 1.2: of the connection, or of the session that it resumes."""
+        origin = self.origin()
+        master = origin.secret(self.keys)
+        if master is None:
+            self.lacking = self.keys.count(self.client_random)
+            master = self.sessions.secret(origin.resumed, origin.time_ns, self.keys)
+        for given in (self.session_id, self.given_ticket) if len(self.keys) else ():
+            self.sessions.note(given, origin)
+        return master
 
-        client = side is self.client
-        suite = find_suite(self.suite_number)
-        if epoch == EARLY:
-            labels = [CLIENT_EARLY]
-        elif epoch == HANDSHAKE:
-            labels = [CLIENT_HANDSHAKE if client else SERVER_HANDSHAKE]
-        else:
-            prefix = CLIENT_TRAFFIC if client else SERVER_TRAFFIC
-            labels = [f"{prefix}{generation}" for generation in range(epoch - APPLICATION, -1, -1)]
-        for updates, label in enumerate(labels):
-            found = self.keys.secret(label, self.client_random)
-            if found is not None and len(found) == HASH_SIZES[suite.hash_name]:
-                for _ in range(updates):
-                    found = next_secret(found, suite)
-                return found
-        return None
+    def origin(self) -> Origin:
+        """By what its secrets are found."""
+        resumed = (self.ticket, self.session_id) if self.facts.resumed else ()
+        return Origin(self.client_random, self.session_id, self.facts.hello_ns, resumed)
 
-    def _without_cipher(self, side: TlsSide, at: int, end: int) -> bool:
+    def _without_cipher(self, side: TlsSide, buf: bytes, view: memoryview, at: int, end: int) -> bool:
         """No key for the record at hand: wait, look for one that another key opens, or give up. False: wait."""
+        if self._is_readable() and self.keys.search():
+            side.cipher = self._find_cipher(side, side.epoch)
+            if side.cipher is not None:
+                return self._record(side, buf, view, at, end)
         if self._can_wait():
             self.phase = "waiting"
             self.since_ns, _ = side.when(at)
@@ -443,12 +445,12 @@ class TlsConnection:
         return True
 
     def _can_wait(self) -> bool:
+        return self.keys.grows and not self.impatient and self._is_readable()
+
+    def _is_readable(self) -> bool:
+        """Whether a key is all that is missing."""
         return (
-            self.keys.grows
-            and not self.impatient
-            and bool(self.client_random)
-            and self.version in (TLS_1_2, TLS_1_3)
-            and bool(find_suite(self.suite_number).kind)
+            bool(self.client_random) and self.version in (TLS_1_2, TLS_1_3) and bool(find_suite(self.suite_number).kind)
         )
 
     def _why_no_key(self) -> str:
@@ -648,6 +650,12 @@ class TlsConnection:
 
     # State.
 
+    def lack(self) -> list[Any] | None:
+        """By what a secret that was missing is found, and how many there were; None where none was missing."""
+        if self.lacking < 0:
+            return None
+        return [self.client_random, self.lacking, list(self.origin().resumed), self.facts.hello_ns]
+
     def export(self) -> list[Any]:
         """As built-in values, without a key."""
         first = self.connection.first
@@ -656,12 +664,12 @@ class TlsConnection:
         return [saved, self.facts.export(), self.client.export(), self.server.export(), waiting]
 
     @classmethod
-    def resumed(cls, state: object, connection: Connection, keys: KeyLog) -> TlsConnection:
+    def resumed(cls, state: object, connection: Connection, keys: KeyLog, sessions: Sessions) -> TlsConnection:
         """The connection of which `export` gave this. Raises DecodeError when it is something else."""
         saved, facts, client, server, waiting = fields(state, list, list, list, list, list)
         if len(saved) != len(_SAVED) or not isinstance(saved[1], bool) or saved[0] not in ("open", "waiting", "over"):
             raise Malformed("a saved TLS connection of another kind")
-        self = cls(connection, connection.first if saved[1] else connection.second, keys, 0)
+        self = cls(connection, connection.first if saved[1] else connection.second, keys, 0, sessions)
         for name, value in zip(_SAVED, saved, strict=True):
             if type(value) is not type(getattr(self, name)):
                 raise Malformed(f"a saved TLS connection with another {name}")
@@ -674,21 +682,3 @@ class TlsConnection:
             half = connection.first if first else connection.second
             self.waiting.append((half, time_ns, packet, event_of(data)))
         return self
-
-
-def event_state(data: bytes | Gap | Retransmission | Close) -> bytes | list[Any]:
-    """The data of a chunk that is no Close, as built-in values."""
-    if isinstance(data, bytes):
-        return data
-    if isinstance(data, Gap):
-        return [data.size, data.why]
-    assert isinstance(data, Retransmission)
-    return [data.at, data.size]
-
-
-def event_of(state: bytes | list[Any]) -> bytes | Gap | Retransmission:
-    """What event_state() gave this of. Raises DecodeError when it is something else."""
-    if isinstance(state, bytes):
-        return state
-    first, second = fields(state, int, int | str)
-    return Gap(first, cast(Why, second)) if isinstance(second, str) else Retransmission(first, second)

@@ -35,13 +35,14 @@ from decoders.errors import Malformed
 from decoders.limits import TLS_WAIT_ALL_MAX, TLS_WAIT_MAX, TLS_WAIT_NS
 from decoders.tcp.chunks import Chunk, Close, Connection, Gap
 from decoders.tls.key_log import KeyLog
+from decoders.tls.sessions import Sessions
 from decoders.wire.pack import fields, pack, unpack
 
 if TYPE_CHECKING:  # loaded with the first connection of TLS: most captures have none
     from decoders.tls.connection import TlsConnection
     from decoders.tls.facts import TlsFacts
 
-__all__ = ["PLAIN", "Decryption", "export_connection", "tls_facts"]
+__all__ = ["PLAIN", "Decryption", "export_connection", "lack_of", "tls_facts"]
 
 # In the place of what is known of a connection that is no TLS.
 PLAIN: Final = False
@@ -73,6 +74,8 @@ class Decryption:
         self._version = self._keys.version
         self._open: dict[int, TlsConnection | TlsLook] = {}  # by number
         self._waiting: dict[int, TlsConnection] = {}
+        self.sessions = Sessions()
+        self.lacks: dict[int, list[Any]] | None = None  # of connections that have ended, where somebody takes them
         self._held = 0  # bytes of ciphertext that wait
         self._out: list[Chunk] = []
 
@@ -178,6 +181,9 @@ class Decryption:
         self._held -= state.waiting_size
         state.out = self._out
         state.close(time_ns, packet)
+        lack = state.lack()
+        if self.lacks is not None and lack is not None:
+            self.lacks[state.connection.number] = lack
 
     # What the first bytes say.
 
@@ -202,7 +208,7 @@ class Decryption:
 
             client = half if head[_HELLO_SIZE - 1] == CLIENT_HELLO else half.peer
             begun_ns = look.chunks[0][1] if look.chunks else time_ns
-            state = TlsConnection(connection, client, self._keys, begun_ns)
+            state = TlsConnection(connection, client, self._keys, begun_ns, self.sessions)
             chunks = [*look.chunks, chunk]
             connection.tls = self._open[connection.number] = state
             for each in chunks:
@@ -249,20 +255,31 @@ class Decryption:
         else:
             self._open[connection.number] = state
 
+    def has_come(self, lack: list[Any] | None) -> bool:
+        """Whether a secret is here that a connection lacked where it was read, which `lack_of` says.
+
+        Raises DecodeError when it is something else.
+        """
+        if lack is None:
+            return False
+        client_random, count, resumed, time_ns = fields(lack, bytes, int, list, int)
+        by = list(fields(resumed, *(bytes for _ in resumed)))
+        return self._keys.count(client_random) > count or self.sessions.secret(by, time_ns, self._keys) is not None
+
     # State.
 
     def export(self) -> bytes:
         """The state between two feeds, for `resume`; it holds no key."""
-        return pack([[number, export_connection(state)] for number, state in self._open.items()])
+        rows = [[number, export_connection(state)] for number, state in self._open.items()]
+        return pack([rows, self.sessions.export()])
 
     def resume(self, state: bytes, connections: Mapping[int, Connection]) -> None:
         """Go on where `export` was called; `connections` are those open, as the stage before has them by number.
 
         Raises DecodeError when the state is none.
         """
-        rows = unpack(state)
-        if not isinstance(rows, list):
-            raise Malformed("no saved TLS connections")
+        rows, sessions = fields(unpack(state), list, dict)
+        self.sessions.add(sessions)
         for connection in connections.values():
             connection.tls = PLAIN if connection.first.size or connection.second.size else None
         for row in rows:
@@ -278,7 +295,7 @@ class Decryption:
         kind, saved = fields(state, str, list)
         try:
             if kind == "tls":
-                found = TlsConnection.resumed(saved, connection, self._keys)
+                found = TlsConnection.resumed(saved, connection, self._keys, self.sessions)
                 if found.phase == "waiting":
                     self._waiting[connection.number] = found
                     self._held += found.waiting_size
@@ -290,10 +307,16 @@ class Decryption:
             raise Malformed(f"no saved TLS connection: {problem}") from None
 
 
+def lack_of(connection: Connection) -> list[Any] | None:
+    """What secrets that are not here would change about a connection, as built-in values; None where none would."""
+    state = connection.tls
+    return cast("TlsConnection", state).lack() if state and not isinstance(state, TlsLook) else None
+
+
 def export_connection(state: object) -> list[Any] | None:
     """What is known of a connection (`Connection.tls`) as built-in values; None where it is plain, or nothing is."""
     if isinstance(state, TlsLook):
-        from decoders.tls.connection import event_state
+        from decoders.tls.sides import event_state
 
         first = state.connection.first
         chunks = [[half is first, time_ns, packet, event_state(data)] for half, time_ns, packet, data in state.chunks]
@@ -302,7 +325,7 @@ def export_connection(state: object) -> list[Any] | None:
 
 
 def _look_of(state: object, connection: Connection) -> TlsLook:
-    from decoders.tls.connection import event_of
+    from decoders.tls.sides import event_of
 
     begun, first_head, second_head, rows = fields(state, bool, bytes, bytes, list)
     look = TlsLook(connection)

@@ -5,6 +5,7 @@ Hellos are read as far as they go, since the first bytes of a connection may be 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from decoders.limits import TLS_HANDSHAKE_MAX
@@ -13,7 +14,7 @@ __all__ = [
     *("CERTIFICATE", "CLIENT_HELLO", "CLIENT_KEY_EXCHANGE", "ENCRYPTED_EXTENSIONS", "END_OF_EARLY_DATA", "FINISHED"),
     *("HELLO_REQUEST", "KEY_UPDATE", "NEW_SESSION_TICKET", "SERVER_HELLO", "TLS_1_2", "TLS_1_3", "VERSIONS"),
     *("CertificateFacts", "ClientHello", "HandshakeMessages", "ServerHello", "read_certificate", "read_client_hello"),
-    *("describe_certificate", "read_encrypted_extensions", "read_server_hello", "readable"),
+    *("describe_certificate", "read_encrypted_extensions", "read_server_hello", "read_ticket", "readable"),
 ]
 
 TLS_1_2: Final = 0x0303
@@ -46,6 +47,8 @@ _RETRY: Final = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e0
 _RANDOM_SIZE: Final = 32
 # Names and subjects are shown: longer ones are cut.
 _TEXT_MAX: Final = 256
+# Certificates whose facts are kept: a cluster shows the same few on every connection, and to read one takes 0.1 ms.
+_CERTIFICATES_MAX: Final = 128
 
 
 class ClientHello(NamedTuple):
@@ -58,6 +61,7 @@ class ClientHello(NamedTuple):
     resumes: bool  # a session id, ticket or pre-shared key of an earlier session
     session_id: bytes
     early_data: bool
+    ticket: bytes  # of TLS 1.2
 
 
 class ServerHello(NamedTuple):
@@ -146,7 +150,8 @@ def read_client_hello(data: bytes, at: int = 0) -> ClientHello:
     for width in (1, 2, 1):  # session id, cipher suites, compression methods
         behind += width + _number(data, behind, width)
     versions: tuple[int, ...] = (_number(data, at, 2),)
-    name, ticket, early = "", False, False
+    name, resumes, early = "", False, False
+    ticket = b""
     protocols: tuple[str, ...] = ()
     for kind, start, end in _extensions(data, behind):
         if kind == _SERVER_NAME and end <= len(data):
@@ -155,15 +160,16 @@ def read_client_hello(data: bytes, at: int = 0) -> ClientHello:
             protocols = _protocols(data, start, end)
         elif kind == _SUPPORTED_VERSIONS:
             versions = tuple(_number(data, each, 2) for each in range(start + 1, min(end, len(data)) - 1, 2))
-        elif kind == _PRE_SHARED_KEY or (kind == _SESSION_TICKET and end > start):
-            ticket = True
+        elif kind == _PRE_SHARED_KEY:
+            resumes = True
+        elif kind == _SESSION_TICKET:
+            ticket = data[start:end]
         elif kind == _EARLY_DATA:
             early = True
     # In TLS 1.3 a session id is there for the sake of old middleboxes alone.
-    resumes = ticket or bool(session_id and TLS_1_3 not in versions)
-    return ClientHello(
-        random if len(random) == _RANDOM_SIZE else b"", versions, name, protocols, resumes, session_id, early
-    )
+    resumes = resumes or bool(ticket) or bool(session_id and TLS_1_3 not in versions)
+    whole = random if len(random) == _RANDOM_SIZE else b""
+    return ClientHello(whole, versions, name, protocols, resumes, session_id, early, ticket)
 
 
 def read_server_hello(data: bytes, at: int = 0) -> ServerHello:
@@ -195,6 +201,11 @@ def read_server_hello(data: bytes, at: int = 0) -> ServerHello:
     )
 
 
+def read_ticket(data: bytes) -> bytes:
+    """The ticket in a NewSessionTicket of TLS 1.2 (RFC 5077, 3.3); empty where the server gives none after all."""
+    return data[6 : 6 + _number(data, 4, 2)]
+
+
 def read_encrypted_extensions(data: bytes) -> tuple[str, bool]:
     """The protocol chosen by ALPN, empty where none was, and whether early data is accepted."""
     protocol, early = "", False
@@ -216,6 +227,7 @@ def read_certificate(data: bytes, version: int) -> bytes:
     return der if len(der) == size else b""
 
 
+@lru_cache(maxsize=_CERTIFICATES_MAX)
 def describe_certificate(der: bytes) -> CertificateFacts | None:
     """What is worth telling of a certificate; None where it cannot be read."""
     import warnings

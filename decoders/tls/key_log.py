@@ -8,21 +8,21 @@ TLS 1.2. Nothing here shows a secret.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Final
 
 from decoders.limits import KEY_LOG_LINE_MAX, TLS_SECRETS_MAX
 
 __all__ = [
-    "CLIENT_EARLY",
-    "CLIENT_HANDSHAKE",
-    "CLIENT_TRAFFIC",
-    "MASTER_SECRET",
-    "SERVER_HANDSHAKE",
-    "SERVER_TRAFFIC",
-    "SESSION_SECRET",
-    "KeyLog",
-    "KeyLogFeed",
+    *("APPLICATION", "EARLY", "HANDSHAKE", "MASTER_SECRET", "PLAIN", "SESSION_SECRET"),
+    *("KeyLog", "KeyLogFeed", "secret_labels"),
 ]
+
+# Epochs of a direction of TLS 1.3; each key update makes another one behind the last.
+PLAIN: Final = 0
+EARLY: Final = 1
+HANDSHAKE: Final = 2
+APPLICATION: Final = 3
 
 MASTER_SECRET: Final = "CLIENT_RANDOM"
 # The same by the server's session id, not by the client random.
@@ -47,20 +47,32 @@ _SESSION_ID_MAX: Final = 32
 _TRAFFIC_SIZES: Final = frozenset({32, 48})
 
 
+def secret_labels(epoch: int, *, client: bool) -> list[str]:
+    """Labels of the secrets from which that of an epoch is made: its own, then those of more and more key updates."""
+    if epoch == EARLY:
+        return [CLIENT_EARLY]
+    if epoch == HANDSHAKE:
+        return [CLIENT_HANDSHAKE if client else SERVER_HANDSHAKE]
+    prefix = CLIENT_TRAFFIC if client else SERVER_TRAFFIC
+    return [f"{prefix}{generation}" for generation in range(epoch - APPLICATION, -1, -1)]
+
+
 class KeyLog:
     """The secrets of one run, from whatever sources; `version` grows with each that is new.
 
     `grows` says whether more may come, so that it is worth waiting for a key. `counts` are lines by what became of
     them: `secrets`, `rsa` (pre-master secrets: not used), `unused` (labels of no use here), `unreadable`, `surplus`
-    (beyond the limit).
+    (beyond the limit). `look_further` adds what there may be elsewhere, such as behind the packets of a file: it takes
+    a while, and is called once, when a secret is missing.
     """
 
-    __slots__ = ("_secrets", "counts", "grows", "version")
+    __slots__ = ("_secrets", "counts", "grows", "look_further", "version")
 
     def __init__(self, *, grows: bool = False) -> None:
         self._secrets: dict[bytes, dict[str, bytes]] = {}
         self.counts: Counter[str] = Counter()
         self.grows = grows
+        self.look_further: Callable[[], None] | None = None
         self.version = 0
 
     def __repr__(self) -> str:
@@ -81,6 +93,18 @@ class KeyLog:
         """The secret of a session under a label, None where no line has it; of SESSION_SECRET, by session id."""
         found = self._secrets.get(client_random)
         return None if found is None else found.get(label)
+
+    def count(self, client_random: bytes) -> int:
+        """How many secrets there are of a session."""
+        return len(self._secrets.get(client_random, ()))
+
+    def search(self) -> bool:
+        """Look for more secrets where nobody has looked yet; whether some were found."""
+        look, self.look_further = self.look_further, None
+        before = self.version
+        if look is not None:
+            look()
+        return self.version > before
 
     def lines(self, client_random: bytes, session_id: bytes = b"") -> bytes:
         """The lines of one session: what opens its records, and nothing of another one."""

@@ -10,7 +10,7 @@ primitives are those of `cryptography`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hmac import digest
 from typing import Any, Final, Protocol
 
@@ -18,9 +18,10 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESCCM, AESGCM, ChaCha20Poly1305
 
+from decoders.tls.key_log import KeyLog
 from decoders.tls.suites import Suite
 
-__all__ = ["HASH_SIZES", "Opened", "RecordCipher", "next_secret", "tls12_ciphers", "tls13_cipher"]
+__all__ = ["HASH_SIZES", "Opened", "RecordCipher", "next_secret", "tls12_ciphers", "tls13_cipher", "traffic_secret"]
 
 Opened = tuple[int, bytes, int]
 Buffer = bytes | memoryview
@@ -59,6 +60,17 @@ def expand_label(secret: bytes, label: str, size: int, hash_name: str) -> bytes:
 def next_secret(secret: bytes, suite: Suite) -> bytes:
     """The secret of the next generation, behind a key update (RFC 8446, 7.2)."""
     return expand_label(secret, "traffic upd", len(secret), suite.hash_name)
+
+
+def traffic_secret(keys: KeyLog, suite: Suite, client_random: bytes, labels: Sequence[str]) -> bytes | None:
+    """The secret of the first label that the key log has, moved on by one key update for each label before it."""
+    for updates, label in enumerate(labels):
+        found = keys.secret(label, client_random)
+        if found is not None and len(found) == HASH_SIZES[suite.hash_name]:
+            for _ in range(updates):
+                found = next_secret(found, suite)
+            return found
+    return None
 
 
 def tls13_cipher(suite: Suite, secret: bytes) -> RecordCipher:

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections import deque
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from decoders.errors import Malformed
-from decoders.tcp.chunks import Chunk, Half, Retransmission
+from decoders.tcp.chunks import Chunk, Close, Gap, Half, Retransmission, Why
 from decoders.tls.handshake import HandshakeMessages
 from decoders.wire.pack import fields
 
 if TYPE_CHECKING:
     from decoders.tls.record_ciphers import RecordCipher
 
-__all__ = ["HEADER_SIZE", "RECORD_HEADER", "RECORD_MAX", "TlsSide"]
+__all__ = ["HEADER_SIZE", "RECORD_HEADER", "RECORD_MAX", "TlsSide", "event_of", "event_state"]
 
 # Type, version, size of what follows.
 RECORD_HEADER: Final = Struct(">BHH")
@@ -172,3 +172,21 @@ class TlsSide:
             self.recent.append((begin, end, plain, size))
         if len(data) != self.have or (data and not self.marks):
             raise Malformed("a saved side of another size")
+
+
+def event_state(data: bytes | Gap | Retransmission | Close) -> bytes | list[Any]:
+    """The data of a chunk that is no Close, as built-in values."""
+    if isinstance(data, bytes):
+        return data
+    if isinstance(data, Gap):
+        return [data.size, data.why]
+    assert isinstance(data, Retransmission)
+    return [data.at, data.size]
+
+
+def event_of(state: bytes | list[Any]) -> bytes | Gap | Retransmission:
+    """What event_state() gave this of. Raises DecodeError when it is something else."""
+    if isinstance(state, bytes):
+        return state
+    first, second = fields(state, int, int | str)
+    return Gap(first, cast(Why, second)) if isinstance(second, str) else Retransmission(first, second)

@@ -33,7 +33,7 @@ def run(spec: JobSpec, coming: PendingPlan, staging: Staging, progress: Progress
     taken = done = 0
     with staging.writer(spec.tables) as writer:
         for point, splits in groupby(coming.splits, key=lambda split: split.point):
-            keys = read_keys(spec.key_logs, spec.secret_captures)
+            keys = read_keys(spec.key_logs, spec.secret_captures, spec.files)
             engine = Engine(spec.ports, choice.needs, connections=True, keys=keys)
             batcher = RowBatcher(spec, point, choice, writer.write, partial(writer.write_table, "connections"))
             for split in splits:

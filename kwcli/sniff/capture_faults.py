@@ -17,6 +17,8 @@ __all__ = ["CaptureCounts", "counts_of_summary", "fault_lines", "is_cut"]
 
 # Ports and protocols that a sentence names.
 NAMED_MAX: Final = 3
+# Share of the packets from which on it is no accident that some are there twice: of each with payload there is an ACK.
+TWICE_SHARE: Final = 0.05
 _BOTH: Final = (
     "capture both directions: tcpdump 'tcp port {port}', not '{half} port {port}'; on a mirror port, both rx and tx"
 )
@@ -96,6 +98,7 @@ def fault_lines(counts: CaptureCounts, *, whole: bool = True) -> list[str]:
         lines.append(f"segments are missing from the capture ({count_of(runs, 'gap')}, {size}): {_BUFFER}")
     if counts.runs.get("midstream") and not counts.one_direction:
         lines.append(_midstream(counts))
+    lines += _twice(counts)
     if not counts.connections and whole and not is_cut(counts.packets):
         lines += _no_kafka(counts)
     return lines
@@ -131,6 +134,15 @@ def _cut(counts: CaptureCounts) -> Iterable[str]:
         yield (
             f"{count_of(sum(cut.values()), 'packet')} {verb} cut at {max(cut):,} bytes (snaplen): {said};"
             " tcpdump -s 0 keeps all"
+        )
+
+
+def _twice(counts: CaptureCounts) -> Iterable[str]:
+    twice, tcp = counts.packets.get("twice", 0), counts.packets.get("tcp", 0)
+    if twice > TWICE_SHARE * tcp:
+        yield (
+            f"{count_of(twice, 'packet')} with payload stand there more than once, within a millisecond, and were taken"
+            " once: the capture is of several interfaces on one way (-i any, a bridge and its veth); take one of them"
         )
 
 

@@ -60,6 +60,7 @@ from kwcli.sniff.sorted_records import BY_FILE, BY_PACKET, PacketRecords, Sorted
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled
     from decoders.tls.key_log import KeyLog
+    from decoders.tls.sessions import Origin
     from kwcli.env import Environment
 
 __all__ = ["CutOut"]
@@ -131,7 +132,7 @@ class CutOut:
         self._taken: dict[int, _Taken] = {}
         self._taken_by_key: dict[bytes, list[_Taken]] = {}
         self._topics: dict[str, tuple[int, str]] = {}  # id → from when on its name is known, the name
-        self._sessions: dict[bytes, bytes] = {}  # of TLS connections that are taken: client random → session id
+        self._sessions: dict[bytes, Origin] = {}  # of TLS connections that are taken, by client random
         self._failed: OSError | None = None
         self.rows = 0
         self._writer = OutFile(name)
@@ -233,8 +234,7 @@ class CutOut:
         taken.until_ns = max(taken.until_ns, met.latest_ns)
         taken.broker = taken.broker or pieces.broker
         if met.session is not None and pieces.noted:
-            random, session = met.session
-            self._sessions[random] = session
+            self._sessions[met.session.client_random] = met.session
 
     # Between the readings.
 
@@ -306,8 +306,9 @@ class CutOut:
             for identity, (since_ns, name) in sorted(self._topics.items())
         )
         out.write(PcapngWriter(0, comments=(MARK, *write_topics(names))).section())
-        if self._with_keys:
-            lines = b"".join(self._keys.lines(random, session) for random, session in self._sessions.items())
+        if self._with_keys and self.segments.engine is not None:
+            sessions = self.segments.engine.decryption.sessions
+            lines = b"".join(sessions.lines(each, self._keys) for each in self._sessions.values())
             if lines:
                 out.write(PcapngWriter.secrets(lines))
         noted = PacketRecords(self._noted)

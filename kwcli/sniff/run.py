@@ -20,7 +20,7 @@ from kwcli.capture_paths import is_read_once
 from kwcli.env import Exit, Failure
 from kwcli.filter_options import WENT_WRONG, without_expected
 from kwcli.inputs import STANDARD_INPUT, Captures, InputProblem, placed, utf8_text
-from kwcli.key_logs import KeyLogFiles
+from kwcli.key_logs import KeyLogFiles, search_captures
 from kwcli.output import Needs, Renderer, Wanted, Write, asks_history, needs, open_renderer
 from kwcli.output.units import NS, count_of
 from kwcli.output.zone import UTC_ZONE, Zone, find_zone
@@ -395,6 +395,7 @@ class Sniffing:
         )
         if self._names_files:
             self._file_names = captures.names
+        self._key_logs.keys.look_further = partial(search_captures, self._key_logs.keys, captures.names)
         return captures
 
     def _read(self, captures: Captures) -> SniffOutcome:

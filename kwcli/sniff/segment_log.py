@@ -15,6 +15,7 @@ from decoders.tcp.connections import MASK, HalfStream, ahead, turned
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import ConnectionInfo
+    from decoders.tls.sessions import Origin
 
 __all__ = ["NEVER_NS", "LoggedEngine", "MetConnection", "Run", "SegmentLog", "Side"]
 
@@ -65,7 +66,7 @@ class MetConnection:
         self.ended_ns = NEVER_NS  # when its ports were taken by another one
         self.latest_ns = 0  # the end of the last of its rows that are kept
         self.sides = (Side(cast("HalfStream", connection.first)), Side(cast("HalfStream", connection.second)))
-        self.session: tuple[bytes, bytes] | None = None  # of TLS: client random, session id
+        self.session: Origin | None = None  # of TLS
 
     def side(self, source: str) -> int:
         """0 for the side with this address, 1 for the other one."""
@@ -94,7 +95,7 @@ class SegmentLog:
         self._log: dict[bytes, dict[int, list[_Logged]]] = {}
         self._logged = 0
         self._log_most = _LOGGED
-        self._engine: Engine | None = None
+        self.engine: Engine | None = None
 
     def met(self, number: int) -> MetConnection | None:
         """The connection with this number, while it is open."""
@@ -136,9 +137,8 @@ class SegmentLog:
         """Take note of what TLS is known by in a key log, while its connections are open."""
         for half, *_ in chunks:
             state = half.connection.tls
-            random = getattr(state, "client_random", b"")
-            if random:
-                self._connections[half.connection.number].session = (random, state.session_id)
+            if getattr(state, "client_random", b""):
+                self._connections[half.connection.number].session = state.origin()
 
     def _begin(self, connection: Connection, time_ns: int) -> None:
         met = self._connections[connection.number] = MetConnection(connection)
@@ -165,12 +165,12 @@ class SegmentLog:
 
     def watch(self, engine: Engine) -> None:
         """This engine decodes."""
-        self._engine = engine
+        self.engine = engine
 
     def _clear_log(self) -> None:
         """Let go of segments of which no row can come any more: those before all that is in flight or under way."""
-        assert self._engine is not None
-        context = self._engine.pairer.context
+        assert self.engine is not None
+        context = self.engine.pairer.context
         for met in self._connections.values():
             pairing = context.pairings.get(met.number)
             undecided = context.undecided.get(met.number)
@@ -189,8 +189,8 @@ class SegmentLog:
 
     def needed(self, met: MetConnection, index: int) -> int:
         """The place of a side's stream, as the pairing counts, before which no row can come any more."""
-        assert self._engine is not None
-        pairing = self._engine.pairer.context.pairings.get(met.number)
+        assert self.engine is not None
+        pairing = self.engine.pairer.context.pairings.get(met.number)
         if pairing is None:
             return 0
         return _needed(pairing)[index != met.side(pairing.ends.client)]

@@ -78,7 +78,7 @@ def main() -> int:
             traffic.write(profile, plain, options.size << 20)
             segments = segments_of(plain)
             for name, (version, ciphers) in PROTOCOLS.items():
-                made = wrap(segments, version=version, **({"ciphers": ciphers} if ciphers else {}))
+                made = wrap(segments, version=version, ciphers=ciphers)
                 found = speed(made, options.runs)
                 slow = slow or (profile == "big" and name.endswith("GCM") and found < AIM)
                 print(f"{profile} {name}: {found:,.0f} MB/s (aim {AIM})")

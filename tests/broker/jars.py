@@ -19,11 +19,14 @@ __all__ = [
     "missing_tools",
     "resolve",
     "telemetry_classes",
+    "tls_agent",
     "tool_jars",
 ]
 
 # The SCRAM code of 0.10 and 0.11 uses a class that Java 11 dropped; OAUTHBEARER needs Jackson from 2.x on.
 CLIENT_EXTRAS: Final = ("javax.xml.bind:jaxb-api:2.3.1", "com.fasterxml.jackson.core:jackson-databind:2.17.2")
+
+_AGENT: Final = "name.neykov:extract-tls-secrets:4.0.0"
 
 
 def client_jars(version: str) -> list[Path]:
@@ -60,3 +63,18 @@ def telemetry_classes(version: str) -> Path:
         jars = ":".join(map(str, broker_jars(version)))
         subprocess.run(["javac", "-cp", jars, "-d", str(folder), str(source)], check=True, capture_output=True)
     return folder
+
+
+def tls_agent() -> Path:
+    """The jar of the agent that writes the keys of a Java program's TLS connections; what it names besides is no need.
+
+    Raises Missing where Maven cannot fetch it.
+    """
+    folder = cache() / "tls-agent"
+    jar = folder / f"{_AGENT.split(':')[1]}-{_AGENT.split(':')[2]}.jar"
+    if not jar.exists():
+        command = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={_AGENT}", f"-DoutputDirectory={folder}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise Missing(f"Maven could not fetch {_AGENT}: {done.stdout.strip()[-500:]}")
+    return jar

@@ -9,6 +9,7 @@ import threading
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from struct import Struct
 
 import lz4.frame  # type: ignore[import-untyped]  # lz4 ships no types
 import pytest
@@ -93,6 +94,13 @@ def test_a_bomb_comes_in_bounded_pieces(codec: str) -> None:
         (
             b"snoop\0\0\0\0\0\0\2",
             "x: a capture of Solaris' snoop, which kw does not read; make it a pcapng: editcap -F pcapng IN OUT",
+        ),
+        (
+            b"".join(
+                (Struct("<Q").pack(1_700_000_000 + n << 32) + Struct(">BBHHH").pack(2, 4, 80, 0, 60) + bytes(64))
+                for n in range(2)
+            ),
+            "x: a capture in Endace's ERF, which kw does not read; make it a pcapng: editcap -F pcapng IN OUT",
         ),
         (b"BZh91AY", "x: compressed by bzip2, which kw does not read; make it a pcapng: bzip2 -dk FILE"),
         (b"\xfd7zXZ\0", "x: compressed by xz, which kw does not read; make it a pcapng: xz -dk FILE"),

@@ -83,6 +83,12 @@ def _dropped() -> bytes:
     return b"".join([*out, statistics("<", 0, 9, 0, 1234)])
 
 
+def _twice() -> bytes:
+    """Each packet on three interfaces of one way, a microsecond apart."""
+    copies = [(each[1] + 1000 * n, number, each) for number, each in enumerate(segments(_TOUR)) for n in range(3)]
+    return in_packets((each[0], at, *each[2:]) for at, _, each in sorted(copies, key=lambda copy: copy[:2]))
+
+
 def _udp() -> bytes:
     writer = PcapWriter(1)
     frame = ethernet(ipv4("10.0.0.1", "10.0.0.2", bytes(40), protocol=17))
@@ -103,6 +109,7 @@ CAPTURES: Final[dict[str, Callable[[], bytes]]] = {
     "middle.pcap": lambda: in_packets(segments(_TOUR)[400:]),
     "lossy.pcap": lambda: in_packets(each for n, each in enumerate(segments(_TOUR)) if n % 40 != 39),
     "dropped.pcapng": _dropped,
+    "twice.pcap": _twice,
     "udp.pcap": _udp,
     "no-packets.pcap": lambda: in_packets([]),
     "no-bytes.pcap": lambda: in_packets(each for each in segments(_TOUR) if each[5] & SYN),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from kwcli.pipeline.store.store import open_store
 from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE, capture_bytes
 from tests.pipeline.jobs import Job, job_of
 from tests.pipeline.jobs import run as run_local
+from tests.tls.wrapping import pcapng_of, segments_of, wrap
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -92,6 +94,33 @@ def test_every_shipped_capture(
     assert counts == told
     assert counts["exchanges"] > 3000
     assert outcome.problems == []
+
+
+def tls_jobs(folder: Path, size: int) -> list[Job]:
+    """A capture with a key log; one whose sessions are resumed, with the key of the first; one with secrets behind."""
+    shipped = FOLDER / "tls" / "librdkafka-jsse.pcap"
+    made = wrap(segments_of(FOLDER / "first-steps.pcapng"), resumed=True, version=ssl.TLSVersion.TLSv1_2)
+    resumed, keys, behind = (folder / name for name in ("resumed.pcapng", "first.keys", "behind.pcapng"))
+    resumed.write_bytes(pcapng_of(made.segments))
+    keys.write_bytes(made.first_key_log)
+    made = wrap(segments_of(FOLDER / "tour.pcapng"))
+    plain, head = pcapng_of(made.segments), len(pcapng_of(()))
+    behind.write_bytes(plain + pcapng_of((), [made.key_log])[head:])
+    return [
+        job_of([str(shipped)], size=size, key_logs=(str(shipped.with_suffix(".keys")),)),
+        job_of([str(resumed)], size=size, key_logs=(str(keys),)),
+        job_of([str(behind)], size=size),
+    ]
+
+
+@pytest.mark.parametrize("raw", [False, True], ids=["stitch", "shuffle"])
+def test_tls_however_it_is_cut(spark: SparkSession, tmp_path: Path, raw: bool) -> None:
+    for number, job in enumerate(tls_jobs(tmp_path, 50_000)):
+        assert len(job.splits) > 2
+        one, other = tmp_path / f"local{number}", tmp_path / f"spark{number}"
+        run_local(one, job)
+        run_spark(spark, other, job, raw=raw)
+        assert same(spark, one, other)["exchanges"] > 50
 
 
 @pytest.mark.parametrize("word", ["/notes/", "/exchanges/"], ids=["reading", "writing"])

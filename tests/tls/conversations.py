@@ -76,6 +76,7 @@ class Talk:
         contexts: tuple[ssl.SSLContext, ssl.SSLContext] | None = None,
         folder: Path | None = None,
         alpn: Sequence[str] = (),
+        tickets: bool = True,
     ) -> None:
         folder = folder or certificates()
         descriptor, name = tempfile.mkstemp(prefix="keys-", dir=folder)
@@ -92,6 +93,8 @@ class Talk:
                 context.maximum_version = version
                 if ciphers:
                     context.set_ciphers(ciphers)
+                if not tickets:
+                    context.options |= ssl.OP_NO_TICKET
                 if alpn:
                     context.set_alpn_protocols(list(alpn))
             if client_certificate:
@@ -191,9 +194,12 @@ def converse_13(said: Iterable[tuple[bool, bytes]], suite: str) -> Conversation:
     return Conversation(wire, made["key_log"].encode(), list(said), made["version"], made["cipher"])
 
 
-def chunks_of(wire: Iterable[tuple[bool, bytes | Gap]], *, size: int = 1 << 20, opened: bool = True) -> list[Chunk]:
-    """The chunks of one connection, none longer than `size`, at the end a Close."""
-    connection = Connection(1, CLIENT, SERVER, SECOND, opened=opened)
+def chunks_of(
+    wire: Iterable[tuple[bool, bytes | Gap]], *, size: int = 1 << 20, opened: bool = True, number: int = 1
+) -> list[Chunk]:
+    """The chunks of one connection, none longer than `size`, at the end a Close; `number` is also its second."""
+    begun_ns = number * SECOND
+    connection = Connection(number, CLIENT, SERVER, begun_ns, opened=opened)
     chunks: list[Chunk] = []
     packet = 3
     for client, data in wire:
@@ -201,8 +207,8 @@ def chunks_of(wire: Iterable[tuple[bool, bytes | Gap]], *, size: int = 1 << 20, 
         pieces = [data[at : at + size] for at in range(0, len(data), size)] if isinstance(data, bytes) else [data]
         for piece in pieces:
             packet += 1
-            chunks.append((half, SECOND + packet * 1000, packet, piece))
-    chunks.append((connection.first, 2 * SECOND, packet + 1, Close("fin")))
+            chunks.append((half, begun_ns + packet * 1000, packet, piece))
+    chunks.append((connection.first, begun_ns + SECOND, packet + 1, Close("fin")))
     return chunks
 
 

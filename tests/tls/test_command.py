@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import ssl
 import time
 from pathlib import Path
 from typing import Any, Final
@@ -158,3 +159,37 @@ def test_a_key_log_is_followed_while_it_grows(tmp_path: Path) -> None:
     whole = kw("sniff", str(tmp_path / "c.pcapng"), "--keylog", str(wanted), "-o", "ndjson")
     assert len(whole.out.splitlines()) > 20
     assert outcome.out == whole.out
+
+
+def test_secrets_behind_the_packets_are_found(tmp_path: Path) -> None:
+    made = wrap(segments_of(FOLDER / "first-steps.pcapng")[:400])
+    front, behind = pcapng_of(made.segments, [made.key_log]), tmp_path / "behind.pcapng"
+    blocks = len(pcapng_of((), [made.key_log])) - len(pcapng_of(()))
+    start = len(pcapng_of(()))
+    behind.write_bytes(front[:start] + front[start + blocks :] + front[start : start + blocks])
+    (tmp_path / "front.pcapng").write_bytes(front)
+    wanted = kw("sniff", str(tmp_path / "front.pcapng"), "-o", "ndjson").out
+    assert wanted.count('"kind":"exchange"') > 20
+    assert kw("sniff", str(behind), "-o", "ndjson").out == wanted
+
+
+def test_a_connection_cut_out_takes_the_key_of_the_session_it_resumes(tmp_path: Path) -> None:
+    made = wrap(segments_of(FOLDER / "tour.pcapng"), resumed=True, version=ssl.TLSVersion.TLSv1_2)
+    capture, keys, out = (tmp_path / name for name in ("tls.pcapng", "keys.log", "out.pcapng"))
+    capture.write_bytes(pcapng_of(made.segments))
+    keys.write_bytes(made.first_key_log)
+    asked = [
+        "sniff",
+        str(capture),
+        "--keylog",
+        str(keys),
+        "-f",
+        "client_id == ledger and api == Produce",
+        "-o",
+        "ndjson",
+    ]
+    rows = [json.loads(line) for line in kw(*asked, "-w", str(out), "--with-keys").out.splitlines()]
+    again = [json.loads(line) for line in kw("sniff", str(out), "-o", "ndjson").out.splitlines()]
+    sent = [row["request"] for row in again if row["kind"] == "exchange" and row["api"] == "Produce"]
+    assert sent == [row["request"] for row in rows] != []
+    assert {row["client_id"] for row in again if row["kind"] == "exchange"} == {"ledger"}

@@ -134,6 +134,28 @@ def test_a_resumed_session(version: ssl.TLSVersion) -> None:
     assert "session resumed" in facts_of(chunks).text()
 
 
+@pytest.mark.parametrize("tickets", [True, False])
+def test_a_resumed_session_by_the_key_of_the_connection_that_began_it(tickets: bool) -> None:
+    first = Talk(version=TLS12, tickets=tickets)
+    key_log, session, every = b"", None, []
+    for number in (1, 2, 3):
+        talk = first if session is None else Talk(version=TLS12, contexts=first.contexts, session=session)
+        assert talk.client.session_reused is (number > 1)
+        for client, data in SHORT:
+            talk.say(client, data)
+        session = talk.client.session
+        every.append(talk.end())
+        key_log = key_log or every[0].key_log
+    chunks = [chunk for number, each in enumerate(every, 1) for chunk in chunks_of(each.wire, number=number)]
+    out = decrypted(chunks, keys_of(key_log))
+    for number, each in enumerate(every, 1):
+        its = [chunk for chunk in out if chunk[0].connection.number == number]
+        assert [content(its, client) for client in (True, False)] == [each.sent(True), each.sent(False)]
+    # Without the connection that began it there is no key, whatever comes later.
+    alone = decrypted(chunks_of(every[1].wire, number=2) + chunks_of(every[0].wire, number=4), keys_of(key_log))
+    assert {chunk[0].connection.number for chunk in alone if isinstance(chunk[3], bytes)} == {4}
+
+
 def test_only_traffic_secrets_are_enough() -> None:
     talk = made("TLS_AES_256_GCM_SHA384")
     lines = b"\n".join(line for line in talk.key_log.splitlines() if b"_TRAFFIC_SECRET_0" in line)

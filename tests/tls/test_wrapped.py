@@ -179,6 +179,18 @@ def test_splits_give_the_rows_of_the_whole(seed: int) -> None:
     assert stitched(cut(segments, places), keys=keys, batch=rng.choice([50, 1 << 30])) == whole(segments, keys=keys)
 
 
+@pytest.mark.parametrize("tickets", [True, False])
+def test_splits_of_resumed_sessions(tickets: bool) -> None:
+    made = wrap(segments_of(FOLDER / NAMES[1]), resumed=True, version=ssl.TLSVersion.TLSv1_2, tickets=tickets)
+    keys = keys_of(made.first_key_log)
+    wanted = whole(made.segments, keys=keys)
+    assert wanted == whole(made.segments, keys=keys_of(made.key_log))
+    for count in (2, 5):
+        size = len(made.segments) // count
+        pieces = cut(made.segments, [size * number for number in range(1, count)])
+        assert stitched(pieces, keys=keys) == wanted
+
+
 def test_splits_without_keys_give_the_rows_of_the_whole() -> None:
     made = wrapped(NAMES[0])
     places = [len(made.segments) // 3, len(made.segments) // 2]

@@ -29,6 +29,7 @@ class Wrapped(NamedTuple):
 
     segments: list[Segment]
     key_log: bytes
+    first_key_log: bytes = b""  # of the connection that began first
 
 
 class _Wire:
@@ -73,14 +74,20 @@ class _Wire:
         talk.conversation.wire.clear()
 
 
-def wrap(segments: list[Segment], **options: Any) -> Wrapped:
-    """The conversations of segments, each of whose connections begins with its handshake, in TLS."""
+def wrap(segments: list[Segment], *, resumed: bool = False, **options: Any) -> Wrapped:
+    """The conversations of segments, each of whose connections begins with its handshake, in TLS.
+
+    With `resumed` all connections but the first resume its session.
+    """
     stage = Reassembly()
     wires: dict[int, _Wire] = {}
     for half, time_ns, _, data in (*stage.feed(segments), *stage.finish()):
         number = half.connection.number
         if number not in wires:
             assert isinstance(half, HalfStream)
+            begun = next((wire.talk for wire in wires.values() if wire.talk is not None), None)
+            if resumed and begun is not None:
+                options |= {"contexts": begun.contexts, "session": begun.client.session}
             wires[number] = _Wire(half.connection.first.key, options)
         wire = wires[number]
         first = half is half.connection.first
@@ -98,7 +105,8 @@ def wrap(segments: list[Segment], **options: Any) -> Wrapped:
     made: list[Segment] = []
     for number, (time_ns, key, seq, ack, flags, data) in enumerate(rows, 1):
         made.append((key, time_ns, number, seq, ack, flags, data, 0))
-    return Wrapped(made, b"".join(path.read_bytes() for path in logs))
+    texts = [path.read_bytes() for path in logs]
+    return Wrapped(made, b"".join(texts), texts[0])
 
 
 def segments_of(path: Path) -> list[Segment]:

@@ -6,13 +6,13 @@ be where every process of a run can read it, under the same name.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 
 from decoders.capture.files import CaptureReader
 from decoders.tls.key_log import KeyLog
 from kwcli.inputs import InputProblem
-from kwcli.key_logs import KeyLogFiles
+from kwcli.key_logs import KeyLogFiles, search_captures
 from kwcli.pipeline.read.captures import as_input, open_ranges
 
 if TYPE_CHECKING:
@@ -48,9 +48,13 @@ def _may_hold(file: SourceFile) -> bool:
 
 
 @lru_cache(1)
-def read_keys(key_logs: tuple[str, ...], captures: tuple[str, ...]) -> KeyLog:
-    """The keys in these files; a process reads them once. Raises Failure where a key log cannot be read."""
+def read_keys(key_logs: tuple[str, ...], captures: tuple[str, ...], files: tuple[str, ...] = ()) -> KeyLog:
+    """The keys in these files; a process reads them once. Raises Failure where a key log cannot be read.
+
+    `captures` begin with secrets; in `files`, all captures of the run, is looked for one that is missing.
+    """
     keys = KeyLogFiles(key_logs).keys
+    keys.look_further = partial(search_captures, keys, files)
     for path in captures:
         reader = CaptureReader()
         reader.on_secrets = keys.add

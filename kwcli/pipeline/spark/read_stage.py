@@ -45,7 +45,7 @@ def read_split(order: StageInput, number: int) -> Iterator[pa.RecordBatch]:
     pool = SettledRowsWriter(order.staging, number)
     outbox = ShuffleWriter(order, split, choice, pool)
     source = reading if reading.repeats else None
-    keys = read_keys(spec.key_logs, spec.secret_captures)
+    keys = read_keys(spec.key_logs, spec.secret_captures, spec.files)
     splitter = Splitter(spec.ports, choice.needs, raw=order.raw, source=source, project=outbox.project, keys=keys)
     with blamed(partial(place_of, split)):
         try:

@@ -260,7 +260,7 @@ class PartitionStitcher:
     def _made(self, point: str, key: bytes) -> Stitcher:
         facts = self._facts.get(point)
         spec = self._spec
-        keys = read_keys(spec.key_logs, spec.secret_captures)
+        keys = read_keys(spec.key_logs, spec.secret_captures, spec.files)
         return Stitcher(key, spec.ports, self._choice.needs, facts=facts, reread=self._rereading, keys=keys)
 
     def _end(self) -> None:

@@ -23,6 +23,7 @@ _PROGRAMS: Final[Mapping[str, list[str]]] = {
     "java": [sys.executable, "-m", "tests.broker.clients.java"],
     "streams": [sys.executable, "-m", "tests.broker.clients.streams"],
     "librdkafka": [sys.executable, "-m", "tests.broker.clients.librdkafka"],
+    "rdkafka": [sys.executable, "-m", "tests.broker.clients.librdkafka_c"],
     "aiokafka": [sys.executable, "-m", "tests.broker.clients.aio"],
     "python": [sys.executable, "-m", "tests.broker.clients.kafka_python"],
     "go": [sys.executable, "-m", "tests.broker.clients.franz"],
@@ -60,7 +61,7 @@ class Session:
 
 
 def start(client: str, bootstrap: str, steps: Sequence[Step], properties: Mapping[str, str] | None = None) -> Session:
-    """Start a client (`java-4.4.0`, `librdkafka`, `aiokafka`, `python`, `go`, `node`)."""
+    """Start a client (`java-4.4.0`, `librdkafka`, `rdkafka-1.9.2`, `aiokafka`, `python`, `go`, `node`)."""
     return Session(client, {"bootstrap": bootstrap, "properties": dict(properties or {}), "steps": list(steps)})
 
 

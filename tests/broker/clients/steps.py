@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import ssl
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -41,7 +42,20 @@ def main(functions: Mapping[str, Callable[..., Any]], argv: list[str]) -> int:
 
 def python_settings(properties: Mapping[str, str]) -> dict[str, Any]:
     """The settings that these clients know, in their words."""
-    return {_PYTHON_WORDS[key]: value for key, value in properties.items() if key in _PYTHON_WORDS}
+    settings: dict[str, Any] = {_PYTHON_WORDS[key]: value for key, value in properties.items() if key in _PYTHON_WORDS}
+    if "ssl.ca.location" in properties:
+        settings["ssl_context"] = _context(properties)
+    return settings
+
+
+def _context(properties: Mapping[str, str]) -> ssl.SSLContext:
+    """What librdkafka's words for TLS say; `ssl.keylog` names the file that gets the key log."""
+    context = ssl.create_default_context(cafile=properties["ssl.ca.location"])
+    if "ssl.certificate.location" in properties:
+        context.load_cert_chain(properties["ssl.certificate.location"], properties["ssl.key.location"])
+    if "ssl.keylog" in properties:
+        context.keylog_filename = properties["ssl.keylog"]
+    return context
 
 
 def record(

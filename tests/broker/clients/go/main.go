@@ -3,6 +3,8 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -75,6 +77,9 @@ func options(s session, a arguments) []kgo.Opt {
 	if codec, ok := merged["compression.type"]; ok {
 		opts = append(opts, kgo.ProducerBatchCompression(codecs[codec]))
 	}
+	if config := encryption(merged); config != nil {
+		opts = append(opts, kgo.DialTLSConfig(config))
+	}
 	user, password := merged["sasl.username"], merged["sasl.password"]
 	switch merged["sasl.mechanism"] {
 	case "PLAIN":
@@ -85,6 +90,28 @@ func options(s session, a arguments) []kgo.Opt {
 		opts = append(opts, kgo.SASL(scram.Auth{User: user, Pass: password}.AsSha512Mechanism()))
 	}
 	return opts
+}
+
+// What librdkafka's words for TLS say; `ssl.keylog` names the file that gets the key log. Nil where it is not wanted.
+func encryption(words map[string]string) *tls.Config {
+	authority, ok := words["ssl.ca.location"]
+	if !ok {
+		return nil
+	}
+	text, err := os.ReadFile(authority)
+	check(err)
+	config := &tls.Config{RootCAs: x509.NewCertPool(), ClientSessionCache: tls.NewLRUClientSessionCache(0)}
+	config.RootCAs.AppendCertsFromPEM(text)
+	if own, ok := words["ssl.certificate.location"]; ok {
+		pair, err := tls.LoadX509KeyPair(own, words["ssl.key.location"])
+		check(err)
+		config.Certificates = []tls.Certificate{pair}
+	}
+	if name, ok := words["ssl.keylog"]; ok {
+		config.KeyLogWriter, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		check(err)
+	}
+	return config
 }
 
 func client(s session, a arguments, more ...kgo.Opt) *kgo.Client {

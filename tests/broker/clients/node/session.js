@@ -10,6 +10,8 @@ const mechanisms = { PLAIN: "plain", "SCRAM-SHA-256": "scram-sha-256", "SCRAM-SH
 
 const work = JSON.parse(readFileSync(process.argv[2], "utf8"));
 
+const file = (name) => (name ? readFileSync(name) : undefined);
+
 function client() {
   const properties = work.properties;
   const mechanism = properties["sasl.mechanism"];
@@ -17,6 +19,11 @@ function client() {
     clientId: properties["client.id"] ?? "kafkajs",
     brokers: work.bootstrap.split(","),
     logLevel: logLevel.NOTHING,
+    ssl: properties["ssl.ca.location"] && {
+      ca: readFileSync(properties["ssl.ca.location"]),
+      cert: file(properties["ssl.certificate.location"]),
+      key: file(properties["ssl.key.location"]),
+    },
     sasl: mechanism && {
       mechanism: mechanisms[mechanism],
       username: properties["sasl.username"],

