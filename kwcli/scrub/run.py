@@ -31,6 +31,7 @@ import secrets
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import orjson
@@ -39,7 +40,7 @@ from decoders.scrubbing.names import Names
 from decoders.scrubbing.pseudonyms import Pseudonyms
 from kwcli.env import Exit, Failure
 from kwcli.inputs import STANDARD_INPUT, Captures
-from kwcli.key_logs import KeyLogFiles
+from kwcli.key_logs import KeyLogFiles, search_captures
 from kwcli.output.units import count_of
 from kwcli.scrub.checking import Check
 from kwcli.scrub.reading import Reading
@@ -86,6 +87,7 @@ def scrub(settings: ScrubSettings, env: Environment) -> Exit:
             on_secrets=key_logs.keys.add,
             cut_receiver=reading.engine,
         )
+        key_logs.keys.look_further = partial(search_captures, key_logs.keys, inputs.names)
         _check_inputs(inputs, settings)
         out.begin()  # where it cannot be made, before all that is read
         for segments in inputs:
