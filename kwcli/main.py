@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("doctor", "Say what is wrong in captures, why, and what to do."),
     "audit": ("audit", "Say which clients break when the brokers are upgraded."),
     "sql": ("sql", "Ask captures or tables any question, in SQL."),
+    "scrub": ("scrub", "Make a capture that may be sent to others."),
     "pipeline": ("pipeline", "Turn captures of any size into tables; report, ask in SQL."),
     "apis": ("apis", "Look up APIs, fields, wire layouts, releases."),
     "errors": ("errors", "Look up error codes: meaning and remedy."),

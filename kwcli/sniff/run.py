@@ -326,13 +326,14 @@ class Sniffing:
     def cut(self, options: CaptureOptions, name: str) -> SniffOutcome:
         """Decode files, then write a capture of the packets of the rows that were shown."""
         from kwcli.sniff.cut_files import Spooled, check_output, env_reading, read_again
-        from kwcli.sniff.cutting import CutEngine, CutOut
+        from kwcli.sniff.cutting import CutOut
+        from kwcli.sniff.segment_log import LoggedEngine
 
         check_output(name, options.files)
         whole = options.whole_connections or (self._selection.everything and self._left is None)
         cut = CutOut(name, self._env, self._key_logs.keys, whole=whole, with_keys=options.with_keys)
         self._cut = cut
-        self._engine = CutEngine(cut, ports=self._ports, needs=self._wanted, keys=self._key_logs.keys)
+        self._engine = LoggedEngine(cut.segments, ports=self._ports, needs=self._wanted, keys=self._key_logs.keys)
         self._set_up(options)
         spooled = Spooled(self._env.stdin) if "-" in options.files else None
         try:
