@@ -41,6 +41,7 @@ TOPICS: Final = (
         "tls",
         "logins",
         "failures",
+        "telemetry",
     ),
     "options",
     *("exit-codes", "tables", "spark", "library", "contributing", "changes"),

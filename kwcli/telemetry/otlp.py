@@ -133,7 +133,7 @@ class Exporter:
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
         """The paths that `add` reads of a side of an API."""
-        return frozenset(needs_of(("topic", "group"), key, side)) | RECORDS.of(key, side)
+        return needs_of(("topic", "partition", "group"), key, side) | RECORDS.of(key, side)
 
     def add(self, exchange: Exchange) -> None:
         """Send an exchange."""
@@ -266,7 +266,8 @@ def _endpoints(url: str) -> tuple[str, str, str]:
 
 def _span(exchange: Exchange, resource: Resource) -> ReadableSpan:
     """The span of an exchange."""
-    operation, kind = _OPERATIONS.get(exchange.api_key or -1, ((exchange.api or "token"), ""))
+    key = exchange.api_key
+    operation, kind = _OPERATIONS.get(-1 if key is None else key, (exchange.api or "token", ""))
     attributes = _attributes(exchange, operation, kind)
     destination = attributes.get("messaging.destination.name")
     trace, parent, links = _trace(exchange)
@@ -291,7 +292,7 @@ def _attributes(exchange: Exchange, operation: str, kind: str) -> dict[str, str 
     """What is known of it; what is not known is left out."""
     ends = exchange.ends
     (client, client_port), (broker, broker_port) = (each.rpartition(":")[::2] for each in (ends.client, ends.broker))
-    topics, groups = list(_topics(exchange)), list(_groups(exchange))
+    topics, groups = (list(dict.fromkeys(its(exchange))) for its in (_topics, _groups))
     held = records_by_partition(exchange)
     places = {number for _, number in held if number is not None}
     errors = [error_name(code) for _, code in exchange.unexpected]
