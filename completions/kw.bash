@@ -537,7 +537,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "stats --metrics") left=1 kind= ;;
         "stats --otlp") left=1 kind= ;;
         "stats --by") left=1 kind=words list="api version client client_id address software user mechanism broker connection topic partition group error file time" ;;
-        "stats --metric") left=1 kind=words list="latency bytes errors records throttle" ;;
+        "stats --metric") left=1 kind=words list="latency bytes errors records throttle total queue local remote response_queue send" ;;
         "stats --bucket") left=1 kind= ;;
         "stats --sort") left=1 kind=words list="count rate errors unanswered undecoded values sum min p50 p90 p95 p99 max bytes request_bytes response_bytes waited waited_ms batches record_bytes name" ;;
         "stats --top") left=1 kind= ;;
@@ -824,7 +824,7 @@ _kw_place() {  # what the argument at a place may be
         "profile use 0") kind=profiles ;;
         "playground node 0") kind=words list="list stop kill start restart pause unpause" ;;
         "completion 0") kind=words list="bash zsh fish" ;;
-        "help "*) kind=words list="sniff stats clients groups topics brokers doctor audit call proxy decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls logins failures telemetry options exit-codes tables spark library contributing changes" ;;
+        "help "*) kind=words list="sniff stats clients groups topics brokers doctor audit call proxy decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls logins request-log failures telemetry options exit-codes tables spark library contributing changes" ;;
     esac
 }
 _kw() {

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from decoders.capture.cut_notes import CutReceiver
     from decoders.errors import DecodeError
     from decoders.exchanges.exchange import Settled
-    from decoders.messages.record_lines import RecordLines
+    from decoders.messages.record_lines import LineReader
     from decoders.tcp.chunks import Segment
     from kwcli.env import Environment, Readable
 
@@ -244,6 +244,7 @@ class Captures:
         self._cut: dict[int, DecodeError] = {}
         self._recorded: list[CaptureSource] = []
         self.lines = 0  # of records, read so far
+        self.request_logs: list[str] = []  # those of them that a broker has written
         # Real paths of those that were named one by one, and of those that a folder or a pattern has.
         self._named: set[str] = set()
         self._listed: set[str] = set()
@@ -285,7 +286,10 @@ class Captures:
             raise InputProblem(f"{word}: no capture in it")
 
     def _add(self, source: CaptureSource) -> None:
-        (self._recorded if _is_records(source.head()) else self._sources).append(source)
+        head = source.head()
+        if is_request_log(head):
+            self.request_logs.append(source.name)
+        (self._recorded if _is_records(head) or is_request_log(head) else self._sources).append(source)
 
     @property
     def count(self) -> int:
@@ -351,9 +355,7 @@ class Captures:
                 yield source.name, rows
 
     def _read_lines(self, source: CaptureSource) -> Iterator[list[Settled]]:
-        from decoders.messages.record_lines import RecordLines
-
-        lines = RecordLines()
+        lines = _line_reader(source.head())
         taken = before = 0
         try:
             for piece in source.plain():
@@ -404,11 +406,11 @@ class Captures:
             source.close()
 
 
-def _broken(name: str, lines: RecordLines) -> Iterator[str]:
+def _broken(name: str, lines: LineReader) -> Iterator[str]:
     """What is wrong with the lines of an input, in a few words."""
     problems = [f"line {each.line:,}: {each.text}" for each in lines.problems]
     if problems and not lines.found:
-        yield f"{name}: neither a capture nor exchanges that kw wrote, one a line: {problems[0]}"
+        yield f"{name}: {lines.otherwise}: {problems[0]}"
         return
     yield from (f"{name}: {problem}" for problem in problems)
     if more := lines.broken - len(problems):
@@ -643,10 +645,31 @@ def _is_records(head: bytes) -> bool:
     return head.lstrip(_BLANKS).startswith((b"{", b"["))
 
 
+# What stands in every line of a broker's request log.
+REQUEST_LOG_MARK: Final = b"Completed request:"
+
+
+def is_request_log(head: bytes) -> bool:
+    """Whether an input that begins so is a broker's request log."""
+    return REQUEST_LOG_MARK in head and head[:4] not in CAPTURE_MAGICS
+
+
+def _line_reader(head: bytes) -> LineReader:
+    """What reads the lines of an input that begins so."""
+    if is_request_log(head):
+        from decoders.messages.request_log import RequestLogLines
+
+        return RequestLogLines()
+    from decoders.messages.record_lines import RecordLines
+
+    return RecordLines()
+
+
 def _is_ours(source: CaptureSource) -> bool:
-    """Whether a file in a folder is named as records are and may hold some."""
+    """Whether a file in a folder is named as records are and may hold some, or is a broker's request log."""
     plain = source.name.removesuffix(".gz").removesuffix(".zst").removesuffix(".lz4")
-    return plain.endswith((".ndjson", ".jsonl")) and _is_records(source.head())
+    head = source.head()
+    return is_request_log(head) or (plain.endswith((".ndjson", ".jsonl")) and _is_records(head))
 
 
 def capture_pieces(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:

@@ -68,6 +68,11 @@ class GroupStatistics:
         self._bins: Counter[int] = Counter()
         self._waiting: list[int] = []
 
+    @property
+    def sized(self) -> bool:
+        """Whether the sizes are known: a broker's log has none."""
+        return bool(self.request_bytes or self.response_bytes or not self.count)
+
     def measure(self, value: int) -> None:
         """Take a value of the metric."""
         if not self.values:
@@ -348,8 +353,8 @@ class Statistics:
             "error_codes": named(group.codes),
             "unanswered": group.unanswered,
             "undecoded": group.undecoded,
-            "request_bytes": group.request_bytes,
-            "response_bytes": group.response_bytes,
+            "request_bytes": group.request_bytes if group.sized else None,
+            "response_bytes": group.response_bytes if group.sized else None,
             "metric": self.metric,
             "unit": self._row.unit,
         }

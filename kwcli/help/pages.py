@@ -40,6 +40,7 @@ TOPICS: Final = (
         "connect",
         "tls",
         "logins",
+        "request-log",
         "failures",
         "telemetry",
     ),

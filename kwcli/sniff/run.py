@@ -446,6 +446,11 @@ class Sniffing:
             if not self._emit(rows):
                 return False
             self._progress.show(captures.taken, self._engine.summary.exchanges)
+        if captures.request_logs and not self._settings.quiet:
+            self._env.say(
+                f"kw: {', '.join(captures.request_logs)}: a broker's request log has no sizes, packets, records and"
+                " logins; its times are the broker's, taken as UTC (kw help request-log)"
+            )
         if lacking:
             what = f"{count_of(lacking, 'exchange')} with records whose keys, values and headers are not in the file"
             self._env.say(f"kw: {what}: no filter sees them (write it with --records)")

@@ -62,15 +62,15 @@ def test_numbers_are_those_of_the_statistics() -> None:
     key = ("api", "broker")
     for name, column in (("kw_exchanges_total", "count"), ("kw_waited_total", "waited")):
         assert added(found, name, *key) == {(row["api"], row["broker"]): row[column] for row in rows if row[column]}
-    measured = {(row["api"], row["broker"]): row for row in rows}
+    measured: dict[tuple[str, ...], Any] = {(row["api"], row["broker"]): row for row in rows}
     for pair, count in added(found, "kw_exchange_seconds_count", *key).items():
         row = measured[pair]
         assert count <= row["count"] - row["waited"]
     slowest = max(row["max"] for row in rows if row["max"] is not None)
     assert sum(added(found, "kw_exchange_seconds_sum").values()) * 1000 >= slowest
     sizes = added(found, "kw_bytes_total", "side")
-    assert sizes["client",] == sum(row["request_bytes"] for row in rows)
-    assert sizes["broker",] == sum(row["response_bytes"] for row in rows)
+    assert sizes["client",] == sum(row["request_bytes"] or 0 for row in rows)
+    assert sizes["broker",] == sum(row["response_bytes"] or 0 for row in rows)
     rows = [row for row in stats(FIRST, "--by", "api,error", "--metric", "errors") if row["error"] is not None]
     assert added(found, "kw_errors_total", "api", "error") == {(row["api"], row["error"]): row["sum"] for row in rows}
     rows = [row for row in stats(FIRST, "--by", "api,topic", "--metric", "records") if row["sum"]]
