@@ -28,7 +28,7 @@ from decoders.exchanges.topics import WELL_KNOWN
 from decoders.frames.headers import request_head
 from decoders.schema.model import Side
 from decoders.schema.walk import Walker
-from decoders.scrubbing.batches import GARBAGE, scrub_batches
+from decoders.scrubbing.batches import GARBAGE, BatchScrubber
 from decoders.scrubbing.field_kinds import BY_SIBLING, Kind, kind_of
 from decoders.scrubbing.names import FILLER, KEPT, Names
 from decoders.scrubbing.tokens import scrub_token
@@ -83,7 +83,7 @@ class Scrubber:
     def __init__(self, names: Names) -> None:
         self.names = names
         self.counts: Counter[str] = Counter()
-        self._noise = names.pseudonyms.noise(_NOISE)
+        self._batches = BatchScrubber(self.record_structure, names.sample, names.pseudonyms.noise(_NOISE), self.counts)
 
     def token(self, data: bytes) -> bytes:
         """A raw SASL token with its size field."""
@@ -162,7 +162,7 @@ class Scrubber:
 
     def batches(self, data: bytes, topic: str | None) -> bytes:
         """A records field."""
-        return scrub_batches(data, topic, self.record_structure, self._noise, self.counts)
+        return self._batches.scrub(data, topic)
 
 
 class _Frame:

@@ -41,7 +41,7 @@ class Check:
         }
         told = sum(map(len, names.replaced.values()))
         wanted, self.left = searchable(replaced, names.kept, told)
-        secrets, _ = searchable(names.secrets, names.kept, told)
+        secrets, _ = searchable(names.overwritten, names.kept, told)
         self.names, self.secrets = len(wanted), len(secrets)
         self._kinds = replaced
         self._search = NameSearch({**secrets, **wanted})
