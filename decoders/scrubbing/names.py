@@ -21,7 +21,9 @@ FILLER: Final = b"x"
 # The kinds of names that may be kept.
 KEPT: Final = ("topics", "groups", "clients", "users", "transactions", "hosts", "members")
 # Names that mean something to every cluster.
-_SPECIAL: Final = frozenset({*TOPICS, "kafka-cluster", "*", "ANONYMOUS", "User:ANONYMOUS", "User:*", "<default>"})
+_SPECIAL: Final = frozenset(
+    {*TOPICS, "kafka-cluster", "*", "ANONYMOUS", "User:ANONYMOUS", "User:*", "User:", "<default>"}
+)
 # Words of Kafka's own, and of its best known clients, in fields that may also hold somebody's own.
 _WORDS: Final = frozenset(
     [
