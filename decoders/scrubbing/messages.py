@@ -219,6 +219,7 @@ class _Frame:
             except _FAILURES:
                 failures.append((texts, layout.plan.name))
                 return None
+            after = min(after, len(data))
             if after < len(data):
                 failures.append((texts, layout.plan.name))
             return (texts, after), after
