@@ -76,7 +76,9 @@ Phase = Literal["open", "waiting", "over"]
 NO_KEY: Final = "the key log has no key of it"
 WRONG_KEY: Final = "the key in the key log does not fit"
 NO_START: Final = "the start is missing"
-RENEGOTIATED: Final = "renegotiated: what follows is not read"
+# Why nothing more of a direction is read.
+_KEYLESS: Final[Why] = "keyless"
+_RENEGOTIATED: Final[Why] = "renegotiated"
 DAMAGED: Final = "records are missing or damaged"
 
 
@@ -156,7 +158,8 @@ class TlsConnection:
             if side.searching and not side.silent:
                 unread += side.place + side.have - side.lost_at if side.lost_at >= 0 else side.have
             if unread:
-                self.out.append((side.half, time_ns, packet, Gap(unread, "encrypted")))
+                why = cast(Why, side.why) if side.why in (_KEYLESS, _RENEGOTIATED) else "encrypted"
+                self.out.append((side.half, time_ns, packet, Gap(unread, why)))
 
     def go_on(self, *, patient: bool = True) -> None:
         """Try again to go on where a key was missing; not `patient`: without waiting any more."""
@@ -291,8 +294,7 @@ class TlsConnection:
         elif kind == ALERT:
             self._alert(side, data)
         elif kind == CHANGE_CIPHER and self.version == TLS_1_2:
-            self.facts.problem = RENEGOTIATED
-            side.dead = True
+            self._end_side(side, _RENEGOTIATED)
 
     def _alert(self, side: TlsSide, data: bytes) -> None:
         """Note an alert, but for the usual farewell."""
@@ -439,7 +441,7 @@ class TlsConnection:
         elif side.epoch == EARLY:
             self._lose(side, side.place + at, end - at, synced=True)
         elif self.facts.opened:
-            side.dead = True
+            self._end_side(side, _KEYLESS)
         else:
             self._give_up(self._why_no_key())
         return True
@@ -474,10 +476,13 @@ class TlsConnection:
         if side.opened:
             self._lose(side, side.place + at, end - at, synced=True)
         elif self.facts.opened:
-            self.facts.problem = self.facts.problem or WRONG_KEY
-            side.dead = True
+            self._end_side(side, _KEYLESS)
         else:
             self._give_up(WRONG_KEY)
+
+    @staticmethod
+    def _end_side(side: TlsSide, why: Why) -> None:
+        side.dead, side.why = True, why
 
     # Holes.
 

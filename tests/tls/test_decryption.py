@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 import pytest
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +19,7 @@ from decoders.tcp.chunks import Chunk, Close, Connection, Gap, Half, Retransmiss
 from decoders.tls.decryption import Decryption, tls_facts
 from decoders.tls.facts import TlsFacts
 from decoders.tls.key_log import KeyLog
+from decoders.tls.record_ciphers import _prf
 from tests.tls.conversations import (
     CLIENT,
     SECOND,
@@ -224,6 +226,36 @@ def test_nothing_comes_out_without_the_key(name: str, keys: str) -> None:
 def spoilt(lines: bytes) -> bytes:
     """The same lines with another last byte of each secret."""
     return b"\n".join(line[:-2] + (b"00" if line[-2:] != b"00" else b"01") for line in lines.splitlines())
+
+
+def test_one_side_without_its_key() -> None:
+    talk = made("TLS_AES_128_GCM_SHA256", short=True)
+    lines = talk.key_log.splitlines()
+    known = [line for line in lines if not line.startswith(b"SERVER_TRAFFIC_SECRET_0")]
+    wrong = b"SERVER_TRAFFIC_SECRET_0 %b %b" % (known[-1].split()[1], b"ab" * 32)
+    client = [(side, data) for side, data in talk.wire if side]
+    server = [(side, data) for side, data in talk.wire if not side]
+    wire = [client[0], server[0], *client[1:], *server[1:]]
+    for log, why in (([*known, wrong], "encrypted"), (known, "keyless")):
+        out = decrypted(chunks_of(wire), keys_of(b"\n".join(log)))
+        assert content(out, client=True) == talk.sent(True)
+        assert content(out, client=False) == b""
+        assert {data.why for *_, data in out if isinstance(data, Gap)} == {why}
+
+
+def test_what_follows_a_renegotiation_is_not_read() -> None:
+    """The client's change of cipher comes encrypted; what is behind it has keys of another handshake."""
+    talk = Talk(version=TLS12, ciphers="ECDHE-ECDSA-AES128-GCM-SHA256")
+    talk.say(True, b"before")
+    random, master = (bytes.fromhex(part) for part in talk.log_file.read_text().split()[-2:])
+    server_random = talk.conversation.stream(False)[11:43]
+    block = _prf(master, b"key expansion", server_random + random, 40, "sha256")
+    sealed = AESGCM(block[:16]).encrypt(block[32:36] + b"12345678", b"\1", b"\0" * 7 + b"\2\x14\3\3\0\1")
+    record = b"\x14\3\3" + (8 + len(sealed)).to_bytes(2, "big") + b"12345678" + sealed
+    behind = b"\x17\3\3\0\x30" + bytes(48)
+    out = decrypted(chunks_of([*talk.conversation.wire, (True, record), (True, behind)]), keys_of(talk.end().key_log))
+    gaps = [data for *_, data in out if isinstance(data, Gap)]
+    assert (content(out, client=True), gaps) == (b"before", [Gap(len(behind), "renegotiated")])
 
 
 def test_a_key_of_another_size_is_none() -> None:
