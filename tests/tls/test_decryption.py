@@ -422,6 +422,20 @@ def test_many_records_lost() -> None:
     assert content(decrypted(chunks_of(wire), keys_of(talk.key_log)), True).endswith(b"end")
 
 
+def test_full_records_beyond_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many bytes are at least so many records: the search begins behind them."""
+    monkeypatch.setattr("decoders.tls.connection.TLS_SEARCH_MAX", 4)
+    talk = converse([(True, b"first"), (True, bytes(1 << 20)), (True, b"end")])
+    index = next(number for number, (_, data) in enumerate(talk.wire) if len(data) > 1 << 19)
+    stream, begin = talk.wire[index][1], 16_406 * 2
+    lost = 16_406 * 60
+    holed = [(True, stream[:begin]), (True, Gap(lost, "lost")), (True, stream[begin + lost :])]
+    wire: list[tuple[bool, bytes | Gap]] = [*talk.wire[:index], *holed, *talk.wire[index + 1 :]]
+    out = decrypted(chunks_of(wire), keys_of(talk.key_log))
+    assert [data for *_, data in out if isinstance(data, Gap)] == [Gap(16_384 * 60, "lost")]
+    assert content(out, client=True) == b"first" + bytes((1 << 20) - 16_384 * 60) + b"end"
+
+
 def test_a_jump_in_the_sequence_numbers() -> None:
     talk = many()
     wire: list[tuple[bool, bytes | Gap]] = [*talk.wire[:20], (talk.wire[19][0], Gap(0, "jump")), *talk.wire[20:]]
