@@ -68,6 +68,8 @@ TAGS_MAX: Final = 10**5
 PARTS_MAX: Final = 5 * 10**4
 # JSON of one body in a table: as text and as a column it is held several times.
 BODY_TEXT_MAX: Final = 16 * MIB
+# What a query may hold; what it sorts or groups beyond that goes to a temporary folder.
+SQL_MEMORY_MAX: Final = 1024 * MIB
 # Values of one cell of a row (`-e value`), with what each takes as text: a cell is joined, then encoded.
 CELL_MAX: Final = 32 * MIB
 # Wrappers inside wrappers: Kafka itself writes one level.

@@ -271,7 +271,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("summary", "summarize", "count", "statistics", "latency", "top"), "kw stats FILE"),
     **dict.fromkeys(("explain",), "kw decode --explain BYTES, kw errors CODE"),
     **dict.fromkeys(("convert", "parquet"), "kw pipeline run FILE --out DIR"),
-    **dict.fromkeys(("sql", "query"), "kw pipeline sql DIR QUERY"),
+    **dict.fromkeys(("query", "select", "duckdb"), "kw sql FILE QUERY"),
     **dict.fromkeys(("report", "html"), "kw pipeline report DIR"),
     **dict.fromkeys(("mitm", "intercept", "gateway"), "kw proxy -b HOST:PORT"),
     **dict.fromkeys(("start", "up", "run", "serve", "broker", "server", "kafka"), "kw playground"),

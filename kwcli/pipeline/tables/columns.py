@@ -124,6 +124,10 @@ EXCHANGES: Final[tuple[TableColumn, ...]] = (
     _may("response_end_file", "string", "where that is another file than `source_file`: its name"),
     _may("request_body", "string", "the request as JSON, secrets redacted; only with `--bodies`"),
     _may("response_body", "string", "the response as JSON, secrets redacted; only with `--bodies`"),
+    _may(
+        *("further_keys", "string"),
+        "what else the exchange record says (`tls`, `undecoded`, `envelope` …), as JSON; only with `--bodies`",
+    ),
 )
 
 # One row for each topic and partition that an exchange names; its first columns are those of the exchange.
