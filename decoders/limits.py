@@ -70,6 +70,10 @@ PARTS_MAX: Final = 5 * 10**4
 BODY_TEXT_MAX: Final = 16 * MIB
 # What a query may hold; what it sorts or groups beyond that goes to a temporary folder.
 SQL_MEMORY_MAX: Final = 1024 * MIB
+# Numbers of one kind that are told apart by their labels: more of them no collector of metrics wants.
+SERIES_MAX: Final = 10**4
+# Spans that wait to be sent, about 3 KiB each.
+SPANS_HELD_MAX: Final = 10**4
 # Values of one cell of a row (`-e value`), with what each takes as text: a cell is joined, then encoded.
 CELL_MAX: Final = 32 * MIB
 # Wrappers inside wrappers: Kafka itself writes one level.

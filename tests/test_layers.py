@@ -42,6 +42,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ("kwcli.option_types",),
     ("kwcli.options",),
     ("kwcli.reference", "kwcli.decoding", "kwcli.net"),
+    ("kwcli.telemetry",),
     ("kwcli.calling", "kwcli.sniff", "kwcli.stats"),
     ("kwcli.answers", "kwcli.playground", "kwcli.proxy"),
     ("kwcli.pipeline", "kwcli.scrub"),

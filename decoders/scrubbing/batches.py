@@ -26,12 +26,14 @@ from decoders.scrubbing.exact_size import compress_to
 from decoders.scrubbing.names import FILLER
 from decoders.wire.primitives import read_varint, read_varlong
 
-__all__ = ["GARBAGE", "scrub_batches"]
+__all__ = ["GARBAGE", "BatchScrubber", "inflated"]
 
 # What stands for bytes that nobody could read: no size and no length begins so.
 GARBAGE: Final = b"\xff"
 # The structure of these bytes, by its name, with its names replaced; None where it is not there.
 Rewrite = Callable[[str, bytes], bytes | None]
+# Takes the values of records, which must not be there any more afterwards.
+Sample = Callable[[bytes], None]
 # Where an overwritten part begins and ends.
 _Range = tuple[int, int]
 
@@ -90,9 +92,10 @@ class _Overwritten:
 
 
 class _Batches:
-    def __init__(self, topic: str | None, rewrite: Rewrite, noise: bytes, counts: Counter[str]) -> None:
+    def __init__(self, topic: str | None, rewrite: Rewrite, sample: Sample, noise: bytes, counts: Counter[str]) -> None:
         self._topic = topic if topic in TOPICS else None
         self._rewrite = rewrite
+        self._sample = sample
         self._noise = noise
         self._counts = counts
 
@@ -138,11 +141,13 @@ class _Batches:
                     made = self._records(plain, count, control=bool(attributes & CONTROL))
                     found = compress_to(codec, (made.make, made.most), len(packed), packed, 2)
                     if found is not None:
-                        self._counts["blanked"] += self._topic != topic
+                        if self._topic != topic:
+                            self._counts["blanked"] += 1
                         break
                 self._topic = topic
                 if found is None:
-                    self._counts["emptied"] += bool(count)
+                    if count:
+                        self._counts["emptied"] += 1
                     _INT32.pack_into(out, _COUNT_AT, 0)
                     found = FILLER * len(packed)
                 out[SIZE:] = found
@@ -183,6 +188,8 @@ class _Batches:
         if self._topic is not None or control:
             self._keep_structures(made, data, key, value, control=control)
             del parts[:2]
+        else:
+            self._sample(data[slice(*value)])
         for begin, finish in parts:
             made.overwrite(begin, finish)
         return end
@@ -240,6 +247,7 @@ class _Batches:
                 if self._topic is not None:
                     self._keep_structures(made, data, keyed, valued, control=False)
                 else:
+                    self._sample(data[slice(*valued)])
                     made.overwrite(*keyed)
                     made.overwrite(*valued)
                 self._counts["records"] += 1
@@ -264,7 +272,7 @@ def _is_batch(data: bytes, at: int, magic: int, length: int) -> bool:
         if find(data[at + crc : stop]) == _UINT32.unpack_from(data, at + crc_at)[0]:
             return True
     return all(
-        begun >= len(data) or data[begun : begun + 2] in (_SMALL, _MINUS[: len(data) - begun])
+        data[begun : begun + 2] in (_SMALL[: max(len(data) - begun, 0)], _MINUS[: max(len(data) - begun, 0)])
         for begun in (at + place for place in _HIGH_BYTES[magic])
     )
 
@@ -324,10 +332,17 @@ def _sized(data: bytes, at: int, end: int) -> _Range:
     return start, start + max(size, 0)
 
 
-def scrub_batches(data: bytes, topic: str | None, rewrite: Rewrite, noise: bytes, counts: Counter[str]) -> bytes:
-    """The field; `counts` gets `batches`, `records`, and batches that were `emptied`, `blanked` (without their
-    structures) and `overwritten` (of a codec that could not be read)."""
-    return _Batches(topic, rewrite, noise, counts).field(data)
+class BatchScrubber:
+    """Records fields. `counts` gets `batches`, `records`, and batches that were `emptied`, `blanked` (without their
+    structures) and `overwritten` (of a codec that could not be read).
+    """
+
+    def __init__(self, rewrite: Rewrite, sample: Sample, noise: bytes, counts: Counter[str]) -> None:
+        self._given = rewrite, sample, noise, counts
+
+    def scrub(self, data: bytes, topic: str | None) -> bytes:
+        """A field with the records of a topic, None where nobody knows which."""
+        return _Batches(topic, *self._given).field(data)
 
 
 def inflated(data: bytes, cap: int) -> Iterator[bytes]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator
 from itertools import product
-from typing import Final, cast
+from typing import Final
 
 import cramjam
 import lz4.frame  # type: ignore[import-untyped]  # lz4 ships no types
@@ -29,7 +29,6 @@ Pad = Callable[[bytes, int], "bytes | None"]
 Variants = tuple[Callable[[int], bytes], int]
 
 _TRIES: Final = 48
-_PADDED_MAX: Final = 64
 _NEAR: Final = 12
 _FEW: Final = 512
 # Of gzip: magic and method; the flag of a name; time, and flags of the compressor and the system, none.
@@ -44,6 +43,8 @@ _FLAGS_AT: Final = 4
 _SINGLE: Final = 0x20
 _EMPTY_BLOCK: Final = bytes(3)
 _SNAPPY: Final = b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01"
+# Bytes of the longest head of a literal.
+_WIDEST: Final = 5
 _SNAPPY_BLOCKS: Final = (1 << 15, 1 << 14, 1 << 13, 1 << 12, 1 << 11)
 
 
@@ -62,34 +63,28 @@ def _search(form: Form, pad: Pad | None, variants: Variants, size: int) -> bytes
     """A letter without a pattern more makes the result mostly a byte longer, so few steps lead there."""
     make, most = variants
     tried: set[int] = set()
+    nearest = b""  # the longest one that is too short
     letters = 0
     for _ in range(_TRIES):
-        found = _fitting(form(make(letters)), pad, size)
-        if found.__class__ is bytes:
+        found = form(make(letters))
+        left = size - len(found)
+        if not left:
             return found
-        left = cast("int", found)
         tried.add(letters)
-        if (left < 0 and not letters) or (left > 0 and letters == most):
-            return None  # nothing is shorter, or longer
+        if left < 0 and not letters:
+            return None  # nothing is shorter
+        nearest = max(nearest, found, key=len) if left > 0 else nearest
         letters = min(max(letters + left, 0), most)
         if letters in tried:
             break
     reach = _NEAR if most > _FEW else most
     for near in range(max(letters - reach, 0), min(letters + reach, most) + 1):
         if near not in tried:
-            found = _fitting(form(make(near)), pad, size)
-            if found.__class__ is bytes:
+            found = form(make(near))
+            if len(found) == size:
                 return found
-    return None
-
-
-def _fitting(found: bytes, pad: Pad | None, size: int) -> bytes | int:
-    """What was found, where it has the size or can be brought to it; else how much it lacks."""
-    left = size - len(found)
-    if not left:
-        return found
-    padded = pad(found, left) if pad is not None and 0 < left <= _PADDED_MAX else None
-    return left if padded is None else padded
+            nearest = max(nearest, found, key=len) if len(found) < size else nearest
+    return pad(nearest, size - len(nearest)) if pad is not None and nearest else None
 
 
 def _gzip(plain: bytes, size: int) -> bytes | None:
@@ -176,7 +171,10 @@ def _widen(packed: bytes, left: int) -> bytes | None:
 
 
 def _widen_block(block: bytes, left: int) -> bytes | None:
-    """A literal of up to 60 bytes says so in its tag, any other in one to four bytes behind it."""
+    """A literal of up to 60 bytes says so in its tag, any other in one to four bytes behind it.
+
+    Before that is done, bytes of literals become literals of their own, with heads as long as may be.
+    """
     at = next(index for index, byte in enumerate(block) if byte < 0x80) + 1
     out = [block[:at]]
     while at < len(block):
@@ -187,12 +185,21 @@ def _widen_block(block: bytes, left: int) -> bytes | None:
             at += size
             continue
         extra = max((tag >> 2) - 59, 0)
-        count = int.from_bytes(block[at + 1 : at + 1 + extra], "little") if extra else tag >> 2
-        more = min(left, 4 - extra)
-        left -= more
-        wide = extra + more
-        head = bytes(((59 + wide) << 2,)) + count.to_bytes(wide, "little") if wide else bytes((tag,))
         begin = at + 1 + extra
+        count = int.from_bytes(block[at + 1 : begin], "little") if extra else tag >> 2  # one less than it has
         at = begin + count + 1
-        out += (head, block[begin:at])
+        while left and count:
+            wide = min(left, _WIDEST)
+            out += (_literal(0, wide - 1), block[begin : begin + 1])
+            left, begin, count = left - wide, begin + 1, count - 1
+        least = next(wide for wide in range(5) if count < (60, 1 << 8, 1 << 16, 1 << 24, 1 << 32)[wide])
+        left += max(extra - least, 0)  # it may be said in fewer bytes now
+        more = min(left, 4 - least)
+        left -= more
+        out += (_literal(count, least + more), block[begin:at])
     return None if left else b"".join(out)
+
+
+def _literal(count: int, wide: int) -> bytes:
+    """The head of a literal of `count` + 1 bytes, which says so in its tag, or in `wide` bytes behind it."""
+    return bytes(((59 + wide) << 2,)) + count.to_bytes(wide, "little") if wide else bytes((count << 2,))

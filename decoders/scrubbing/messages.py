@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cache
+from struct import error
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis.headers import (
@@ -28,7 +29,7 @@ from decoders.exchanges.topics import WELL_KNOWN
 from decoders.frames.headers import request_head
 from decoders.schema.model import Side
 from decoders.schema.walk import Walker
-from decoders.scrubbing.batches import GARBAGE, scrub_batches
+from decoders.scrubbing.batches import GARBAGE, BatchScrubber
 from decoders.scrubbing.field_kinds import BY_SIBLING, Kind, kind_of
 from decoders.scrubbing.names import FILLER, KEPT, Names
 from decoders.scrubbing.tokens import scrub_token
@@ -48,6 +49,8 @@ _NOISE: Final = 1 << 16
 _TOPIC_FIELDS: Final = ("name", "topic", "topic_id")
 # Envelopes inside each other, which no broker sends.
 _DEPTH_MAX: Final = 2
+# Of a walk, also one that comes to the end of what is there.
+_FAILURES: Final = (DecodeError, IndexError, error)
 TopicNames = Callable[["UUID"], str | None]
 
 
@@ -63,7 +66,7 @@ class _Texts(Walker):
 
     def _note(self, path: str, at: int, end: int, what: str, value: object) -> None:
         self.reached = max(self.reached, end)
-        if what == "value" and at < end and value.__class__ in (str, bytes):
+        if what == "value" and at < min(end, len(self._buf)) and value.__class__ in (str, bytes):
             self.found.append((path, at, end))
 
 
@@ -83,7 +86,7 @@ class Scrubber:
     def __init__(self, names: Names) -> None:
         self.names = names
         self.counts: Counter[str] = Counter()
-        self._noise = names.pseudonyms.noise(_NOISE)
+        self._batches = BatchScrubber(self.record_structure, names.sample, names.pseudonyms.noise(_NOISE), self.counts)
 
     def token(self, data: bytes) -> bytes:
         """A raw SASL token with its size field."""
@@ -162,7 +165,7 @@ class Scrubber:
 
     def batches(self, data: bytes, topic: str | None) -> bytes:
         """A records field."""
-        return scrub_batches(data, topic, self.record_structure, self._noise, self.counts)
+        return self._batches.scrub(data, topic)
 
 
 class _Frame:
@@ -193,32 +196,35 @@ class _Frame:
         else:
             plan = response_header_plan(response_header_version(key, version))
         out = bytearray(data)
+        # Of a frame with a hole in it, the bytes up to the hole are there: it is walked as if the others were too.
+        end = len(data) if whole else max(len(data), _SIZE + int.from_bytes(data[:_SIZE], "big"))
         head = _Texts(data, min(_SIZE, len(data)))
         try:
-            at = head.read(plan, head.reached, len(data))
-        except DecodeError:
+            at = head.read(plan, head.reached, end)
+        except _FAILURES:
             self._fill(out, data, head, plan.name)
             self._garbage(out, head.reached)
             return bytes(out)
         self._fill(out, data, head, plan.name)
-        self._body(out, data, at, whole=whole)
+        self._body(out, data, at, end)
         return bytes(out)
 
-    def _body(self, out: bytearray, data: bytes, at: int, *, whole: bool) -> None:
+    def _body(self, out: bytearray, data: bytes, at: int, end: int) -> None:
         failures: list[tuple[_Texts, str]] = []
 
         def read(layout: Layout) -> tuple[tuple[_Texts, int], int] | None:
             texts = _Texts(data, at)
             try:
-                after = texts.read(layout.plan, at, len(data))
-            except DecodeError:
+                after = texts.read(layout.plan, at, end)
+            except _FAILURES:
                 failures.append((texts, layout.plan.name))
                 return None
+            after = min(after, len(data))
             if after < len(data):
                 failures.append((texts, layout.plan.name))
             return (texts, after), after
 
-        best = self._spec.try_layouts(self._side, data, read, stable_only=not whole)
+        best = self._spec.try_layouts(self._side, data, read, stable_only=end > len(data))
         if best is not None:
             (texts, after), layout = best
             self._fill(out, data, texts, layout.plan.name)
@@ -238,8 +244,8 @@ class _Frame:
         """Change what was found, all of it to as many bytes."""
         for path, at, end in texts.found:
             new = self._changed(message, path, data[at:end], texts.root)
-            assert len(new) == end - at, path
-            out[at:end] = new
+            assert len(new) == min(end, len(data)) - at, path
+            out[at : at + len(new)] = new
 
     def _changed(self, message: str, path: str, data: bytes, root: Mapping[str, Any]) -> bytes:
         scrubber = self._scrubber

@@ -1,72 +1,77 @@
 """Names and secrets in; bytes in, those of them that are in these out: as text, in base64 or in hexadecimal.
 
 Only runs of bytes that may be text are looked at, each of them once: a capture says the same few things again and
-again. What is searched for is one regular expression, a tree of what begins alike.
+again. At each place of a run its next bytes are looked up among those that what is searched for begins with, so that
+the work grows with the text and not with the names.
 """
 
 from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 __all__ = ["NameSearch", "searchable"]
 
-# Runs of bytes that may be text, but for those that were overwritten.
-_RUN: Final = re.compile(rb"[^\x00-\x1f\x7f\xff]{4,}")
+# Runs of bytes that may be text; those that were overwritten are of one letter.
+_RUN: Final = re.compile(rb"[^\x00-\x1f\x7f\xff]{5,}")
 _OVERWRITTEN: Final = re.compile(rb"x*")
 _SEEN_MAX: Final = 1 << 18
-# A name is searched for where it is so long that it is not found by chance.
+# A name is searched for where it is so long that chance does not find it: as many characters, or more where there is
+# much to be found in; each of them is one of about 26.
 _LEAST: Final = 5
-_LETTERS: Final = 16
 _CHANCE: Final = 1000
+_BITS_OF_LETTER: Final = 4.7
 # What is searched for at most.
 _PART: Final = 64
 
 
 def searchable(names: Iterable[bytes], kept: Iterable[str], size: int) -> tuple[dict[bytes, bytes], int]:
     """Of these names (or secrets) those that can be searched for, by what is: its longest run of text; and how many are
-    left out. These are a part of what stays (`kept`), or so short that one is found by chance in `size` bytes of text.
+    left out. These are a part of what stays (`kept`), or so short that chance finds one in `size` bytes of text.
     """
     names = set(names)
-    staying = b"\0".join(text.encode("utf-8", "surrogateescape") for text in kept)
+    least = max(_LEAST, round((_CHANCE * max(size, 1) * max(len(names), 1)).bit_length() / _BITS_OF_LETTER))
     found: dict[bytes, bytes] = {}
-    least = max(_LEAST, len(f"{_CHANCE * max(size, 1) * max(len(names), 1):x}") * 4 // 5 + 1)
     for name in names:
         run = max(_RUN.findall(name), key=len, default=b"")[:_PART]
-        if len(run) >= least and run not in staying and len(set(run)) > 1:
+        if len(run) >= least and len(set(run)) > 1:
             found[run] = name
+    staying = NameSearch({run: run for run in found})
+    for text in kept:
+        staying.feed(text.encode("utf-8", "surrogateescape"))
+    found = {run: name for run, name in found.items() if run not in staying.found}
     return found, len(names) - len(set(found.values()))
 
 
 class NameSearch:
-    """`feed` it bytes; `found` are the names that were in them."""
+    """`feed` it bytes; `found` are the names that were in them. `names`: what is searched for, of 5 bytes or more."""
 
-    def __init__(self, names: dict[bytes, bytes]) -> None:
-        self.found: dict[bytes, None] = {}
-        self._names: dict[bytes, bytes] = {}
+    def __init__(self, names: Mapping[bytes, bytes]) -> None:
+        self.found: set[bytes] = set()
+        self._heads: dict[bytes, list[tuple[bytes, bytes]]] = {}
         for run, name in names.items():
             for form in _forms(run):
-                self._names[form] = name
-        self._pattern = re.compile(_tree(self._names), re.DOTALL) if self._names else None
+                self._heads.setdefault(form[:_LEAST], []).append((form, name))
         self._seen: set[bytes] = set()
 
     def feed(self, data: bytes) -> None:
         """Look through bytes."""
-        if self._pattern is None:
+        heads, seen = self._heads, self._seen
+        if not heads:
             return
-        seen = self._seen
         for run in _RUN.findall(data):
             if run in seen:
                 continue
             if len(seen) >= _SEEN_MAX:
                 seen.clear()
             seen.add(run)
-            if _OVERWRITTEN.fullmatch(run):
-                continue
-            for found in self._pattern.finditer(run):
-                self.found[self._names[found[0]]] = None
+            if not _OVERWRITTEN.fullmatch(run):
+                for at in range(len(run) - _LEAST + 1):
+                    head = run[at : at + _LEAST]
+                    if head in heads:
+                        self.found.update(name for form, name in heads[head] if run.startswith(form, at))
 
 
 def _forms(run: bytes) -> Iterator[bytes]:
@@ -81,27 +86,3 @@ def _forms(run: bytes) -> Iterator[bytes]:
         if end - begin >= _LEAST:
             yield text[begin:end]
             yield text[begin:end].replace(b"+", b"-").replace(b"/", b"_")
-
-
-def _tree(words: Iterable[bytes]) -> bytes:
-    """A regular expression that matches these words, in which what begins alike is looked at once."""
-    root: dict[int, Any] = {}
-    for word in words:
-        node = root
-        for byte in word:
-            node = node.setdefault(byte, {})
-        node[-1] = None
-    # From the leaves up, without recursion: words are as long as somebody made them.
-    made: dict[int, bytes] = {}
-    waiting: list[tuple[dict[int, Any], bool]] = [(root, False)]
-    while waiting:
-        node, ready = waiting.pop()
-        inner = [(byte, each) for byte, each in node.items() if byte >= 0]
-        if not ready:
-            waiting.append((node, True))
-            waiting += [(each, False) for _, each in inner]
-            continue
-        options = [re.escape(bytes((byte,))) + made.pop(id(each)) for byte, each in inner]
-        text = options[0] if len(options) == 1 else b"(?:" + b"|".join(options) + b")" if options else b""
-        made[id(node)] = b"(?:" + text + b")?" if -1 in node and text else text
-    return made[id(root)]

@@ -21,7 +21,9 @@ FILLER: Final = b"x"
 # The kinds of names that may be kept.
 KEPT: Final = ("topics", "groups", "clients", "users", "transactions", "hosts", "members")
 # Names that mean something to every cluster.
-_SPECIAL: Final = frozenset({*TOPICS, "kafka-cluster", "*", "ANONYMOUS", "User:ANONYMOUS", "User:*", "<default>"})
+_SPECIAL: Final = frozenset(
+    {*TOPICS, "kafka-cluster", "*", "ANONYMOUS", "User:ANONYMOUS", "User:*", "User:", "<default>"}
+)
 # Words of Kafka's own, and of its best known clients, in fields that may also hold somebody's own.
 _WORDS: Final = frozenset(
     [
@@ -154,7 +156,11 @@ _WORDS: Final = frozenset(
         "max.connections.per.ip.overrides",
     ]
 )
-_VERSION: Final = re.compile(r"v?\d[\w.+-]{0,40}")
+# What versions have in them beside numbers: words, and the hashes of commits.
+_VERSION_WORDS: Final = frozenset(
+    ["alpha", "beta", "rc", "pre", "dev", "final", "snapshot", "release", "rdkafka", "kafka", "ccs", "ce", "redhat"]
+)
+_VERSION_PARTS: Final = re.compile(r"(?=[0-9]*[a-f])[0-9a-f]{7,40}(?![0-9A-Za-z])|[^\W\d_]{2,}")
 _PRINCIPAL: Final = re.compile(r"(User:|Group:)")
 # Parts of a certificate's subject (RFC 4514).
 _SUBJECT: Final = re.compile(r"(?:^|(?<=,))\s*(?:CN|OU|O|L|ST|C|DC|UID|EMAILADDRESS|SERIALNUMBER)=")
@@ -164,6 +170,9 @@ _URL: Final = re.compile(r"(?P<scheme>[a-z]{2,8}://)?(?P<host>.*?)(?P<port>:\d{1
 _SECRETS_MAX: Final = 10**5
 _SECRET_MIN: Final = 8
 _SECRET_PART: Final = 64
+# Values of records likewise.
+_SAMPLES_MAX: Final = 2000
+_SAMPLE_MIN: Final = 16
 
 
 class Names:
@@ -178,6 +187,7 @@ class Names:
         self.replaced: dict[tuple[Kind, str], str] = {}
         self.kept: set[str] = set()
         self.secrets: set[bytes] = set()
+        self._samples: set[bytes] = set()
 
     def data(self, kind: Kind, data: bytes) -> bytes:
         """What stands for the bytes of a text; as many bytes."""
@@ -204,6 +214,16 @@ class Names:
             self.secrets.add(data[:_SECRET_PART])
         return FILLER * len(data)
 
+    def sample(self, data: bytes) -> None:
+        """Remember the value of a record, of some of them."""
+        if len(self._samples) < _SAMPLES_MAX and len(data) >= _SAMPLE_MIN:
+            self._samples.add(data[:_SECRET_PART])
+
+    @property
+    def overwritten(self) -> set[bytes]:
+        """What was overwritten and is to be searched for."""
+        return self.secrets | self._samples
+
     def knows(self, kinds: Iterable[Kind], text: str) -> bool:
         """Whether a text that may be of several kinds was met as one of a kind that stays."""
         return text in self.kept and any(kind in self.keep for kind in kinds)
@@ -215,8 +235,6 @@ class Names:
             return text in _WORDS
         if kind == "config":
             return text in _WORDS or text in PUBLIC_CONFIGS
-        if kind == "version":
-            return _VERSION.fullmatch(text) is not None
         return kind == "number" and text.isascii() and text.isdecimal()
 
     def _plain(self, text: str) -> str:
@@ -239,6 +257,16 @@ class Names:
             return self._plain(text)
         return found[1] + self._plain(found[2])
 
+    def _version(self, text: str) -> str:
+        """The version of a program: numbers and the words around them stay."""
+
+        def change(found: re.Match[str]) -> str:
+            return found[0] if found[0].lower() in _VERSION_WORDS else self._plain(found[0])
+
+        made = _VERSION_PARTS.sub(change, text)
+        self.kept.add(made)
+        return made
+
     def _host(self, text: str) -> str:
         """A host, an address, or where a service is reached on one: scheme and port stay."""
         found = _URL.fullmatch(text)
@@ -252,4 +280,5 @@ _MAKERS: Final[dict[Kind, Callable[[Names, str], str]]] = {
     "users": Names._user,
     "members": Names._member,
     "hosts": Names._host,
+    "version": Names._version,
 }

@@ -24,7 +24,7 @@ _SAID: Final = re.compile(rb"i=\d{1,9}|c=biws|tokenauth=true|e=[a-z-]{1,50}")
 _SIGNS: Final = re.compile(rb"[^=.,\x01]")
 _BEARER: Final = re.compile(rb"((?:\x01?[a-z]+=(?:[Bb]earer )?)|\x01)([^\x01]*)")
 # DER of GSSAPI's first token up to the mechanism's own identifier, and of a Kerberos message in it.
-_GSSAPI: Final = re.compile(rb"\x60(?:[\x00-\x7f]|\x81.|\x82..|\x83...)\x06(?P<size>[\x01-\x20])", re.DOTALL)
+_GSSAPI: Final = re.compile(rb"\x60(?:[\x00-\x7f]|\x81.|\x82..|\x83...)(?:\x06(?P<size>[\x01-\x20]))?", re.DOTALL)
 _WRAP: Final = b"\5\4"
 _WRAP_HEAD: Final = 16
 _ANSWER: Final = b"\xa1"
@@ -79,7 +79,7 @@ def _bearer(data: bytes, names: Names) -> bytes:
 def _gssapi(data: bytes) -> int:
     """How many bytes say which mechanism it is, and which of its messages."""
     if found := _GSSAPI.match(data):
-        return min(found.end() + found["size"][0] + 2, len(data))
+        return min(found.end() + (found["size"][0] + 2 if found["size"] else 0), len(data))
     if data.startswith(_WRAP):
         return min(_WRAP_HEAD, len(data))
     return min(2, len(data)) if data.startswith(_ANSWER) else 0

@@ -43,6 +43,7 @@ TOPICS: Final = (
         "logins",
         "request-log",
         "failures",
+        "telemetry",
     ),
     "options",
     *("exit-codes", "tables", "spark", "library", "contributing", "changes"),

@@ -32,16 +32,15 @@ class Check:
 
     def __init__(self, path: str, reading: Reading, ports: frozenset[int] | None, env: Environment) -> None:
         self.problems: list[str] = []
-        self.differing = False  # exchanges are not as they were
         names = reading.names
         replaced = {
             text.encode("utf-8", "surrogateescape"): kind
-            for (kind, text), made in names.replaced.items()
-            if made != text and text not in names.kept
+            for kind, text in names.replaced
+            if text not in names.kept and any(map(str.isalnum, text))
         }
         told = sum(map(len, names.replaced.values()))
         wanted, self.left = searchable(replaced, names.kept, told)
-        secrets, _ = searchable(names.secrets, names.kept, told)
+        secrets, _ = searchable(names.overwritten, names.kept, told)
         self.names, self.secrets = len(wanted), len(secrets)
         self._kinds = replaced
         self._search = NameSearch({**secrets, **wanted})
@@ -94,7 +93,6 @@ class Check:
                 time_ns, what = Tally.describe(mine)
                 shown.append(f"{what} at {rfc3339(time_ns)}")
         if missing or more:
-            self.differing = True
             what = f": {', '.join(shown)}" if shown else ""
             self.problems.append(f"{missing:,} exchanges are not as they were, {more:,} are in their place{what}")
 

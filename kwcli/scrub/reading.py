@@ -160,7 +160,6 @@ class Reading:
         self.tally = Tally(names)
         self.tls: dict[bytes, list[TlsEnds]] = {}
         self.topics: list[TopicName] = []
-        self.brokers: set[str] = set()  # host:port, as captured
         self.counts: Counter[str] = Counter()
         self._decrypted: dict[int, TlsEnds] = {}
         self._plain: dict[tuple[int, int], list[tuple[int, int, int]]] = {}  # place, size, packet of decrypted bytes
@@ -190,7 +189,6 @@ class Reading:
             self.counts[row.reason] += 1
             return
         self.tally.add(row)
-        self.brokers.add(row.broker)
         if row.envelope:
             return  # it is a part of the Envelope
         met = self.log.met(row.ends.number)

@@ -11,7 +11,7 @@ from decoders.capture.packet_copies import PacketCopy
 from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.scrubbing.batches import GARBAGE
 from decoders.scrubbing.packets import RAW, PacketScrubber
-from decoders.tcp.connections import ahead, endpoints
+from decoders.tcp.connections import ahead
 from kwcli.proxy.log.capture_file import SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
 from kwcli.scrub.reading import FIN, PAYLOAD, PLAIN_SAYS, RST, SEQ, Reading, TlsEnds
@@ -51,9 +51,8 @@ class _Plaintext:
 
 
 class _Writer:
-    def __init__(self, reading: Reading, out: OutFile, counts: Counter[str], *, vouch: bool) -> None:
+    def __init__(self, reading: Reading, out: OutFile, counts: Counter[str]) -> None:
         names = reading.names
-        self._unnamed = set(reading.brokers) if vouch else set()
         self._reading = reading
         self._out = out
         self._counts = counts
@@ -100,16 +99,9 @@ class _Writer:
                 self._write(packet.time_ns, RAW, made, len(made), ())
 
     def _note(self, packet: PacketCopy) -> CutNote | None:
-        """What the packet was cut out with, or which of its ends is a broker, said once of each."""
+        """What the packet was cut out with, which has the address of its broker."""
         note = packet.note
-        if note is not None:
-            return note._replace(broker=self._reading.names.text("hosts", note.broker))
-        if self._unnamed:
-            for index, end in enumerate(endpoints(packet.key)):
-                if end in self._unnamed:
-                    self._unnamed.remove(end)
-                    return CutNote(0, client=bool(index), broker=self._reading.names.text("hosts", end))
-        return None
+        return None if note is None else note._replace(broker=self._reading.names.text("hosts", note.broker))
 
     def _write(self, time_ns: int, link_type: int, frame: bytes, wire: int, comments: Iterable[str]) -> None:
         interface = self._interfaces.get(link_type)
@@ -132,20 +124,16 @@ def _put(payload: bytearray, packet: PacketCopy, seq: int, data: bytes) -> None:
             return
 
 
-def write_scrubbed(
-    captures: Captures, reading: Reading, out: OutFile, *, cut_out: bool = False, vouch: bool = False
-) -> Counter[str]:
+def write_scrubbed(captures: Captures, reading: Reading, out: OutFile, *, cut_out: bool) -> Counter[str]:
     """Write a capture of what was read: `packets` so many, of `other` traffic so many left out.
 
-    `cut_out`: the capture itself was cut out of another one. `vouch`: notes say who the brokers are, in place of bytes
-    that were a proof of it and are overwritten.
+    `cut_out`: the capture itself was cut out of another one.
     """
     counts: Counter[str] = Counter()
-    writer = _Writer(reading, out, counts, vouch=vouch)
+    writer = _Writer(reading, out, counts)
     names = reading.names
     topics = (each._replace(name=names.text("topics", each.name)) for each in reading.topics)
-    comments = (MARK, *write_topics(topics)) if cut_out or vouch else ()
-    out.write(PcapngWriter(RAW, comments=comments).section())
+    out.write(PcapngWriter(RAW, comments=(MARK, *write_topics(topics)) if cut_out else ()).section())
     placed = PacketRecords(reading.placed)
     for batch in captures:
         for each in batch:

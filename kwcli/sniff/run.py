@@ -252,6 +252,25 @@ class SniffView(NamedTuple):
     hear: Callable[[list[str]], None] | None = None
     names_files: bool = False
     tables: TableTaker | None = None
+    remembers: bool = False  # the renderer asks for what went before on a connection
+
+
+def own_view(settings: Settings) -> SniffView:
+    """That of `-o`."""
+    return SniffView(needs(settings), partial(open_renderer, settings), remembers=asks_history(settings))
+
+
+def watched(
+    env: Environment, settings: Settings, capture: CaptureOptions, view: SniffView | None = None
+) -> SniffView | None:
+    """The view, of whose exchanges those are told as well whom the options name. Raises Failure."""
+    if capture.metrics is None and capture.otlp is None:
+        return view
+    from kwcli.sniff.watching import watch
+
+    view = view or own_view(settings)
+    needs, opened = watch(env, settings, capture, view.needs, view.open)
+    return view._replace(needs=needs, open=opened)
 
 
 class Sniffing:
@@ -271,8 +290,8 @@ class Sniffing:
         key_logs: KeyLogFiles | None = None,
     ) -> None:
         self._file_names: list[str] = []  # of the inputs, where rows are to say theirs
-        self._remembers = selection.asks_history or (view is None and asks_history(settings))
-        view = view or SniffView(needs(settings), partial(open_renderer, settings))
+        view = view or own_view(settings)
+        self._remembers = selection.asks_history or view.remembers
         self._names_files = view.names_files or names_files(settings, selection)
         self._env = env
         self._settings = settings
