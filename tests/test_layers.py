@@ -43,6 +43,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ("kwcli.reference", "kwcli.decoding", "kwcli.net"),
     ("kwcli.calling", "kwcli.sniff", "kwcli.stats"),
     ("kwcli.answers", "kwcli.playground", "kwcli.proxy"),
+    ("kwcli.report",),
     ("kwcli.pipeline",),
     ("kwcli.completion", "kwcli.help"),
     ("kwcli.commands", "kwcli.usage"),

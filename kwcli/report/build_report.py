@@ -1,16 +1,36 @@
-"""Folds in, the report as one dict out."""
+"""Folds in, the report as one dict out: what `-o json` prints, and what text, Markdown and page are drawn from.
+
+Every section is there, always; it is null where the input has nothing to make it of, and empty where nothing was found.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from decoders.analysis.audit import AuditTarget
 from decoders.analysis.fold import Row
 from decoders.apis.keys import API_VERSIONS
 from decoders.apis.releases import HISTORY, RELEASES, history, spoken
 from decoders.exchanges.exchange import count_clients, rfc3339
 from decoders.wire.units import parse_time
-from kwcli.pipeline.report.run_folds import BY, FoldResults
+
+# Dimensions that latencies are given by.
+BY: Final = ("api", "client", "topic", "broker")
+
+
+class FoldResults(NamedTuple):
+    """What was found: fold by name, why one was given up, rows of each table (None: there is no such table).
+
+    `tables`: whether it is tables that were read.
+    """
+
+    found: dict[str, Any]
+    full: dict[str, str]
+    rows: dict[str, int | None]
+    bucket_ns: int
+    tables: bool = True
+
 
 _WHO: Final = ("address", "client_id", "software", "software_version")
 
@@ -125,12 +145,11 @@ def nanoseconds(time: str) -> int:
     return parse_time(time)
 
 
-# Folds in, the report as one dict out: what `-o json` prints, and what text and page are drawn from.
-#
-# Every section is there, always; it is null where the folder has no table for it, and empty where nothing was found.
-
-
 SCHEMA: Final = 1
+# Sections that are rows of the commands of the same names.
+PORTRAYED: Final = ("clients", "groups", "topics", "brokers")
+# Connections with a ladder.
+LADDERS: Final = 60
 _POINTS: Final = ("time", "count", "rate", "errors", "waited", "p50", "p90", "p99", "max")
 _SIDES: Final = ("client", "server")
 
@@ -145,7 +164,7 @@ def build_report(result: FoldResults, target: str) -> Report:
     return {
         "kind": "report",
         "schema": SCHEMA,
-        "tables": result.rows,
+        "tables": result.rows if result.tables else None,
         **_span(result),
         "summary": _summary(result, every[0] if every else None),
         "over_time": found["time"].rows() if "time" in found else [],
@@ -158,8 +177,28 @@ def build_report(result: FoldResults, target: str) -> Report:
         "throttling": {name: _throttled(result, name) for name in ("client", "api")} if has["exchanges"] else None,
         "connections": _connections(result) if has["connections"] else None,
         "skipped": _sorted(_rows(result, "skipped"), "size") if has["skipped"] else None,
+        "findings": _rows(result, "findings"),
+        "audit": _audit(result, target),
+        **{name: _rows(result, f"portraits {name}") for name in PORTRAYED},
+        "security": _rows(result, "security"),
+        "ladders": _ladders(result),
         "left_out": [{"what": name, "why": text} for name, text in sorted(result.full.items())],
     }
+
+
+def _audit(result: FoldResults, target: str) -> Row | None:
+    """The verdicts of `kw audit`."""
+    fold = result.found.get("audit")
+    return None if fold is None else {"target": target, "clients": fold.rows(AuditTarget.of_release(target))}
+
+
+def _ladders(result: FoldResults) -> list[Row] | None:
+    """Those connections in which most went wrong, then those with most exchanges; in the order of their beginnings."""
+    rows = _rows(result, "ladders")
+    if rows is None:
+        return None
+    chosen = sorted(rows, key=lambda row: (row["failed"], row["count"]), reverse=True)[:LADDERS]
+    return [row for row in rows if row in chosen]
 
 
 def rows_at(report: Report, path: Sequence[str]) -> list[Row] | None:
@@ -201,7 +240,8 @@ def _summary(result: FoldResults, every: Row | None) -> Row:
     summary |= {name: every[name] if every else None for name in ("p50", "p90", "p99", "max", "waited_ms")}
     summary |= {f"{name}s": different(name) for name in ("client", "topic", "broker")}
     versions = _rows(result, "versions")
-    summary["clients"] = None if versions is None else _clients(versions)
+    clients = _rows(result, "portraits clients") if versions is None else None
+    summary["clients"] = _clients(versions) if versions is not None else None if clients is None else len(clients)
     throttled = result.found.get("throttle api")
     summary["throttled"] = None if throttled is None else sum(row["values"] for row in throttled.rows())
     connections = _rows(result, "connections")
