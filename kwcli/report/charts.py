@@ -172,25 +172,22 @@ def _lines(drawn: Sequence[_Series]) -> tuple[list[tuple[float, float]], str]:
     steps = (1, 2, 5) if high - low <= 1 else (1,)
     marks = [(10.0**power * step, place(10.0**power * step)) for power in range(low, high + 1) for step in steps]
     step = WIDTH / len(drawn[0].values)
-    return [mark for mark in marks if 0 <= mark[1]], "".join(
-        f'<path class="line s{its.color}" d="{_path(its.values, step, place)}"/>' for its in reversed(drawn)
+    shapes = "".join(
+        f'<path class="line s{its.color}" d="{_path(its.values, step, place, joined=True)}"/>'
+        f'<path class="dot s{its.color}" d="{_path(its.values, step, place, joined=False)}"/>'
+        for its in reversed(drawn)
     )
+    return [mark for mark in marks if mark[1] >= 0], shapes
 
 
-def _path(values: Sequence[float | None], step: float, place: Callable[[float], float]) -> str:
-    """A line through the values; one that has no neighbours is a stroke of its own."""
-    parts, open_ = [], False
+def _path(values: Sequence[float | None], step: float, place: Callable[[float], float], *, joined: bool) -> str:
+    """A line through the values that have neighbours, or a dot at each of them."""
+    parts, before = [], False
     for at, value in enumerate(values):
-        if value is None:
-            open_ = False
-            continue
-        x, y = (at + 0.5) * step, place(value)
-        alone = not open_ and (at + 1 == len(values) or values[at + 1] is None)
-        if alone:
-            parts.append(f"M{x - step / 3:.1f} {y:.1f}H{x + step / 3:.1f}")
-        else:
-            parts.append(f"{'L' if open_ else 'M'}{x:.1f} {y:.1f}")
-        open_ = not alone
+        if value is not None:
+            where = f"{(at + 0.5) * step:.1f} {place(value):.1f}"
+            parts.append(f"{'L' if before else 'M'}{where}" if joined else f"M{where}h0")
+        before = value is not None
     return "".join(parts)
 
 

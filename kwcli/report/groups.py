@@ -132,8 +132,8 @@ def _partitions(row: Row, names: MemberNames) -> Iterator[str]:
         return
     yield '<div class="table" role="region" tabindex="0" aria-label="Lag by partition"><table><thead><tr>'
     yield '<th scope="col">partition</th><th scope="col" class="n k3">end</th><th scope="col" class="n">committed</th>'
-    yield '<th scope="col" class="n">behind</th><th scope="col" class="n k4">read to</th>'
-    yield '<th scope="col" class="n k3">behind</th><th scope="col" class="k5">member</th></tr></thead><tbody>'
+    yield '<th scope="col" class="n">commits behind</th><th scope="col" class="n k4">read to</th>'
+    yield '<th scope="col" class="n k3">reading behind</th><th scope="col" class="k5">member</th></tr></thead><tbody>'
     for its in shown:
         cells = "".join(
             f'<td class="n {keep}">{"–" if its[key] is None else format(its[key], ",")}</td>'

@@ -18,8 +18,9 @@ __all__ = ["markdown"]
 # Rows of a table without -v, and characters of a cell.
 ROWS: Final = 50
 CELL: Final = 200
-# Each character that begins something in Markdown or HTML: punctuation may always be escaped (CommonMark 2.4).
-_MARKS: Final = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$:@-])")
+# What begins something in the middle of a line of Markdown or HTML, addresses that become links by themselves among it
+# (GitHub's autolinks): punctuation may always be escaped (CommonMark 2.4).
+_MARKS: Final = re.compile(r"([\\`*_{}\[\]<>#!|~&$@]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
 
 
 def markdown(report: Report, settings: Settings) -> str:

@@ -26,6 +26,7 @@ from kwcli.report.groups import group_articles
 from kwcli.report.matrix import version_matrix
 from kwcli.report.sections import NOTHING, SECTIONS, ReportColumn, Section, explain, title_of, totals
 from kwcli.report.style import SCRIPT, STYLE
+from kwcli.stats.text import packets
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -98,7 +99,8 @@ def _text(value: object) -> str:
 
 
 def _body(report: Report, drawn: list[Chart]) -> Iterator[str]:
-    there = [(section, rows) for section in SECTIONS if (rows := section.rows(report)) is not None]
+    there = [(section, rows) for section in SECTIONS if (rows := section.rows(report))]
+    nothing = [section.none for section in SECTIONS if section.rows(report) == []]
     yield '<a class="skip" href="#content">Skip to the content</a>'
     yield "<header>"
     yield "<h1>Kafka traffic</h1>"
@@ -120,10 +122,7 @@ def _body(report: Report, drawn: list[Chart]) -> Iterator[str]:
         yield '<li><a href="#over-time">Over time</a></li>'
     for section, _ in there:
         yield f'<li><a href="#{section.name}">{escape(title_of(section, report))}</a></li>'
-        if section.name == "clients":
-            yield '<li><a href="#versions">Versions</a></li>'
-    if report["ladders"]:
-        yield '<li><a href="#ladders">Connections step by step</a></li>'
+        yield from (f'<li><a href="#{name}">{title}</a></li>' for name, title in _after(section, report))
     yield "</ul></nav>"
     yield '<main id="content" tabindex="-1">'
     if drawn:
@@ -132,12 +131,21 @@ def _body(report: Report, drawn: list[Chart]) -> Iterator[str]:
         yield f'<p class="dim">Times are UTC; one point is {_width(report["bucket_s"])}.</p></section>'
     for section, rows in there:
         yield from _section(section, rows, report, drawn)
-        if section.name == "clients":
-            yield from version_matrix(report)
-    if report["ladders"]:
-        yield from _ladders(report["ladders"])
+        for name, _ in _after(section, report):
+            yield from version_matrix(report) if name == "versions" else _ladders(report["ladders"])
+    if nothing:
+        yield '<section id="nothing" aria-labelledby="nothing-title"><h2 id="nothing-title">Nothing to show</h2>'
+        yield f'<p class="dim">{escape("; ".join(nothing))}.</p></section>'
     yield "</main>"
     yield f"<footer>kw {VERSION} · latencies: request's last byte to response's first, percentiles within 1 %</footer>"
+
+
+def _after(section: Section, report: Report) -> Iterator[tuple[str, str]]:
+    """What follows a section and is none of the tables: name and title."""
+    if section.name == "clients":
+        yield "versions", "Versions"
+    if section.name == "slowest" and report["ladders"]:
+        yield "ladders", "Connections step by step"
 
 
 def _width(seconds: float) -> str:
@@ -154,11 +162,8 @@ def _section(section: Section, rows: list[Row], report: Report, drawn: list[Char
     title = escape(title_of(section, report))
     yield f'<section id="{section.name}" aria-labelledby="{section.name}-title">'
     yield f'<h2 id="{section.name}-title">{title}</h2>'
-    if not rows:
-        yield f'<p class="dim">{escape(section.none[0].upper() + section.none[1:])}.</p></section>'
-        return
-    if section.found:
-        yield from _findings(rows)
+    if section.found or "request" in rows[0]:
+        yield from _findings(rows) if section.found else _bodies(rows[:BODIES])
         yield "</section>"
         return
     yield from _charts(section.name, drawn)
@@ -173,8 +178,6 @@ def _section(section: Section, rows: list[Row], report: Report, drawn: list[Char
     if len(rows) > len(shown):
         yield f'<p class="dim">The first {len(shown)} of {len(rows):,}: -o json has all.</p>'
     yield from (f'<p class="dim">{escape(note[0].upper() + note[1:])}</p>' for note in section.notes_on(shown))
-    if section.name == "slowest" and "request" in rows[0]:
-        yield from _bodies(rows[:BODIES])
     if section.name == "groups":
         yield from group_articles(rows, report)
     yield "</section>"
@@ -203,28 +206,32 @@ def _class(said: ReportColumn) -> str:
 
 
 def _findings(rows: list[Row]) -> Iterator[str]:
-    """Errors and warnings explained, notes too: a list, worst first."""
+    """A list, worst first; notes are a line each, to be opened."""
     yield '<ul class="findings">'
     for row in rows[:FINDINGS]:
         times = f' <span class="dim">×{row["count"]:,}</span>' if row["count"] > 1 else ""
         severity = escape(row["severity"])
-        yield f'<li class="{severity}"><h3><span class="tag {severity}">{severity}</span>{_text(row["title"])}{times}</h3>'
+        head = f'<span class="tag {severity}">{severity}</span>{_text(row["title"])}{times}'
         said = "".join(f"<dt>{escape(name)}</dt><dd>{_text(text)}</dd>" for name, text in explain(row))
-        yield f"<dl>{said}</dl></li>"
+        if row["severity"] == "note":
+            yield f'<li class="note"><details><summary>{head}</summary><dl>{said}</dl></details></li>'
+        else:
+            yield f'<li class="{severity}"><h3>{head}</h3><dl>{said}</dl></li>'
     yield "</ul>"
     if len(rows) > FINDINGS:
         yield f'<p class="dim">And {len(rows) - FINDINGS:,} more: -o json has all.</p>'
 
 
 def _bodies(rows: list[Row]) -> Iterator[str]:
-    yield "<h3>What was asked and answered</h3>"
     for row in rows:
         name = "SASL token" if row["api"] is None else f"{row['api']} {row['api_version']}"
         who = cut(clean(row["client_id"] or row["client"]), NAME)
+        facts = [f"from {row['client']}", f"correlation id {row['correlation_id']}"]
+        facts += [f"packets {packets(row['packets'])}"] if row["packets"]["request"] else []
         yield (
             f"<details><summary><strong>{escape(format_latency(row['latency_ms']))}</strong> {escape(name)} "
             f'<span class="dim">{_text(who)} → {_text(row["broker"])}, {escape(moment(row["time"], 23))}</span>'
-            '</summary><div class="bodies">'
+            f'</summary><p class="dim">{_text(" · ".join(facts))}</p><div class="bodies">'
         )
         for side in ("request", "response"):
             size = row[f"{side}_size"]
@@ -260,29 +267,33 @@ def _ladders(ladders: list[Row]) -> Iterator[str]:
 
 def _ladder(row: Row) -> Row:
     """What the script draws: texts of each step, in which it puts nothing else."""
-    steps, before = row["steps"], None
-    made = []
-    shown = len(steps) - row["failed"] if row["failed"] <= len(steps) else 0
-    for step in steps:
-        wrong = bool(step["errors"]) or step["status"] in ("unanswered", "undecoded")
-        gap = before is not None and wrong and made and len(made) >= shown and row["count"] > len(steps)
-        made.append(
-            [
-                clean(step["time"][11:23]),
-                clean(_asked(step)),
-                clean(_answered(step)),
-                2 if step["status"] == "unanswered" else int(wrong),
-                "… exchanges in between are left out …" if gap else "",
-            ]
-        )
-        before = step
-    more = row["count"] - len(steps)
+    steps = row["steps"]
+    well = [at for at, step in enumerate(steps) if not _failed(step)]
+    left_out = row["count"] - row["failed"] - len(well)
+    said = f"… {count_of(left_out, 'more exchange')} went well …" if left_out > 0 else ""
+    turn = well[-1] + 1 if well else 0  # what comes behind it has failed
+    made = [
+        [
+            clean(step["time"][11:23]),
+            clean(_asked(step)),
+            clean(_answered(step)),
+            2 if step["status"] == "unanswered" else int(_failed(step)),
+            said if at == turn else "",
+        ]
+        for at, step in enumerate(steps)
+    ]
+    unseen = row["failed"] - (len(steps) - len(well))
+    ends = [said if turn == len(steps) else "", f"… {unseen:,} more failed …" if unseen > 0 else ""]
     return {
         "client": clean(row["client"]),
         "broker": clean(row["broker"]),
         "steps": made,
-        "more": f"… and {count_of(more, 'more exchange')} …" if more > 0 else "",
+        "more": " ".join(filter(None, ends)),
     }
+
+
+def _failed(step: Row) -> bool:
+    return bool(step["errors"]) or step["status"] in ("unanswered", "undecoded", "orphan_response")
 
 
 def _asked(step: Row) -> str:

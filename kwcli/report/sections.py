@@ -256,6 +256,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
         "no clients",
         ("needs: the first Kafka release whose Java client speaks what is served.",),
     ),
+    Section("security", "Security", ("security",), FINDING, "nothing about security", found=True),
     Section(
         *("clients", "Clients", ("clients",)),
         (
@@ -468,7 +469,6 @@ SECTIONS: Final[tuple[Section, ...]] = (
         ),
         "nothing was lost or skipped",
     ),
-    Section("security", "Security", ("security",), FINDING, "nothing to tell", found=True),
 )
 
 

@@ -54,6 +54,7 @@ svg text { fill: var(--dim); font-size: 11.5px; font-variant-numeric: tabular-nu
 .numbers text { text-anchor: end; }
 .grid { stroke: var(--line); stroke-width: 1; vector-effect: non-scaling-stroke; }
 .line { fill: none; stroke-width: 1.8; stroke-linejoin: round; stroke-linecap: round; vector-effect: non-scaling-stroke; }
+.dot { fill: none; stroke-width: 4.5; stroke-linecap: round; vector-effect: non-scaling-stroke; }
 .cursor { fill: var(--front); opacity: .13; }
 .readout { min-height: 1.4em; font-size: .82rem; margin: .1rem 0 0; font-variant-numeric: tabular-nums; }
 .s0 { stroke: var(--c0); } .s1 { stroke: var(--c1); } .s2 { stroke: var(--c2); }
@@ -71,7 +72,7 @@ svg text { fill: var(--dim); font-size: 11.5px; font-variant-numeric: tabular-nu
 .table { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: .88rem; font-variant-numeric: tabular-nums; }
 th { text-align: left; font-weight: 600; color: var(--dim); white-space: nowrap; vertical-align: bottom; }
-th, td { padding: .28rem .9rem .28rem 0; border-bottom: 1px solid var(--line); }
+th, td { padding: .28rem 1.1rem .28rem 0; border-bottom: 1px solid var(--line); }
 tbody tr:last-child td, tbody tr:last-child th { border-bottom: 0; }
 th:last-child, td:last-child { padding-right: 0; }
 td, tbody th { vertical-align: top; white-space: nowrap; }
@@ -84,7 +85,7 @@ td.name { min-width: 5rem; }
 .findings { list-style: none; margin: 0; padding: 0; }
 .findings > li { border-left: 3px solid var(--dim); padding: .1rem 0 .1rem .9rem; margin: .9rem 0; }
 .findings > li.error { border-color: var(--bad); } .findings > li.warning { border-color: var(--warn); }
-.findings h3 { margin: 0; }
+.findings h3 { margin: 0; } .findings > li.note { margin: .35rem 0; } .findings details { border: 0; padding: 0; }
 .findings dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .1rem .8rem; margin: .3rem 0 0;
   font-size: .9rem; }
 .findings dt { color: var(--dim); } .findings dd { margin: 0; overflow-wrap: anywhere; }
@@ -93,10 +94,11 @@ td.name { min-width: 5rem; }
 .tag.error, .tag.breaks { color: var(--bad); } .tag.warning, .tag.unknown { color: var(--warn); }
 .tag.works { color: var(--good); }
 .matrix th { vertical-align: bottom; } .matrix td { text-align: center; }
-.matrix tbody th { position: sticky; left: 0; background: var(--card); white-space: normal; min-width: 9rem;
-  max-width: 16rem; overflow-wrap: anywhere; }
-.matrix thead th { font-size: .78rem; white-space: normal; overflow-wrap: anywhere; text-align: center;
-  min-width: 4.2rem; max-width: 5.4rem; }
+.matrix th, .matrix td { padding-right: .5rem; padding-left: .5rem; }
+.matrix tbody th, .matrix thead th:first-child { position: sticky; left: 0; background: var(--card); padding-left: 0;
+  text-align: left; white-space: normal; min-width: 10rem; max-width: 24rem; overflow-wrap: anywhere; }
+.matrix tbody th .dim { font-weight: 400; font-size: .8rem; }
+.matrix thead th { font-size: .78rem; white-space: normal; text-align: center; line-height: 1.25; }
 .matrix td.old { background: var(--tint); color: var(--bad); font-weight: 600; }
 details { border-top: 1px solid var(--line); padding: .45rem 0; }
 details:first-of-type { border-top: 0; }
@@ -128,6 +130,7 @@ footer { padding-top: .4rem; padding-bottom: 2rem; color: var(--dim); font-size:
   header, main, footer { padding-left: .8rem; padding-right: .8rem; }
   nav ul { padding-left: .8rem; padding-right: .8rem; }
   section { padding: .9rem .8rem; }
+  .matrix tbody th, .matrix thead th:first-child { min-width: 6.5rem; max-width: 8rem; }
   .k3, .m1, .m3 { display: none; }
   th, td { padding-right: .55rem; }
   thead th { white-space: normal; }
