@@ -6,7 +6,7 @@ seen fits into SLICES_MAX of them. So the rows depend on the first and the last 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Self
 
 from decoders.analysis.dimensions import Key
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OverTime"]
 
-Groups = Iterable[tuple[Key, GroupStatistics]]
+Groups = Sequence[tuple[Key, GroupStatistics]]
 
 
 class OverTime:
@@ -90,11 +90,18 @@ class OverTime:
 
     def joined(self) -> Statistics:
         """The same by slice, whatever the value."""
-        every, found = self._empty(()), self._found
-        groups: Groups = [((key[0],), group) for key, group in found.found()]
+        return self._into(self._empty(()), [((key[0],), group) for key, group in self._found.found()])
+
+    def summed(self, by: Sequence[str]) -> Statistics:
+        """The same by these of the further dimensions, whatever the time."""
+        at = [1 + self.by.index(name) for name in by]
+        groups = [(tuple(key[each] for each in at), group) for key, group in self._found.found()]
+        return self._into(Statistics(by, "latency"), groups)
+
+    def _into(self, whole: Statistics, groups: Groups) -> Statistics:
         if groups:
-            every.take(groups, found.first_ns, found.last_ns)
-        return every
+            whole.take(groups, self._found.first_ns, self._found.last_ns)
+        return whole
 
     def rows(self) -> list[Row]:
         """A row for each slice and value, in that order: those of `Statistics`."""

@@ -15,6 +15,8 @@ from decoders.apis.releases import HISTORY, RELEASES, history, spoken
 from decoders.exchanges.exchange import count_clients, rfc3339
 from decoders.wire.units import parse_time
 
+# What a report may be made of.
+TABLES: Final = ("exchanges", "topic_partitions", "connections", "skipped")
 # Dimensions that latencies are given by.
 BY: Final = ("api", "client", "topic", "broker")
 
@@ -154,6 +156,7 @@ _POINTS: Final = ("time", "count", "rate", "errors", "waited", "p50", "p90", "p9
 _SIDES: Final = ("client", "server")
 
 Report = dict[str, Any]
+_Portraits = dict[str, list[Row] | None]
 
 
 def build_report(result: FoldResults, target: str) -> Report:
@@ -161,12 +164,13 @@ def build_report(result: FoldResults, target: str) -> Report:
     found = result.found
     has = {name: rows is not None for name, rows in result.rows.items()}
     every = found["all"].rows() if "all" in found else []
+    portraits = {name: _rows(result, f"portraits {name}") for name in PORTRAYED}
     return {
         "kind": "report",
         "schema": SCHEMA,
         "tables": result.rows if result.tables else None,
         **_span(result),
-        "summary": _summary(result, every[0] if every else None),
+        "summary": _summary(result, every[0] if every else None, portraits),
         "over_time": found["time"].rows() if "time" in found else [],
         "latency": {name: _by(result, name) for name in BY} if has["exchanges"] else None,
         "errors": _errors(result) if has["exchanges"] else None,
@@ -174,12 +178,12 @@ def build_report(result: FoldResults, target: str) -> Report:
         "old_versions": _old(result, target) if has["exchanges"] else None,
         "talkers": _talkers(result),
         "batches": _sorted(_rows(result, "batches"), "bytes") if has["topic_partitions"] else None,
-        "throttling": {name: _throttled(result, name) for name in ("client", "api")} if has["exchanges"] else None,
+        "throttling": _throttling(result, portraits) if has["exchanges"] else None,
         "connections": _connections(result) if has["connections"] else None,
         "skipped": _sorted(_rows(result, "skipped"), "size") if has["skipped"] else None,
         "findings": _rows(result, "findings"),
         "audit": _audit(result, target),
-        **{name: _rows(result, f"portraits {name}") for name in PORTRAYED},
+        **portraits,
         "security": _rows(result, "security"),
         "ladders": _ladders(result),
         "left_out": [{"what": name, "why": text} for name, text in sorted(result.full.items())],
@@ -227,7 +231,7 @@ def _span(result: FoldResults) -> Row:
     }
 
 
-def _summary(result: FoldResults, every: Row | None) -> Row:
+def _summary(result: FoldResults, every: Row | None, portraits: _Portraits) -> Row:
     """Counts of all; null where the table for it is not there, or there were too many to count."""
 
     def different(name: str) -> int | None:
@@ -240,8 +244,8 @@ def _summary(result: FoldResults, every: Row | None) -> Row:
     summary |= {name: every[name] if every else None for name in ("p50", "p90", "p99", "max", "waited_ms")}
     summary |= {f"{name}s": different(name) for name in ("client", "topic", "broker")}
     versions = _rows(result, "versions")
-    clients = _rows(result, "portraits clients") if versions is None else None
-    summary["clients"] = _clients(versions) if versions is not None else None if clients is None else len(clients)
+    summary["clients"] = None if versions is None else _clients(versions)
+    summary |= {name: len(rows) for name, rows in portraits.items() if rows is not None and name in summary}
     throttled = result.found.get("throttle api")
     summary["throttled"] = None if throttled is None else sum(row["values"] for row in throttled.rows())
     connections = _rows(result, "connections")
@@ -339,20 +343,27 @@ def _topics(result: FoldResults) -> list[Row] | None:
     return _sorted(list(topics.values()), "bytes")
 
 
-def _throttled(result: FoldResults, name: str) -> list[Row] | None:
+def _throttling(result: FoldResults, portraits: _Portraits) -> Row:
+    """Of clients and of APIs; a fold that was told of throttled exchanges alone does not know how many there are."""
+    counts: dict[Any, int] = {}
+    for row in portraits["clients"] or ():
+        for name in (row["client_id"],) if row["client_id"] else row["addresses"]:
+            counts[name] = counts.get(name, 0) + row["count"]
+    apis = {row["api"]: row["count"] for row in _rows(result, "latency api") or ()}
+    return {"client": _throttled(result, "client", counts), "api": _throttled(result, "api", apis)}
+
+
+def _throttled(result: FoldResults, name: str, counts: dict[Any, int]) -> list[Row] | None:
     rows = _rows(result, f"throttle {name}")
     if rows is None:
         return None
-    names = (name, "count", "values", "sum", "p50", "p99", "max")
-    found = [{each: row[each] for each in names} for row in rows if row["values"]]
-    return _sorted(
-        [
-            {name: row[name], "count": row["count"], "throttled": row["values"], "share": row["values"] / row["count"]}
-            | {"sum_ms": row["sum"], "p50_ms": row["p50"], "p99_ms": row["p99"], "max_ms": row["max"]}
-            for row in found
-        ],
-        "sum_ms",
-    )
+    found = []
+    for row in rows:
+        if row["values"]:
+            count = max(row["count"], counts.get(row[name], 0))
+            made = {name: row[name], "count": count, "throttled": row["values"], "share": row["values"] / count}
+            found.append(made | {f"{each}_ms": row[each] for each in ("sum", "p50", "p99", "max")})
+    return _sorted(found, "sum_ms")
 
 
 def _connections(result: FoldResults) -> Row:

@@ -10,6 +10,7 @@ import orjson
 
 from decoders.analysis.audit import Audit
 from decoders.analysis.doctor.doctor import Doctor
+from decoders.analysis.exchange_facts import throttle_ns
 from decoders.analysis.groups.groups import Groups
 from decoders.analysis.ladders import Ladders
 from decoders.analysis.over_time import OverTime
@@ -25,7 +26,7 @@ from decoders.messages.bodies import Options
 from decoders.messages.record import exchange_json
 from decoders.wire.pack import fields, pack, unpack
 from decoders.wire.text import json_text
-from kwcli.report.build_report import BY, FoldResults
+from kwcli.report.build_report import NS, TABLES, FoldResults
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
@@ -40,22 +41,20 @@ BODY_MAX: Final = 24_000
 _CUTS: Final = ((100, 4000), (20, 1000), (5, 200), (2, 60))
 _SIDES: Final = ("request", "response")
 
-# Fold by name; `slowest` is made with the options of bodies.
+# Fold by name; those that are made with more are in ReportFolds. Latencies by client, topic and broker are in portraits.
 FOLDS: Final[dict[str, Callable[[], Any]]] = {
-    "all": partial(Statistics, (), "latency"),
-    **{f"latency {name}": partial(Statistics, (name,), "latency") for name in BY},
-    "errors": partial(Statistics, ("api", "error"), "errors"),
-    **{f"throttle {name}": partial(Statistics, (name,), "throttle") for name in ("client", "api")},
     "over time": partial(OverTime, ("api",)),
     "findings": Doctor,
     "audit": Audit,
     "portraits clients": Clients,
     "portraits groups": Groups,
-    "portraits topics": TopicPortraits,
     "portraits brokers": Brokers,
     "security": Security,
     "ladders": Ladders,
 }
+# Folds that count few exchanges: those for which `about` says so.
+_ERRORS: Final = partial(Statistics, ("api", "error"), "errors")
+_THROTTLED: Final = {f"throttle {name}": partial(Statistics, (name,), "throttle") for name in ("client", "api")}
 
 
 class ReportFolds:
@@ -66,13 +65,18 @@ class ReportFolds:
 
     def __init__(self, options: Options) -> None:
         self.found: dict[str, Any] = {name: make() for name, make in FOLDS.items()}
+        self.found["portraits topics"] = TopicPortraits(self.found["portraits groups"].offsets)
         self.found["slowest"] = Slowest(SLOWEST, bodies=partial(bodies_of, options=options))
+        self._rare: dict[str, Any] = {"errors": _ERRORS(), **{name: make() for name, make in _THROTTLED.items()}}
         self.skipped = Tally(("reason", "direction"), sums("count", "size"))
         self.full: dict[str, str] = {}
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
         """What any of them reads."""
-        return frozenset().union(*(fold.needs(key, side) for fold in self.found.values()))
+        return frozenset().union(*(fold.needs(key, side) for fold in self._all().values()))
+
+    def _all(self) -> dict[str, Any]:
+        return self.found | self._rare
 
     def add(self, exchange: Exchange) -> None:
         """Count an exchange in all folds."""
@@ -81,8 +85,27 @@ class ReportFolds:
                 fold.add(exchange)
             except LimitExceeded as problem:
                 self.full[name] = problem.text
-        if len(self.full) and any(name in self.found for name in self.full):
+        if throttle_ns(exchange):
+            self._add_rare(exchange, tuple(_THROTTLED))
+        if exchange.error_codes and exchange.unexpected:
+            self._add_rare(exchange, ("errors",))
+        if self.full:
+            self._drop()
+
+    def _add_rare(self, exchange: Exchange, names: Sequence[str]) -> None:
+        for name in names:
+            fold = self._rare.get(name)
+            if fold is not None:
+                try:
+                    fold.add(exchange)
+                except LimitExceeded as problem:
+                    self.full[name] = problem.text
+
+    def _drop(self) -> None:
+        """Let go of the folds that were given up."""
+        if not self.full.keys().isdisjoint(self._all()):
             self.found = {name: fold for name, fold in self.found.items() if name not in self.full}
+            self._rare = {name: fold for name, fold in self._rare.items() if name not in self.full}
 
     def skip(self, run: Skipped) -> None:
         """Count a run of bytes that is no exchange."""
@@ -103,24 +126,25 @@ class ReportFolds:
         """Take in what another has counted."""
         self.skipped.merge(other.skipped)
         self.full |= other.full
-        self.found = {name: fold for name, fold in self.found.items() if name not in self.full}
-        for name, fold in list(self.found.items()):
+        self._drop()
+        theirs = other._all()
+        for name, fold in self._all().items():
             try:
-                fold.merge(other.found[name])
+                fold.merge(theirs[name])
             except LimitExceeded as problem:
                 self.full[name] = problem.text
-                del self.found[name]
+        self._drop()
 
     def export(self) -> bytes:
         """The state, for `resume`."""
-        return pack([self.skipped.export(), self.full, {name: fold.export() for name, fold in self.found.items()}])
+        return pack([self.skipped.export(), self.full, {name: fold.export() for name, fold in self._all().items()}])
 
     def resume(self, state: bytes) -> None:
         """Go on where `export` was called. Raises DecodeError."""
         skipped, self.full, states = fields(unpack(state), bytes, dict, dict)
         self.skipped.resume(skipped)
-        self.found = {name: fold for name, fold in self.found.items() if name in states}
-        for name, fold in self.found.items():
+        self._drop()
+        for name, fold in self._all().items():
             fold.resume(states[name])
 
     def rows(self) -> list[Row]:
@@ -129,15 +153,14 @@ class ReportFolds:
 
     def results(self) -> FoldResults:
         """What was found, for `build_report`."""
-        found = dict(self.found)
+        found, rows = {**self._all(), "skipped": self.skipped}, dict.fromkeys(TABLES)
         over: OverTime | None = found.pop("over time", None)
         if over is not None:
             found["time"], found["time api"] = over.joined(), over.statistics
-        found["skipped"] = self.skipped
-        every = found["all"].rows()
-        rows = dict.fromkeys(("exchanges", "topic_partitions", "connections", "skipped"))
-        counts = {"exchanges": every[0]["count"] if every else 0, "skipped": len(self.skipped.rows())}
-        return FoldResults(found, self.full, rows | counts, over.bucket_ns if over else 10**9, tables=False)
+            found["all"], found["latency api"] = over.summed(()), over.summed(("api",))
+            counts = found["all"].rows()
+            rows["exchanges"] = counts[0]["count"] if counts else 0
+        return FoldResults(found, self.full, rows | {"skipped": len(self.skipped.rows())}, over.bucket_ns if over else NS, tables=False)
 
 
 def bodies_of(exchange: Exchange, options: Options) -> bytes:
