@@ -272,7 +272,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("explain",), "kw decode --explain BYTES, kw errors CODE"),
     **dict.fromkeys(("convert", "parquet"), "kw pipeline run FILE --out DIR"),
     **dict.fromkeys(("sql", "query"), "kw pipeline sql DIR QUERY"),
-    **dict.fromkeys(("report", "html"), "kw pipeline report DIR"),
+    **dict.fromkeys(("html", "page", "dashboard"), "kw report FILE --html page.html"),
     **dict.fromkeys(("mitm", "intercept", "gateway"), "kw proxy -b HOST:PORT"),
     **dict.fromkeys(("start", "up", "run", "serve", "broker", "server", "kafka"), "kw playground"),
     **dict.fromkeys(("versions", "releases", "protocol", "spec"), "kw apis"),

@@ -6,7 +6,7 @@ seen fits into SLICES_MAX of them. So the rows depend on the first and the last 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Self
 
 from decoders.analysis.dimensions import Key
@@ -58,20 +58,20 @@ class OverTime:
         if shift > self._shift:
             self._shift = shift
             self._found = self._empty(self.by)
-            self._found.take(self._placed(before), before.first_ns, before.last_ns)
+            self._take(before)
 
-    def _placed(self, found: Statistics) -> Iterator[tuple[Key, GroupStatistics]]:
-        """Groups by the slices that hold theirs."""
+    def _take(self, other: Statistics) -> None:
+        """Take in groups whose slices are not wider; where there are none, there is no time either."""
         width = self.bucket_ns
-        return (((time // width * width, *rest), group) for (time, *rest), group in found.found())
+        groups = [((time // width * width, *rest), group) for (time, *rest), group in other.found()]
+        if groups:
+            self._found.take(groups, other.first_ns, other.last_ns)
 
     def merge(self, other: Self) -> None:
         """Take in what another has counted, which stays as it is. Raises LimitExceeded."""
-        theirs = other._found.found()
-        if theirs:
-            self._fit(other._shift)
-            self._found.take(self._placed(other._found), other._found.first_ns, other._found.last_ns)
-            self._fit()
+        self._fit(other._shift)
+        self._take(other._found)
+        self._fit()
 
     def export(self) -> bytes:
         """The state, for `resume`."""

@@ -54,9 +54,7 @@ class Slowest:
     kept too: its keys become keys of the row.
     """
 
-    def __init__(
-        self, most: int, more: Sequence[str] = (), bodies: Callable[[Exchange], bytes] | None = None
-    ) -> None:
+    def __init__(self, most: int, more: Sequence[str] = (), bodies: Callable[[Exchange], bytes] | None = None) -> None:
         self.most = most
         self.more = tuple(more)
         self._bodies = bodies

@@ -135,7 +135,9 @@ def _generations(timeline: Sequence[Row], names: MemberNames, settings: Settings
     for its in timeline:
         time = its["began"][:23].replace("T", " ") if days else its["began"][11:23]
         ready = f"ready in {format_latency(its['took_ms'])}" if its["took_ms"] is not None else "not seen to be ready"
-        lines.append(f"{' ' * _MARGIN}{time}  generation {its['generation']:,}, {ready}{format_cause(its['cause'], names)}")
+        lines.append(
+            f"{' ' * _MARGIN}{time}  generation {its['generation']:,}, {ready}{format_cause(its['cause'], names)}"
+        )
         new = {member["member_id"] for member in its["joined"]}
         rows = [(member, "+" if member["member_id"] in new else " ") for member in its["members"][:_LISTED]]
         lines += _drawn(

@@ -210,7 +210,9 @@ def _stacked(drawn: Sequence[_Series]) -> tuple[list[tuple[float, float]], str]:
         for at, value in enumerate(its.values):
             if value:
                 y = place(below[at] + value)
-                parts.append(f"M{at * step + step * 0.06:.1f} {y:.1f}h{step * 0.88:.1f}V{place(below[at]):.1f}h{-step * 0.88:.1f}z")
+                parts.append(
+                    f"M{at * step + step * 0.06:.1f} {y:.1f}h{step * 0.88:.1f}V{place(below[at]):.1f}h{-step * 0.88:.1f}z"
+                )
                 below[at] += value
         shapes.append(f'<path class="f{its.color}" d="{"".join(parts)}"/>')
     marks = [(each * number, place(each * number)) for number in range(round(top / each) + 1)]

@@ -160,7 +160,9 @@ class ReportFolds:
             found["all"], found["latency api"] = over.summed(()), over.summed(("api",))
             counts = found["all"].rows()
             rows["exchanges"] = counts[0]["count"] if counts else 0
-        return FoldResults(found, self.full, rows | {"skipped": len(self.skipped.rows())}, over.bucket_ns if over else NS, tables=False)
+        return FoldResults(
+            found, self.full, rows | {"skipped": len(self.skipped.rows())}, over.bucket_ns if over else NS, tables=False
+        )
 
 
 def bodies_of(exchange: Exchange, options: Options) -> bytes:

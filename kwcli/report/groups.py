@@ -107,13 +107,17 @@ def _generations(timeline: Sequence[Row], names: MemberNames) -> Iterator[str]:
     yield '<th scope="col" class="k3">members</th></tr></thead><tbody>'
     for its in shown:
         took = "–" if its["took_ms"] is None else format_latency(its["took_ms"])
-        waits = [(member["waited_ms"], names.of(member)) for member in its["members"] if member["waited_ms"] is not None]
+        waits = [
+            (member["waited_ms"], names.of(member)) for member in its["members"] if member["waited_ms"] is not None
+        ]
         longest = max(waits, default=None)
         waited = "–" if longest is None else f"{format_latency(longest[0])} {longest[1]}"
         why = format_cause(its["cause"], names).removeprefix(": ") or "–"
         reasons = "; ".join(clean(reason) for reason in its["reasons"])
         why += f" ({reasons})" if reasons and reasons not in why else ""
-        members = [f"{names.of(member)} {format_assignment(member['assignment'])}" for member in its["members"][:MEMBERS]]
+        members = [
+            f"{names.of(member)} {format_assignment(member['assignment'])}" for member in its["members"][:MEMBERS]
+        ]
         members += [f"and {len(its['members']) - MEMBERS:,} more"] if len(its["members"]) > MEMBERS else []
         yield (
             f'<tr><td>{escape(moment(its["began"], 23)[11:])}</td><td class="n">{its["generation"]}</td>'

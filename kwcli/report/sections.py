@@ -260,9 +260,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
     Section(
         *("clients", "Clients", ("clients",)),
         (
-            ReportColumn(
-                "client", lambda row: clean(row["client_id"] or flat_text(row["addresses"])), 0, False, 14
-            ),
+            ReportColumn("client", lambda row: clean(row["client_id"] or flat_text(row["addresses"])), 0, False, 14),
             ReportColumn("software", _flat("client_software"), 4, False, 12),
             ReportColumn("user", _names("users"), 6, False, 10),
             ReportColumn("address", _names("addresses"), 8, False, 12),
