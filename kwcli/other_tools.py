@@ -242,7 +242,7 @@ OPTIONS: Final[Mapping[str, tuple[Mapping[str, str], ...]]] = {
     "": (_PROGRAM,),
     "sniff": (_READING,),
     "stats": (_COUNTING, _READING),
-    **dict.fromkeys(("clients", "topics", "brokers", "audit", "doctor"), (_ANSWERING, _READING)),
+    **dict.fromkeys(("clients", "topics", "brokers", "audit", "doctor", "report"), (_ANSWERING, _READING)),
     "pipeline run": (_TABLES, _READING),
     "call": (_CALLING, _CONNECTING),
     "proxy": (_PROXYING, _CONNECTING, _READING),

@@ -1,4 +1,4 @@
-"""Exchanges in, one row for each slice of time out: statistics over time when nobody knows beforehand how long it takes.
+"""Exchanges in, statistics for each slice of time out, when nobody knows beforehand how long it takes.
 
 Slices are 2^shift ns wide, as those of time_buckets.py: they start narrow, and groups are merged by twos until all time
 seen fits into SLICES_MAX of them. So the rows depend on the first and the last time alone, not on the order.

@@ -1,8 +1,8 @@
-"""Points over time in, charts as plain SVG out: nothing is loaded, nothing runs, and a reader without SVG has the tables.
+"""Points over time in, charts as plain SVG out: nothing is loaded, nothing has to run.
 
 A chart is a grid of three pieces: numbers at the left, the plot, times below. The plot is stretched to the width of the
-page (its lines keep their width), numbers and times stand beside it at places in pixels and per cent: so no script has to
-draw anything anew where the window changes. What each slice of time says is a line of text, which the page's script
+page (its lines keep their width), numbers and times stand beside it at places in pixels and per cent: so no script has
+to draw anything anew where the window changes. What each slice of time says is a line of text, which the page's script
 shows for the pointer and the arrow keys.
 """
 
@@ -159,7 +159,7 @@ def _clock(start: str, report: Report, size: int = 0) -> str:
 
 
 def _lines(drawn: Sequence[_Series]) -> tuple[list[tuple[float, float]], str]:
-    """Lines on a logarithmic scale: a mark for each power of ten in sight, with two more between where those are few."""
+    """Lines on a logarithmic scale: a mark for each power of ten, with two more between where those are few."""
     values = [value for its in drawn for value in its.values if value is not None]
     if not values:
         return [], ""
@@ -211,7 +211,7 @@ def _stacked(drawn: Sequence[_Series]) -> tuple[list[tuple[float, float]], str]:
             if value:
                 y = place(below[at] + value)
                 parts.append(
-                    f"M{at * step + step * 0.06:.1f} {y:.1f}h{step * 0.88:.1f}V{place(below[at]):.1f}h{-step * 0.88:.1f}z"
+                    f"M{(at + 0.06) * step:.1f} {y:.1f}h{step * 0.88:.1f}V{place(below[at]):.1f}h{-step * 0.88:.1f}z"
                 )
                 below[at] += value
         shapes.append(f'<path class="f{its.color}" d="{"".join(parts)}"/>')

@@ -41,7 +41,7 @@ BODY_MAX: Final = 24_000
 _CUTS: Final = ((100, 4000), (20, 1000), (5, 200), (2, 60))
 _SIDES: Final = ("request", "response")
 
-# Fold by name; those that are made with more are in ReportFolds. Latencies by client, topic and broker are in portraits.
+# Fold by name; those that are made with more are in ReportFolds. Portraits have latencies by client, topic, broker.
 FOLDS: Final[dict[str, Callable[[], Any]]] = {
     "over time": partial(OverTime, ("api",)),
     "findings": Doctor,
@@ -52,7 +52,14 @@ FOLDS: Final[dict[str, Callable[[], Any]]] = {
     "security": Security,
     "ladders": Ladders,
 }
-# Folds that count few exchanges: those for which `about` says so.
+# Those that learn of exchanges which the filters leave out → whether of the time asked for only.
+_LEARNING: Final = {
+    "audit": False,
+    "portraits brokers": False,
+    "portraits groups": True,
+    "portraits topics": True,
+}
+# Folds that are told of few exchanges: those with errors, those that were throttled.
 _ERRORS: Final = partial(Statistics, ("api", "error"), "errors")
 _THROTTLED: Final = {f"throttle {name}": partial(Statistics, (name,), "throttle") for name in ("client", "api")}
 
@@ -114,13 +121,13 @@ class ReportFolds:
             self.found["security"].connect(run)
 
     def learn(self, rows: Sequence[Settled], within: Callable[[Exchange], bool]) -> None:
-        """Take over what holds for all of exchanges that the filters left out; `within`: those of the time asked for."""
-        for name in ("audit", *(f"portraits {word}" for word in ("groups", "brokers"))):
+        """Take over what holds for all, of exchanges that the filters left out too; `within`: of the time asked for."""
+        exchanges = [row for row in rows if not isinstance(row, Skipped)]
+        in_time = list(filter(within, exchanges))
+        for name, some in _LEARNING.items():
             fold = self.found.get(name)
-            if fold is not None:
-                for row in rows:
-                    if not isinstance(row, Skipped) and within(row):
-                        fold.learn(row)
+            for exchange in () if fold is None else in_time if some else exchanges:
+                fold.learn(exchange)
 
     def merge(self, other: Self) -> None:
         """Take in what another has counted."""

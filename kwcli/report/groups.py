@@ -78,8 +78,9 @@ def _lanes(row: Row, names: MemberNames, report: Report) -> Iterator[str]:
         yield f'<text x="0" y="{top + 11}">{label}</text>'
         yield f'<line class="lane" x1="0" x2="100%" y1="{top + 19}" y2="{top + 19}"/>'
         yield f'<svg y="{top + 15}" height="8" overflow="visible">{"".join(bars[name])}</svg>'
-    yield f'<text class="when" x="0" y="{height - 3}">{escape(moment(report["first"]))}</text>'
-    yield f'<text class="when" x="100%" y="{height - 3}" text-anchor="end">{escape(moment(report["last"]))}</text></svg>'
+    begin, end_ = (escape(moment(report[name])) for name in ("first", "last"))
+    yield f'<text class="when" x="0" y="{height - 3}">{begin}</text>'
+    yield f'<text class="when" x="100%" y="{height - 3}" text-anchor="end">{end_}</text></svg>'
     if len(bars) > len(shown):
         yield f'<p class="dim">And {len(bars) - len(shown):,} more members.</p>'
 
@@ -147,7 +148,8 @@ def _partitions(row: Row, names: MemberNames) -> Iterator[str]:
             )
         )
         where = f"{_text(its['topic'])} {its['partition']}"
-        yield f'<tr><td class="name">{where}</td>{cells}<td class="name k5">{_text(names.by_id(its["member_id"]))}</td></tr>'
+        reader = _text(names.by_id(its["member_id"]))
+        yield f'<tr><td class="name">{where}</td>{cells}<td class="name k5">{reader}</td></tr>'
     yield "</tbody></table></div>"
     if len(ordered) > len(shown):
         yield f'<p class="dim">The {len(shown)} farthest behind of {len(ordered):,} partitions.</p>'

@@ -236,7 +236,8 @@ def _bodies(rows: list[Row]) -> Iterator[str]:
         for side in ("request", "response"):
             size = row[f"{side}_size"]
             yield f"<div><h4>{side}{'' if size is None else f', {format_size(size)}'}"
-            yield f'{", shortened" if side in row["cut"] else ""}</h4><pre tabindex="0">{_pretty(row[side])}</pre></div>'
+            yield f"{', shortened' if side in row['cut'] else ''}</h4>"
+            yield f'<pre tabindex="0">{_pretty(row[side])}</pre></div>'
         yield "</div></details>"
 
 

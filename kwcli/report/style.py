@@ -1,4 +1,4 @@
-"""The page's style sheet and its only script: light and dark as the reader has it, from 390 px upwards, on paper too."""
+"""The page's style sheet and its only script: light or dark as the reader has it, from 390 px upwards, on paper too."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ figcaption { font-weight: 600; font-size: .95rem; }
 svg text { fill: var(--dim); font-size: 11.5px; font-variant-numeric: tabular-nums; }
 .numbers text { text-anchor: end; }
 .grid { stroke: var(--line); stroke-width: 1; vector-effect: non-scaling-stroke; }
-.line { fill: none; stroke-width: 1.8; stroke-linejoin: round; stroke-linecap: round; vector-effect: non-scaling-stroke; }
+.line { fill: none; stroke-width: 1.8; stroke-linejoin: round; vector-effect: non-scaling-stroke; }
 .dot { fill: none; stroke-width: 4.5; stroke-linecap: round; vector-effect: non-scaling-stroke; }
 .cursor { fill: var(--front); opacity: .13; }
 .readout { min-height: 1.4em; font-size: .82rem; margin: .1rem 0 0; font-variant-numeric: tabular-nums; }

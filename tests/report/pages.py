@@ -1,4 +1,4 @@
-"""What pages of reports are tested with: names that would rather be programs, a reader of HTML, scripts for the browser."""
+"""What pages are tested with: names that would rather be programs, a reader of HTML, scripts for the browser."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""`kw report --html`: a page of hostile names in a real browser, of shipped captures at all widths, and what is in it."""
+"""`kw report --html`: pages of hostile names and of shipped captures in a real browser, and what is in them."""
 
 from __future__ import annotations
 
 import json
 import re
-import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,7 @@ from typing import Any
 import pytest
 
 from kwcli.env import Exit
-from kwcli.report.page import page as draw_page
-from tests.cli.worlds import kw, world
+from tests.cli.worlds import kw
 from tests.report.browser import Browser, find_browser
 from tests.report.pages import NAMES, OVERLAPS, TOO_WIDE, WIDTHS, Page
 
@@ -232,4 +230,3 @@ def test_one_thing_is_written_to_one_place(tmp_path: Path) -> None:
     assert "kw: Kafka 4.0 turns away 1 client\n" in outcome.err
     assert kw("report", str(TOUR), "--target", "3.9", "-q").code == Exit.DONE
     assert kw("report", str(TOUR), "-q", "-o", "json").code == Exit.DONE
-    assert world() is not None

@@ -42,10 +42,10 @@ def report(
 
 
 def _found(env: Environment, folder: str, release: str, master: str | None, *, wanted: bool) -> Report:
-    from kwcli.report.build_report import build_report
     from kwcli.pipeline.report.run_folds import count_all, count_here
     from kwcli.pipeline.report.tables import Tables
     from kwcli.progress import Progress
+    from kwcli.report.build_report import build_report
 
     tables = Tables(folder)
     if master is not None:
