@@ -21,7 +21,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ("decoders.frames",),
     ("decoders.exchanges",),
     ("decoders.messages",),
-    ("decoders.filters", "decoders.analysis", "decoders.splits"),
+    ("decoders.filters", "decoders.analysis", "decoders.scrubbing", "decoders.splits"),
     ("decoders",),
     ("kwcli.gc_tuning", "kwcli.pager", "kwcli.terminal", "kwcli.user_files"),
     ("kwcli.env",),
@@ -30,6 +30,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
         "kwcli.other_tools",
         "kwcli.text_editor",
         "kwcli.inflating",
+        "kwcli.open_files",
         "kwcli.capture_paths",
         "kwcli.inputs",
         "kwcli.other_captures",
@@ -41,10 +42,11 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ("kwcli.option_types",),
     ("kwcli.options",),
     ("kwcli.reference", "kwcli.decoding", "kwcli.net"),
+    ("kwcli.telemetry",),
     ("kwcli.calling", "kwcli.sniff", "kwcli.stats"),
     ("kwcli.answers", "kwcli.playground", "kwcli.proxy"),
     ("kwcli.report",),
-    ("kwcli.pipeline",),
+    ("kwcli.pipeline", "kwcli.scrub"),
     ("kwcli.completion", "kwcli.help"),
     ("kwcli.commands", "kwcli.usage"),
     ("kwcli.main", "kwcli.completion.__main__"),
@@ -59,6 +61,7 @@ FORBIDDEN_MODULES: Final = {
 FORBIDDEN_CALLS: Final = frozenset({"print", "open", "input", "breakpoint"})
 # Library → the only package that may import it.
 RESERVED: Final = {
+    "duckdb": "kwcli.pipeline",
     "fsspec": "kwcli.pipeline",
     "pandas": "kwcli.pipeline",
     "pyarrow": "kwcli.pipeline",
