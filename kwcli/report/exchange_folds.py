@@ -125,9 +125,10 @@ class ReportFolds:
         exchanges = [row for row in rows if not isinstance(row, Skipped)]
         in_time = list(filter(within, exchanges))
         for name, some in _LEARNING.items():
-            fold = self.found.get(name)
-            for exchange in () if fold is None else in_time if some else exchanges:
-                fold.learn(exchange)
+            if name in self.found:
+                learn = self.found[name].learn
+                for exchange in in_time if some else exchanges:
+                    learn(exchange)
 
     def merge(self, other: Self) -> None:
         """Take in what another has counted."""
