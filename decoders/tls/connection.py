@@ -166,7 +166,7 @@ class TlsConnection:
             if side.searching and not side.silent:
                 unread += side.place + side.have - side.lost_at if side.lost_at >= 0 else side.have
             if unread:
-                why = cast(Why, side.why) if side.why in (_KEYLESS, _RENEGOTIATED) else "encrypted"
+                why = side.why if side.why in (_KEYLESS, _RENEGOTIATED) else "encrypted"
                 self.out.append((side.half, time_ns, packet, Gap(unread, why)))
 
     def go_on(self, *, patient: bool = True) -> None:

@@ -429,7 +429,8 @@ def test_full_records_beyond_the_search(monkeypatch: pytest.MonkeyPatch) -> None
     index = next(number for number, (_, data) in enumerate(talk.wire) if len(data) > 1 << 19)
     stream, begin = talk.wire[index][1], 16_406 * 2
     lost = 16_406 * 60
-    holed = [(True, stream[:begin]), (True, Gap(lost, "lost")), (True, stream[begin + lost :])]
+    holed: list[tuple[bool, bytes | Gap]] = [(True, stream[:begin]), (True, Gap(lost, "lost"))]
+    holed.append((True, stream[begin + lost :]))
     wire: list[tuple[bool, bytes | Gap]] = [*talk.wire[:index], *holed, *talk.wire[index + 1 :]]
     out = decrypted(chunks_of(wire), keys_of(talk.key_log))
     assert [data for *_, data in out if isinstance(data, Gap)] == [Gap(16_384 * 60, "lost")]

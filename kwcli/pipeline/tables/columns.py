@@ -211,7 +211,7 @@ SKIPPED: Final[tuple[TableColumn, ...]] = (
     _must(
         "reason",
         "string",
-        "`lost`, `midstream`, `garbage`, `oversized`, `encrypted`, `not_kafka`, `one_direction`, `tls`, …",
+        "`lost`, `midstream`, `garbage`, `oversized`, `encrypted`, `not_kafka`, `one_direction`, `tls` …",
     ),
     _must("detail", "string", "the same in words"),
 )
