@@ -175,7 +175,7 @@ def build_report(result: FoldResults, target: str) -> Report:
         "latency": {name: _by(result, name) for name in BY} if has["exchanges"] else None,
         "errors": _errors(result) if has["exchanges"] else None,
         "slowest": found["slowest"].rows() if "slowest" in found else None,
-        "old_versions": _old(result, target) if has["exchanges"] else None,
+        "old_versions": _old(result, target) if has["exchanges"] and "audit" not in found else None,
         "talkers": _talkers(result),
         "batches": _sorted(_rows(result, "batches"), "bytes") if has["topic_partitions"] else None,
         "throttling": _throttling(result, portraits) if has["exchanges"] else None,
@@ -245,7 +245,9 @@ def _summary(result: FoldResults, every: Row | None, portraits: _Portraits) -> R
     summary |= {f"{name}s": different(name) for name in ("client", "topic", "broker")}
     versions = _rows(result, "versions")
     summary["clients"] = None if versions is None else _clients(versions)
-    summary |= {name: len(rows) for name, rows in portraits.items() if rows is not None and name in summary}
+    for name, rows in portraits.items():
+        if rows is not None and summary.get(name, 0) is None:
+            summary[name] = len(rows)
     throttled = result.found.get("throttle api")
     summary["throttled"] = None if throttled is None else sum(row["values"] for row in throttled.rows())
     connections = _rows(result, "connections")

@@ -23,7 +23,7 @@ from decoders.analysis.topic_portraits import TopicPortraits
 from decoders.errors import LimitExceeded
 from decoders.exchanges.exchange import Skipped
 from decoders.messages.bodies import Options
-from decoders.messages.record import exchange_json
+from decoders.messages.record import to_json_dict
 from decoders.wire.pack import fields, pack, unpack
 from decoders.wire.text import json_text
 from kwcli.report.build_report import NS, TABLES, FoldResults
@@ -159,6 +159,13 @@ class ReportFolds:
         """Nothing: `build_report` makes the report of `results()`."""
         return []
 
+    def beside(self, result: FoldResults) -> FoldResults:
+        """Another result, of the same exchanges, with what is found here alone."""
+        mine = {name: fold for name, fold in self.found.items() if name not in ("over time", *result.found)}
+        return result._replace(
+            found=result.found | mine | {"slowest": self.found["slowest"]}, full=result.full | self.full
+        )
+
     def results(self) -> FoldResults:
         """What was found, for `build_report`."""
         found, rows = {**self._all(), "skipped": self.skipped}, dict.fromkeys(TABLES)
@@ -175,8 +182,10 @@ class ReportFolds:
 
 def bodies_of(exchange: Exchange, options: Options) -> bytes:
     """The bodies of an exchange as JSON, {"request", "response"}, and what was `cut` of them to keep them small."""
-    record = exchange_json(exchange, options)
+    record = to_json_dict(exchange, options)
     bodies = {side: record.get(side) for side in _SIDES}
+    if exchange.record is not None and not options.records:
+        bodies = {side: _without_records(body) for side, body in bodies.items()}
     made: dict[str, Any] = {}
     cut = []
     for side, body in bodies.items():
@@ -190,6 +199,14 @@ def bodies_of(exchange: Exchange, options: Options) -> bytes:
             cut.append(side)
         made[side] = small if len(text) <= BODY_MAX else None
     return _dump(made | {"cut": cut})
+
+
+def _without_records(value: Any) -> Any:
+    """The same without the records of batches, which whoever wrote the record may have wanted."""
+    if isinstance(value, dict):
+        batch = "record_count" in value
+        return {name: _without_records(each) for name, each in value.items() if not (batch and name == "records")}
+    return [_without_records(each) for each in value] if isinstance(value, list) else value
 
 
 def _dump(value: Any) -> bytes:

@@ -76,7 +76,7 @@ class ReportRenderer(AnswerRenderer):
         """Write the report."""
         assert self._write is not None
         report = build_report(self.folds.results(), self._target)
-        self.breaking = sum(row["verdict"] == "breaks" for row in (report["audit"] or {}).get("clients", ()))
+        self.breaking = count_breaking(report)
         write_report(self._env, self._settings, report, self._html_path, self._write)
 
 
@@ -94,6 +94,13 @@ def write_report(
     module, name = WRITERS[settings.format]
     draw = getattr(import_module(f"kwcli.report.{module}"), name)
     write(draw(report, settings).encode("utf-8", "backslashreplace"))
+
+
+def count_breaking(report: Report) -> int:
+    """How many clients the target turns away."""
+    if report["audit"] is None:
+        return len((report["old_versions"] or {}).get("old", ()))
+    return sum(row["verdict"] == "breaks" for row in report["audit"]["clients"])
 
 
 def findings_code(env: Environment, code: Exit, breaking: int, release: str, *, quiet: bool) -> Exit:

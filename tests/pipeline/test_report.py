@@ -82,6 +82,15 @@ def test_spark_counts_the_same(spark: SparkSession, name: str, tmp_path: Path) -
     assert found(folder, master="local[2]") == found(folder)
 
 
+@pytest.mark.long
+def test_spark_finds_the_same_in_bodies(spark: SparkSession, tmp_path: Path) -> None:
+    assert spark.version
+    folder = write(tmp_path, "tour.pcapng", "--bodies")
+    here = found(folder)
+    assert here["findings"]
+    assert found(folder, master="local[2]") == here
+
+
 def test_old_versions_are_held_against_the_release_named(tmp_path: Path) -> None:
     folder = write(tmp_path, "tour.pcapng")
     (old,) = found(folder, target="4.0.1")["old_versions"]["old"]

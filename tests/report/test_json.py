@@ -156,10 +156,41 @@ def test_large_bodies_are_cut_and_say_so() -> None:
     import kwcli.report.exchange_folds as module
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "exchange_json", lambda _exchange, _options: {"request": {}, "response": large})
+        patch.setattr(module, "to_json_dict", lambda _exchange, _options: {"request": {}, "response": large})
         made = bodies_of(exchange, PLAIN)
     assert len(made) < BODY_MAX + 100
     found = json.loads(made)
     assert found["cut"] == ["response"]
     assert found["response"]["names"][-1] == "… and 4,900 more"
     assert found["response"]["text"].endswith("more characters")
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tables with bodies."""
+    folder = tmp_path_factory.mktemp("stored") / "tables"
+    assert kw("pipeline", "run", str(TOUR), "--out", str(folder), "--bodies", "-q").code == Exit.DONE
+    return folder
+
+
+# What rows of a table do not say: where in a capture a connection came.
+SECTIONS = ("findings", "security", "audit", "clients", "groups", "topics", "brokers", "ladders")
+
+
+def test_tables_with_bodies_say_what_the_capture_says(stored: Path) -> None:
+    capture = said("report", str(TOUR), "-o", "json", "--target", "4.0")
+    tables = said("pipeline", "report", str(stored), "-o", "json", "--target", "4.0")
+    jsonschema.validate(tables, SCHEMA)
+    for section in SECTIONS:
+        assert tables[section] == capture[section], section
+    assert [row["request"] for row in tables["slowest"]] == [row["request"] for row in capture["slowest"]]
+    assert tables["summary"]["clients"] == capture["summary"]["clients"]
+    assert tables["connections"]["kafka"] > 10
+    outcome = kw("pipeline", "report", str(stored), "--target", "4.0", "-o", "md")
+    assert (outcome.code, outcome.err) == (Exit.FINDINGS, "kw: Kafka 4.0 turns away 1 client\n")
+
+
+def test_a_log_without_sizes_is_a_report_too(tmp_path: Path) -> None:
+    log = str(CAPTURES / "first-steps.requests.log.gz")
+    jsonschema.validate(said("report", log, "-o", "json"), SCHEMA)
+    assert kw("report", log, "--html", str(tmp_path / "page.html"), "-q").code == Exit.DONE

@@ -205,6 +205,22 @@ def test_records_are_shown_only_where_they_are_asked_for() -> None:
     assert '"headers"' in bodies("--records")
 
 
+def test_records_that_were_written_down_are_shown_only_where_they_are_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "records.ndjson"
+    path.write_text(kw("sniff", str(CAPTURES / "first-steps.pcapng"), "-o", "ndjson", "--records", "-q").out)
+    plain = kw("report", str(path), "-o", "json", "-q").out
+    whole = kw("report", str(path), "-o", "json", "-q", "--records").out
+    assert '"headers"' in whole
+    assert '"headers"' not in plain
+    assert '"record_count"' in plain
+
+
+def test_records_of_kw_have_bodies_too(hostile: Path) -> None:
+    rows = json.loads(kw("report", str(hostile), "-o", "json", "-q").out)["slowest"]
+    assert len(rows) == 20
+    assert all(row["request"] and row["response"] for row in rows)
+
+
 def test_secrets_are_not_on_the_page(tmp_path: Path) -> None:
     capture = CAPTURES / "sasl-raw.pcap"
     page = written(capture, tmp_path / "page.html").read_text()

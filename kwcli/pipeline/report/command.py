@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from decoders.apis.releases import RELEASES
 from kwcli.env import Exit, Failure
-from kwcli.report.run import findings_code, write_report
+from kwcli.report.run import count_breaking, findings_code, write_report
 from kwcli.spelling import find_release
 
 if TYPE_CHECKING:
@@ -34,14 +34,15 @@ def report(
     if find_spec("pyarrow") is None or find_spec("numpy") is None:
         raise Failure('reading tables needs pyarrow: install "kw[report]"')
     found = _found(env, folder, release, master, wanted=not shown.quiet)
-    old = (found["old_versions"] or {}).get("old") if target is not None else None
-    code = findings_code(env, Exit.DONE, len(old or ()), release, quiet=shown.quiet)
+    breaking = count_breaking(found) if target is not None else 0
+    code = findings_code(env, Exit.DONE, breaking, release, quiet=shown.quiet)
     write_report(env, shown, found, html_path, env.stdout.write)
     env.stdout.flush()
     return code
 
 
 def _found(env: Environment, folder: str, release: str, master: str | None, *, wanted: bool) -> Report:
+    from kwcli.pipeline.report.fold_exchanges import fold_here, fold_there, has_bodies
     from kwcli.pipeline.report.run_folds import count_all, count_here
     from kwcli.pipeline.report.tables import Tables
     from kwcli.progress import Progress
@@ -53,9 +54,15 @@ def _found(env: Environment, folder: str, release: str, master: str | None, *, w
         from kwcli.pipeline.spark.sessions import own_session
 
         with own_session(master, env) as spark:
-            return build_report(count_all(tables, count_there(spark, tables)), release)
+            found = count_all(tables, count_there(spark, tables))
+            if has_bodies(tables):
+                found = fold_there(spark, tables).beside(found)
+            return build_report(found, release)
     progress = Progress(env, None, wanted=wanted)
     try:
-        return build_report(count_all(tables, count_here(tables, progress)), release)
+        found = count_all(tables, count_here(tables, progress))
+        if has_bodies(tables):
+            found = fold_here(tables, progress).beside(found)
+        return build_report(found, release)
     finally:
         progress.hide()
