@@ -35,7 +35,7 @@ from tests.exchanges.talks import plan, request, response
 from tests.habits.faulty_captures import CAPTURES, packet
 from tests.records.making import batch, record
 from tests.scrubbing.planting import MARK, Planter
-from tests.tls.wrapping import pcapng_of, segments_of
+from tests.tls.wrapping import TLS12, pcapng_of, segments_of, wrap
 
 PROMISED = ("time", "latency_ms", "duration_ms", "api_key", "api", "api_version", "correlation_id", "request_size",
             "response_size", "status", "reason", "errors", "envelope")  # fmt: skip
@@ -363,3 +363,27 @@ def test_out_is_not_there_when_the_check_finds_something(
     assert ("it still has 1" if leak == "name" else "exchanges are not as they were") in outcome.err
     assert "it is not written" in outcome.err
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("out.pcapng", b"before")]
+
+
+@pytest.mark.parametrize("options", [{}, {"version": TLS12}], ids=["1.3", "1.2"])
+def test_keys_in_the_capture_make_plaintext_of_it(options: dict[str, Any], tmp_path: Path) -> None:
+    """The exchanges of a capture that was wrapped in TLS; neither keys nor ciphertext are in what comes out."""
+    found = wrap(list(segments("tour.pcapng"))[:400], **options)
+    source, out, outcome = scrubbed(pcapng_of(found.segments, [found.key_log]), tmp_path)
+    assert outcome.code == Exit.DONE, outcome.err
+    before = exchanges(source)
+    assert len(before) > 50
+    assert promised(exchanges(out)) == promised(before)
+    assert found.key_log[:60] not in out.read_bytes()
+    assert not re.search(rb"\x17\x03\x03", out.read_bytes())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(12))
+def test_tls_with_losses(seed: int, tmp_path: Path) -> None:
+    found = wrap(list(segments("tour.pcapng")))
+    rng = Random(seed)
+    left = [each for each in found.segments if rng.random() > 0.01 or each[5] & 2]
+    source, out, outcome = scrubbed(pcapng_of(left, [found.key_log]), tmp_path)
+    assert outcome.code == Exit.DONE, outcome.err
+    assert promised(exchanges(out)) == promised(exchanges(source))
