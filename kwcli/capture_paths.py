@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from kwcli.inflating import InputProblem
 
-__all__ = ["FoundPath", "is_named_capture", "is_named_records", "is_read_once", "list_paths"]
+__all__ = ["FoundPath", "is_named_capture", "is_named_records", "is_read_once", "is_tables", "list_paths"]
 
 # Names of captures, those of tcpdump -C and -W among them.
 _NAMED_CAPTURE: Final = re.compile(r"\.(pcap|pcapng|cap)\d*(\.(gz|zst|lz4))?$", re.IGNORECASE)
@@ -58,9 +58,9 @@ def list_paths(word: str, path: str | None = None) -> Iterator[FoundPath]:
     found = sorted(glob.glob(path, recursive=True)) if pattern else [path]
     if not found:
         raise InputProblem(f"{word}: no such file")
-    is_tables = cache(_is_tables)
+    has_tables = cache(is_tables)
     for one in found:
-        if pattern and any(map(is_tables, _folders_of(one))):
+        if pattern and any(map(has_tables, _folders_of(one))):
             continue
         if os.path.isdir(one):
             yield from _files(one)
@@ -77,7 +77,7 @@ def _files(folder: str) -> Iterator[FoundPath]:
         problems.append(FoundPath(error.filename, True, error))
 
     for top, folders, files in os.walk(folder, onerror=note, followlinks=True):
-        if (real := os.path.realpath(top)) in seen or _is_tables(top):
+        if (real := os.path.realpath(top)) in seen or is_tables(top):
             folders.clear()
             continue
         seen.add(real)
@@ -86,7 +86,7 @@ def _files(folder: str) -> Iterator[FoundPath]:
     yield from problems
 
 
-def _is_tables(folder: str) -> bool:
+def is_tables(folder: str) -> bool:
     """Whether it has tables of `kw pipeline` (pipeline/store/store.py)."""
     return os.path.isfile(os.path.join(folder, "_kw", "kw.json"))
 

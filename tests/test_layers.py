@@ -30,6 +30,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
         "kwcli.other_tools",
         "kwcli.text_editor",
         "kwcli.inflating",
+        "kwcli.open_files",
         "kwcli.capture_paths",
         "kwcli.inputs",
         "kwcli.other_captures",
@@ -41,6 +42,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ("kwcli.option_types",),
     ("kwcli.options",),
     ("kwcli.reference", "kwcli.decoding", "kwcli.net"),
+    ("kwcli.telemetry",),
     ("kwcli.calling", "kwcli.sniff", "kwcli.stats"),
     ("kwcli.answers", "kwcli.playground", "kwcli.proxy"),
     ("kwcli.pipeline", "kwcli.scrub"),
@@ -58,6 +60,7 @@ FORBIDDEN_MODULES: Final = {
 FORBIDDEN_CALLS: Final = frozenset({"print", "open", "input", "breakpoint"})
 # Library → the only package that may import it.
 RESERVED: Final = {
+    "duckdb": "kwcli.pipeline",
     "fsspec": "kwcli.pipeline",
     "pandas": "kwcli.pipeline",
     "pyarrow": "kwcli.pipeline",

@@ -52,10 +52,27 @@ def _unmeasured(_exchange: Exchange) -> None:
     """Statistics count error codes and records themselves: those of each topic and partition."""
 
 
+def _server(name: str, text: str) -> Metric:
+    """A time that the broker's own log has."""
+
+    def measure(exchange: Exchange) -> int | None:
+        said = exchange.extra.get("server") if exchange.extra is not None else None
+        took = None if said is None else said.get(name)
+        return None if took is None else round(took * 1e6)
+
+    return Metric(text, "ms", 10**6, measure, _nothing, max)
+
+
 METRICS: Final[dict[str, Metric]] = {
     "latency": Metric("request's last byte to response's first", "ms", 10**6, _latency, _nothing, max),
     "bytes": Metric("bytes of request and response", "bytes", 1, _bytes, _nothing),
     "errors": Metric("error codes in responses that have any", "codes", 1, _unmeasured, _nothing),
     "records": Metric("records produced or fetched", "records", 1, _unmeasured, RECORDS.of),
     "throttle": Metric("throttle time of responses that have one", "ms", 10**6, _throttle, throttle_needs, max),
+    "total": _server("total_ms", "time in the broker, by its request log"),
+    "queue": _server("request_queue_ms", "time in the broker's request queue"),
+    "local": _server("local_ms", "time at the leader"),
+    "remote": _server("remote_ms", "time of waiting for others, such as followers"),
+    "response_queue": _server("response_queue_ms", "time in the broker's response queue"),
+    "send": _server("send_ms", "time of sending the response"),
 }

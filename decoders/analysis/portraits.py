@@ -172,6 +172,7 @@ class Portraits:
         if not exchange.envelope:
             group.request_bytes += exchange.request_size or 0
             group.response_bytes += exchange.response_size or 0
+        group.unsized += exchange.request_size is None and exchange.response_size is None
         group.unanswered += exchange.outcome == "unanswered"
         group.undecoded += exchange.status == "undecoded"
         errors = exchange.unexpected
@@ -217,8 +218,8 @@ def common_numbers(group: GroupStatistics) -> Row:
         "error_codes": {error_name(code): count for code, count in sorted(group.codes.items())},
         "unanswered": group.unanswered,
         "undecoded": group.undecoded,
-        "request_bytes": group.request_bytes,
-        "response_bytes": group.response_bytes,
+        "request_bytes": group.request_bytes if group.sized else None,
+        "response_bytes": group.response_bytes if group.sized else None,
         "p50": latency["p50"] / 1e6 if latency else None,
         "p99": latency["p99"] / 1e6 if latency else None,
         "max": group.high / 1e6 if latency else None,

@@ -141,6 +141,16 @@ def _said(name: str, part: str) -> FieldRow:
     return FieldRow(S, kind, get, _HISTORY[name, part], history=True)
 
 
+def _server(part: str, kind: Kind, text: str) -> FieldRow:
+    """What the broker's own log says of an exchange."""
+
+    def get(exchange: Exchange) -> Any:
+        said = exchange.extra.get("server") if exchange.extra else None
+        return said.get(part) if isinstance(said, dict) else None
+
+    return FieldRow(S, kind, get, text)
+
+
 def _session_topics(exchange: Exchange) -> list[str]:
     return list((exchange.extra or {}).get(SESSION_PARTITIONS) or ())
 
@@ -222,6 +232,14 @@ FIELDS: Final[dict[str, FieldRow]] = {
     "retransmitted": FieldRow(S, "any", lambda x: x.retransmitted, "whether bytes of it were sent again"),
     "session_topic": FieldRow(S, "text", _session_topics, "topics that an incremental fetch asks for", history=True),
     **{f"{name}.{part}": _said(name, part) for name, part in _HISTORY},
+    "server.listener": _server("listener", "text", "listener of the broker, by its request log"),
+    "server.principal": _server("principal", "text", "who asked, as the broker names them"),
+    "server.total_ms": _server("total_ms", "number", "milliseconds in the broker"),
+    "server.request_queue_ms": _server("request_queue_ms", "number", "of them in the request queue"),
+    "server.local_ms": _server("local_ms", "number", "of them at the leader"),
+    "server.remote_ms": _server("remote_ms", "number", "of them waiting for others"),
+    "server.response_queue_ms": _server("response_queue_ms", "number", "of them in the response queue"),
+    "server.send_ms": _server("send_ms", "number", "of them sending the response"),
 }
 # Other words for fields, and for body fields that are asked for often.
 ALIASES: Final = {

@@ -23,6 +23,7 @@ from decoders.exchanges.logins import known_login
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairing import begin
 from decoders.exchanges.topics import Topics
+from decoders.limits import CONNECTIONS_MAX
 from decoders.messages.redact_record import redact_record
 from decoders.schema.json_form import STRUCTURE, shown
 from decoders.schema.model import Plan, PlanField, Side
@@ -32,11 +33,13 @@ from decoders.wire.units import parse_time
 
 EXTRA: Final = (
     *("closed", "retransmitted", "via", "fault", "upstream_latency_ms", "file", "guessed", "envelope", "sasl"),
-    *("group", "transaction", "node"),
+    *("group", "transaction", "node", "server"),
 )
 # Kinds of records that are exchanges, or stand for them.
 KINDS: Final = ("exchange", "skipped")
 STATUSES: Final = get_args(Status)
+# Of a request in what its client sent: no record says it.
+_UNKNOWN_PLACE: Final = -1
 
 
 class RecordedExchange(Exchange):
@@ -110,6 +113,8 @@ class FromRecords:
         client, broker = (_text(record, name) or "" for name in ("client", "broker"))  # null: nothing was sent
         ends = self._ends.get((number, client, broker))
         if ends is None:
+            if len(self._ends) >= CONNECTIONS_MAX:
+                self._ends.clear()  # each record says itself what it goes by
             ends = ConnectionInfo(_int(record, "connection") or 0, client, broker, 0, Topics())
             ends.tls = _tls(record.get("tls"))
             self._ends[number, client, broker] = ends
@@ -139,6 +144,7 @@ class FromRecords:
         exchange.revealed = record
         exchange.record = record = redact_record(record)
         begin(exchange, self._connection(record), spec)
+        exchange.place = _UNKNOWN_PLACE
         for name in ("api_key", "api_version", "correlation_id", "request_size", "response_size"):
             setattr(exchange, name, _int(record, name))
         exchange.client_id = _string(record["client_id"], "client_id")
@@ -192,7 +198,9 @@ def _set_times(exchange: Exchange, record: Mapping[str, Any]) -> None:
     packets = record["packets"]
     exchange.request_packet, exchange.request_packet_end = _packets(packets["request"])
     exchange.response_packet, exchange.response_packet_end = _packets(packets["response"])
-    asked, answered = exchange.request_size is not None, exchange.response_size is not None
+    # A broker's log has no sizes.
+    asked = exchange.request_size is not None or "server" in record
+    answered = exchange.response_size is not None or (latency is not None)
     exchange.request_end_ns = begun if asked else None
     orphan = begun if answered and not asked else None
     exchange.response_ns = orphan if latency is None else begun + round(latency * 1e6)
@@ -217,7 +225,7 @@ def _check_said(record: Mapping[str, Any]) -> None:
         if side not in SIDES or not isinstance(row["reason"], str) or not isinstance(row["path"], str):
             raise ValueError(f"undecoded {shown(side)}")
         _int(row, "offset")
-    if "envelope" in record and record["envelope"]["correlation_id"].__class__ is not int:
+    if "envelope" in record and record["envelope"]["correlation_id"].__class__ not in (int, type(None)):
         raise ValueError(f"envelope is {shown(record['envelope'])}")
 
 
@@ -262,7 +270,8 @@ def _view(spec: Recorded, record: Mapping[str, Any], side: Side) -> Any:
         return None
     release = record.get("layout", {}).get(side)
     plans = [layout.plan for layout in spec.layouts(side) if layout.release == release]
-    whole = side not in record.get("undecoded", {})
+    # Of a request in a version that it does not know a broker logs nothing.
+    whole = side not in record.get("undecoded", {}) and (bool(body) or "server" not in record)
     for plan in plans[:-1]:  # an ApiVersions response may have the layout of version 0 in place of its own
         try:
             return _struct(plan, body, side, whole=whole)

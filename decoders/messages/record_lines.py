@@ -6,7 +6,7 @@ with its number and passed over. A line is held whole, up to a limit; what is lo
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -20,6 +20,8 @@ from decoders.wire.text import in_bytes
 _ARRAY: Final = b"[], \t\r"
 # Lines whose faults are told one by one; of more only their number.
 TOLD_MAX: Final = 3
+# What a line says that says nothing.
+BLANK: Final = object()
 
 
 class LineProblem(NamedTuple):
@@ -29,11 +31,14 @@ class LineProblem(NamedTuple):
     text: str
 
 
-class RecordLines:
+class LineReader:
     """Reads the lines of one input, and counts: `lines` all, `found` records, `broken` those that are none.
 
-    `problems` are the first faults.
+    `problems` are the first faults, `otherwise` is said of an input of which no line can be read. What a line says is
+    for those that derive from this.
     """
+
+    otherwise = "neither a capture nor exchanges that kw wrote, one a line"
 
     def __init__(self) -> None:
         self.problems: list[LineProblem] = []
@@ -79,19 +84,34 @@ class RecordLines:
             return
         if self.lines == 1:
             line = line.removeprefix(b"\xef\xbb\xbf")
-        line = line.strip(_ARRAY)  # no record begins or ends with these
-        if not line:
-            return
         try:
-            found.append(self._records.read(orjson.loads(line)))
-            self.found += 1
+            record = self.record(line)
+            if record is not BLANK:
+                found.append(self._records.read(record))
+                self.found += 1
         except orjson.JSONDecodeError as problem:
             why = f"no JSON ({problem.msg} at column {problem.colno})"
             self._tell(why if whole else "cut off inside a record")
         except DecodeError as problem:
             self._tell(problem.text)
 
+    def record(self, line: bytes) -> Any:
+        """The exchange record of a line, BLANK where it has none and need not.
+
+        Raises JSONDecodeError, or DecodeError where it should have one.
+        """
+        raise NotImplementedError
+
     def _tell(self, text: str) -> None:
         self.broken += 1
         if len(self.problems) < TOLD_MAX:
             self.problems.append(LineProblem(self.lines, text))
+
+
+class RecordLines(LineReader):
+    """Lines that kw wrote."""
+
+    def record(self, line: bytes) -> Any:
+        """The value that the line is; blank lines are none."""
+        line = line.strip(_ARRAY)  # no record begins or ends with these
+        return orjson.loads(line) if line else BLANK

@@ -61,7 +61,12 @@ def _count(key: str) -> Cell:
 
 
 def _size(key: str) -> Cell:
-    return lambda row: format_size(row[key])
+    return lambda row: _NOTHING if row[key] is None else format_size(row[key])
+
+
+def _sizes(row: Row) -> str:
+    sent, got = row["request_bytes"], row["response_bytes"]
+    return "" if sent is None else f"{format_size(sent)} sent, {format_size(got)} got"
 
 
 def _time(key: str) -> Cell:
@@ -254,7 +259,7 @@ _LINES: Final[tuple[tuple[str, Cell], ...]] = (
         "latency",
         lambda row: "" if row["p50"] is None else ", ".join(f"{key} {format_latency(row[key])}" for key in _TIMES),
     ),
-    ("bytes", lambda row: f"{format_size(row['request_bytes'])} sent, {format_size(row['response_bytes'])} got"),
+    ("bytes", _sizes),
     ("writes", lambda row: flat_text(row.get("writes"))),
     ("reads", lambda row: flat_text(row.get("reads"))),
     ("administers", lambda row: flat_text(row.get("administers"))),

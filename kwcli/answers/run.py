@@ -8,7 +8,7 @@ from decoders.filters import parse
 from kwcli.answers.portraits import PORTRAITS, PortraitRenderer
 from kwcli.answers.view import view_of
 from kwcli.key_logs import KeyLogFiles, key_log_names
-from kwcli.sniff.run import Sniffing
+from kwcli.sniff.run import Sniffing, watched
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.doctor import Doctor
@@ -37,7 +37,7 @@ def answer(
         limit=limit,
         sort=None,
         strict=False,
-        view=view_of(renderer),
+        view=watched(env, settings, capture, view_of(renderer)),
         key_logs=KeyLogFiles(key_log_names(capture.keylogs, env.variables), follow=capture.is_live),
     )
     return sniffing.run(capture).exit_code()

@@ -14,6 +14,7 @@ from kwcli.options import (
     filter_options,
     limit_option,
     output_options,
+    telemetry_options,
 )
 
 EXAMPLES = """\b
@@ -27,6 +28,7 @@ Examples:
 
 @click.command("doctor", cls=ConnectingCommand, epilog=EXAMPLES)
 @capture_options
+@telemetry_options
 @connection_options_of_others
 @click.option(
     "--fail-on",

@@ -207,10 +207,12 @@ def sql_command(
     """Ask the tables in DIR in Spark SQL; QUERY - is read from standard input.
 
     Besides the tables there are views for the usual questions: latency_by_api, clients, old_versions, slowest, ….
+    Without a query they are listed. `kw sql` asks without Spark, and captures as well.
     """
-    from kwcli.pipeline.sql import read_query, show_views, sql
+    from kwcli.pipeline.query_output import read_query, show_views
+    from kwcli.pipeline.sql import sql
 
-    if views == (query is not None):
+    if views and query is not None:
         raise click.UsageError("give a query, or --views", click.get_current_context())
     refuse_clashes(Clash("views", ("limit", "master"), "it lists what can be asked for, and asks nothing"))
     settings = shown.settings(env)

@@ -87,7 +87,8 @@ def _command(program: click.Group, path: tuple[str, ...]) -> list[str]:
     for param in command.get_params(ctx):
         record = param.get_help_record(ctx) if isinstance(param, click.Option) and not param.hidden else None
         if record is not None and "--help" not in param.opts:
-            lines += [".TP", f".B {_quoted(record[0])}", *_text(record[1])]
+            words = _quoted(record[0]).replace("|", "|\\:")  # where a long list of words may break
+            lines += [".TP", f".B {words}", *_text(record[1])]
     return lines
 
 

@@ -71,6 +71,11 @@ def _contents(raw: bytes | None, elements: list[dict[str, Any]], inner: str) -> 
     return f"{records} rec", f"{size}B" if size < 1000 else format_size(size), named
 
 
+def _none(exchange: Exchange) -> str:
+    """What is said where no record is seen: of what a broker's log tells nobody knows how many there were."""
+    return "? rec" if exchange.record is not None and "server" in exchange.record else NOTHING[0]
+
+
 def produce(exchange: Exchange, request: View, response: View, shape: Shape) -> list[str]:
     """`orders[3]`, `412 rec`, `38.1kB`, `zstd`, `acks=all`, `at 1042`."""
     topics = request.get("topic_data")
@@ -85,7 +90,7 @@ def produce(exchange: Exchange, request: View, response: View, shape: Shape) -> 
     else:
         facts = [partitions(topics, "partition_data", "index", exchange.topic_name, shape)]
         count, size, codec = _contents(exchange.request_raw, topics, "partition_data")
-    facts.append(count)
+    facts.append(count if size else _none(exchange))
     if size:
         facts.append(size)
         if codec:
@@ -121,7 +126,7 @@ def fetch(exchange: Exchange, request: View, response: View, shape: Shape) -> li
             count, size, codec = _batches(exchange.response_raw, one.get("records"))
         else:
             count, size, codec = _contents(exchange.response_raw, given or [], "partitions")
-        facts.append(f"→ {count}")
+        facts.append(f"→ {count if size else _none(exchange)}")
         if size:
             facts.append(size)
             if codec:
@@ -178,7 +183,7 @@ def share_fetch(exchange: Exchange, request: View, response: View, shape: Shape)
         facts.append(partitions(asked or given, "partitions", "partition_index", names, shape))
     if response:
         count, size, codec = _contents(exchange.response_raw, given, "partitions")
-        facts.append(f"→ {count}")
+        facts.append(f"→ {count if size else _none(exchange)}")
         facts += [text for text in (size, codec) if text]
     if request.get("share_session_epoch") is not None:
         facts.append(f"session epoch {request['share_session_epoch']}")

@@ -1,8 +1,10 @@
 """Views over the tables for the usual questions, as one literal table: name, meaning, the tables it needs, its SQL.
 
-They are Spark SQL and stand on each other in this order. Views count what the folds of `decoders.analysis` count, and
-give the same numbers: a latency is sorted into a bin of their sketch (the view `bins` has the edges), and percentiles
-are read from the counts of the bins. Latencies leave out the fetches that waited for records.
+They stand on each other in this order. `kw pipeline sql` has Spark answer them and `kw sql` DuckDB, so they are written
+in the SQL that both know: lists are opened by `lateral unnest`, and no function of higher order is used. Views count
+what the folds of `decoders.analysis` count, and give the same numbers: a latency is sorted into a bin of their sketch
+(the view `bins` has the edges), and percentiles are read from the counts of the bins. Latencies leave out the fetches
+that waited for records.
 """
 
 from __future__ import annotations
@@ -18,13 +20,24 @@ from decoders.apis.releases import HISTORY, RELEASES, spoken
 _ADDRESS: Final = "regexp_replace(client, ':[^:]*$', '')"
 _CLIENT: Final = f"coalesce(nullif(client_id, ''), {_ADDRESS})"
 # An error that the protocol means so is none.
-_FAILED: Final = "exists(error_expected, expected -> not expected)"
-_ERRORS: Final = """filter(transform(error_names, (name, n) -> case when not error_expected[n] then name end),
-        name -> name is not null)"""
+_FAILED: Final = "array_contains(error_expected, false)"
 _NO_ERROR: Final = " or ".join(f"(api_key = {row.api_key} and error_code = {row.code})" for row in EXPECTED)
+# The first element of a list has the number 0 in Spark, and 1 in DuckDB, whose types have other names too.
+_FIRST: Final = "case typeof(1) when 'int' then 0 else 1 end"
+# Paths tell the errors of an answer apart: the number of a path is that of its error in the other lists.
+_NUMBERED: Final = f"""(
+        select x.*, cast(array_position(x.error_paths, path) as int) - 1 + {_FIRST} as number
+        from exchanges x, lateral unnest(x.error_paths) as e(path) where {_FAILED}) as numbered"""
+_ERRORS: Final = f"""(
+        select numbered.*, error_names[number] as error from {_NUMBERED} where not error_expected[number]) as each"""
+_EXCHANGE: Final = "point, client, broker, connection_began_ns, place"
 # In a group of a topic those errors count that are about the topic, or about none.
-_OF_TOPIC: Final = "transform(error_topics, (t, n) -> not error_expected[n] and (t is null or t = topic))"
-_FAILED_OF_TOPIC: Final = f"{_FAILED} and (topic is null or exists({_OF_TOPIC}, its -> its))"
+_BY_TOPIC: Final = f"""(
+        with named as (select x.*, topic from exchanges x left join lateral unnest(x.topics) as t(topic) on true),
+        failing as (
+          select distinct {_EXCHANGE}, error_topics[number] as about from {_NUMBERED} where not error_expected[number])
+        select n.*, {_FAILED} and (n.topic is null or its.place is not null or whole.place is not null) as failing
+        from named n {{about_it}} {{about_none}}) as by_topic"""
 
 
 # What travelled in an Envelope is in the sums of that already.
@@ -41,6 +54,16 @@ class View(NamedTuple):
     query: str
 
 
+def _by_topic() -> str:
+    """Exchanges by the topics that they are about, with `failing`."""
+
+    def joined(name: str, condition: str) -> str:
+        same = " and ".join(f"{name}.{column} = n.{column}" for column in _EXCHANGE.split(", "))
+        return f"left join failing {name} on {same} and {name}.{condition}"
+
+    return _BY_TOPIC.format(about_it=joined("its", "about = n.topic"), about_none=joined("whole", "about is null"))
+
+
 def _latency(name: str, what: str, source: str = "exchanges", failed: str = _FAILED) -> str:
     """Counts, bytes and percentiles of latency by `what`, which gets this name.
 
@@ -55,7 +78,7 @@ def _latency(name: str, what: str, source: str = "exchanges", failed: str = _FAI
     placed as (
       select m.*, cast(sign(ns) as int) * case when abs(ns) < least then number - 1
         when abs(ns) >= above then number + 1 else coalesce(number, 0) end as bin
-      from measured m left join bins on number = cast(ceil(ln(abs(nullif(ns, 0))) * {BINS_PER_E!r}D) as int) + 1),
+      from measured m left join bins on number = cast(ceil(ln(abs(nullif(ns, 0))) * {BINS_PER_E!r}e0) as int) + 1),
     counted as (
       select {name}, bin, count(*) as times, count_if(failed) as errors, count(waited_ns) as waited, count(ns) as its,
         min(ns) as low, max(ns) as high, sum(coalesce(request_size, 0)) as request_bytes,
@@ -65,7 +88,7 @@ def _latency(name: str, what: str, source: str = "exchanges", failed: str = _FAI
         sum(its) over (partition by {name} order by bin) as seen, sum(its) over (partition by {name}) as total
       from counted c left join bins on number = abs(bin))
     select {name}, sum(times) as count, sum(errors) as errors, sum(waited) as waited,
-      {", ".join(f"{_percentile(percent)} as p{percent}_ms" for percent in PERCENTS)}, max(high) / 1e6D as max_ms,
+      {", ".join(f"{_percentile(percent)} as p{percent}_ms" for percent in PERCENTS)}, max(high) / 1e6 as max_ms,
       sum(request_bytes) as request_bytes, sum(response_bytes) as response_bytes
     from summed group by {name}"""
 
@@ -73,7 +96,7 @@ def _latency(name: str, what: str, source: str = "exchanges", failed: str = _FAI
 def _percentile(percent: int) -> str:
     reached = f"min(case when seen * 100 >= total * {percent} then value end)"
     return f"""case when max(total) * {100 - percent} < 100 then max(high)
-      else greatest(min(low), least(max(high), {reached})) end / 1e6D"""
+      else greatest(min(low), least(max(high), {reached})) end / 1e6"""
 
 
 _TIMED: Final = ("exchanges", "bins")
@@ -84,18 +107,18 @@ VIEWS: Final[dict[str, View]] = {
     "latency_by_broker": View("of each broker", _TIMED, _latency("broker", "broker")),
     "latency_by_topic": View(
         *("of each topic; an exchange about several counts for each", _TIMED),
-        _latency("topic", "topic", "exchanges lateral view outer explode(topics) as topic", _FAILED_OF_TOPIC),
+        _latency("topic", "topic", _by_topic(), "failing"),
     ),
     "latency_by_minute": View("of each minute", _TIMED, _latency("minute", "date_trunc('minute', time)")),
     "errors_by_api": View(
         *("error codes of each API: exchanges that have one, codes", ("exchanges",)),
-        f"""select api, error, count(distinct struct(point, client, broker, connection_began_ns, place)) as exchanges,
-        count(*) as codes from exchanges lateral view explode({_ERRORS}) as error group by 1, 2""",
+        f"""select api, error, count(distinct ({_EXCHANGE})) as exchanges, count(*) as codes from {_ERRORS}
+        group by 1, 2""",
     ),
     "errors_by_client": View(
         *("error codes of each client", ("exchanges",)),
         f"""select {_CLIENT} as client_id, api, error, count(*) as codes, min(time) as first, max(time) as last
-        from exchanges lateral view explode({_ERRORS}) as error group by 1, 2, 3""",
+        from {_ERRORS} group by 1, 2, 3""",
     ),
     "slowest": View(
         *("the 1,000 slowest exchanges, with their captures and packets", ("exchanges",)),
@@ -116,16 +139,18 @@ VIEWS: Final[dict[str, View]] = {
         client_software_version as software_version, {_SIZES}, time
       from exchanges where api_key is not null),
     named as (
-      select *, struct(software, software_version) as its,
-        min(case when software is not null then struct(software, software_version) end) over who as least,
-        max(case when software is not null then struct(software, software_version) end) over who as most
+      select *, min(software) over who as least, max(software) over who as most,
+        min(software_version) over who as oldest, max(software_version) over who as newest
       from asked window who as (partition by client, address)),
-    known as (select *, case when software is null and least = most then most else its end as program from named)
-    select client as client_id, address as client_ip, program.software as client_software_name,
-      program.software_version as client_software_version, count(*) as count,
+    known as (
+      select *, coalesce(software, case when least = most and oldest = newest then least end) as program,
+        case when software is null and least = most and oldest = newest then oldest
+          else software_version end as program_version from named)
+    select client as client_id, address as client_ip, program as client_software_name,
+      program_version as client_software_version, count(*) as count,
       sum(coalesce(request_size, 0)) as request_bytes,
       sum(coalesce(response_size, 0)) as response_bytes, min(time) as first, max(time) as last
-    from known group by client, address, program""",
+    from known group by client, address, program, program_version""",
     ),
     "versions": View(
         *("versions of APIs that each client uses", ("exchanges",)),
@@ -180,7 +205,7 @@ VIEWS: Final[dict[str, View]] = {
 }
 
 
-# View → the names of its columns, in their order: what a query may name, known before Spark has started.
+# View → the names of its columns, in their order: what a query may name, known before an engine has started.
 _LATENCY_COLUMNS: Final = (
     *("count", "errors", "waited", *(f"p{percent}_ms" for percent in PERCENTS), "max_ms"),
     *("request_bytes", "response_bytes"),
@@ -244,7 +269,7 @@ def _bins() -> str:
         f"({number}, {least}, {above}, {min(value_of(number), VALUE_MAX)})"
         for number, (least, above) in enumerate(pairwise((*edges(), "null")), 1)
     )
-    return f"select * from values {', '.join(rows)} as t(number, least, above, value)"
+    return f"select * from (values {', '.join(rows)}) as t(number, least, above, value)"
 
 
 def _served() -> str:
@@ -256,7 +281,7 @@ def _served() -> str:
         for key in sorted(HISTORY.keys() & known):
             low, high = (str(now[key].low), str(now[key].high)) if key in now else ("cast(null as int)",) * 2
             rows.append(f"('{release}', {key}, {low}, {high})")
-    return f"select * from values {', '.join(rows)} as t(release, api_key, served_from, served_to)"
+    return f"select * from (values {', '.join(rows)}) as t(release, api_key, served_from, served_to)"
 
 
 _MADE: Final = {"bins": _bins, "served": _served}

@@ -10,7 +10,6 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.capture.files import CaptureReader
-from decoders.capture.merge import file_of, number_of
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Skipped, count_clients
 from decoders.filters import parse
@@ -26,6 +25,7 @@ from kwcli.output.units import NS, count_of
 from kwcli.output.zone import UTC_ZONE, Zone, find_zone
 from kwcli.progress import Progress
 from kwcli.sniff.capture_faults import counts_of_summary, fault_lines, is_cut
+from kwcli.sniff.row_files import TableTaker, count_in_file, name_files, names_files, without_ends
 from kwcli.sniff.row_output import Output
 from kwcli.sniff.unmatched import Unmatched
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from decoders.errors import DecodeError
-    from decoders.exchanges.exchange import Exchange, Settled, Summary
+    from decoders.exchanges.exchange import Settled, Summary
     from decoders.filters import Filter
     from kwcli.env import Environment, Settings
     from kwcli.options import CaptureOptions
@@ -62,9 +62,6 @@ LOSSY: Final = ("undecoded", "orphan_response")
 FOREIGN: Final = {"not_kafka": "other connection", "tls": "TLS connection"}
 # Reasons of skipped bytes that are whole connections, and what these are called.
 CONNECTIONS: Final = {"one_direction": "one-direction connection", **FOREIGN}
-
-# Packets of an exchange.
-PACKETS: Final = ("request_packet", "request_packet_end", "response_packet", "response_packet_end")
 
 # Counts of packets and segments that may have held Kafka and gave nothing → how they are called.
 PASSED_OVER: Final = {
@@ -124,15 +121,15 @@ def closing_lines(
     shown: ShownCounts,
     *,
     packets: int,
-    lines: int = 0,
+    read: Sequence[str] = (),
     seconds: float,
     passed_over: Sequence[str] = (),
     zone: Zone = UTC_ZONE,
 ) -> list[str]:
     """`6 exchanges, 4 clients, 3 brokers, 1 error, 1 unanswered, 1 gap · 2026-11-21 03:04:05–03:04:06 UTC · …`.
 
-    `lines` are those of records that were read, `seconds` is how long it took, `passed_over` what left_over() says. The
-    same line several times, the longest first: the terminal decides.
+    `read` is what was read besides packets (`12 lines`), `seconds` is how long it took, `passed_over` what left_over()
+    says. The same line several times, the longest first: the terminal decides.
     """
     total = summary.exchanges
     parts = [exchanges(shown.exchanges, total)]
@@ -149,13 +146,12 @@ def closing_lines(
     parts += left_unread(summary.skipped, summary.skipped_bytes)
     parts += passed_over
     counts, took = ", ".join(parts), f"{seconds:.2f} s"
-    of_packets = [count_of(packets, "packet")] if packets or not lines else []
-    read = ", ".join([*of_packets, *([count_of(lines, "line")] if lines else [])])
+    all_read = ", ".join([*([count_of(packets, "packet")] if packets or not read else []), *read])
     if not summary.first_ns:
-        return [" · ".join([counts, read, took])]
+        return [" · ".join([counts, all_read, took])]
     span = time_span(summary.first_ns, summary.last_ns, zone)
     return [
-        " · ".join([counts, span, read, took]),
+        " · ".join([counts, span, all_read, took]),
         " · ".join([counts, span, took]),
         " · ".join([counts, span.partition(" ")[2] or span, took]),
         counts,
@@ -247,42 +243,34 @@ class SniffView(NamedTuple):
     """What becomes of the exchanges, where that is not what `-o` says: what it reads of bodies, and its renderer.
 
     `hear` is told what is wrong with the captures themselves, before the renderer is closed; nobody else is then.
-    `names_files`: the renderer reads the file of a row.
+    `names_files`: the renderer reads the file of a row. `tables` wants all that a capture has: packets numbered with
+    their file, whose names it is given, and the ends of connections.
     """
 
     needs: Needs
     open: Callable[[Write], Renderer]
     hear: Callable[[list[str]], None] | None = None
     names_files: bool = False
+    tables: TableTaker | None = None
+    remembers: bool = False  # the renderer asks for what went before on a connection
 
 
-def names_files(settings: Settings, selection: Filter) -> bool:
-    """Whether somebody asks for the file of a row: a column, or the filter."""
-    if "file" in selection.text and "file" in selection.names:
-        return True
-    if not settings.columns and settings.format not in ("csv", "table", "fields"):
-        return False
-    from kwcli.output.row_cells import asked_columns
-
-    return "file" in asked_columns(settings)
+def own_view(settings: Settings) -> SniffView:
+    """That of `-o`."""
+    return SniffView(needs(settings), partial(open_renderer, settings), remembers=asks_history(settings))
 
 
-def name_files(rows: Iterable[Settled], names: Sequence[str]) -> None:
-    """Say of each exchange of a capture which file it is from, and count its packets in that file."""
-    for row in rows:
-        if row.kind != "exchange" or row.record is not None:
-            continue
-        packet = row.request_packet or row.response_packet or 0
-        row.extra = {**(row.extra or {}), "file": utf8_text(names[file_of(packet)])}
-        count_in_file(row)
+def watched(
+    env: Environment, settings: Settings, capture: CaptureOptions, view: SniffView | None = None
+) -> SniffView | None:
+    """The view, of whose exchanges those are told as well whom the options name. Raises Failure."""
+    if capture.metrics is None and capture.otlp is None:
+        return view
+    from kwcli.sniff.watching import watch
 
-
-def count_in_file(row: Exchange) -> None:
-    """Count the packets of an exchange in their file."""
-    for name in PACKETS:
-        number = getattr(row, name)
-        if number:
-            setattr(row, name, number_of(number))
+    view = view or own_view(settings)
+    needs, opened = watch(env, settings, capture, view.needs, view.open)
+    return view._replace(needs=needs, open=opened)
 
 
 class Sniffing:
@@ -302,8 +290,8 @@ class Sniffing:
         key_logs: KeyLogFiles | None = None,
     ) -> None:
         self._file_names: list[str] = []  # of the inputs, where rows are to say theirs
-        self._remembers = selection.asks_history or (view is None and asks_history(settings))
-        view = view or SniffView(needs(settings), partial(open_renderer, settings))
+        view = view or own_view(settings)
+        self._remembers = selection.asks_history or view.remembers
         self._names_files = view.names_files or names_files(settings, selection)
         self._env = env
         self._settings = settings
@@ -311,7 +299,8 @@ class Sniffing:
         self._ports = ports
         self._key_logs = KeyLogFiles(()) if key_logs is None else key_logs
         wanted = Wanted(view.needs, selection.needs, *_order_needs(sort))
-        self._engine = Engine(ports=ports, needs=wanted, keys=self._key_logs.keys)
+        self._tables = view.tables
+        self._engine = Engine(ports, wanted, connections=self._tables is not None, keys=self._key_logs.keys)
         self._wanted = wanted
         self._cut: CutOut | None = None
         self._pieces: dict[int, Pieces | None] = {}  # of rows that wait to be sorted, by their identity
@@ -324,6 +313,7 @@ class Sniffing:
         self._expected = 0  # exchanges that --errors leaves out, and --errors all shows
         self._unmatched = None if selection.everything else Unmatched(selection, parse(WENT_WRONG))
         self._whole = True  # the inputs were read to their end
+        self._past_faults: list[str] = []  # of captures of which there are tables
         self._records = False  # some of them are records that kw wrote, and say nothing of packets
         self._outcome = SniffOutcome(strict=strict)
         self._begun = env.monotonic()
@@ -389,14 +379,20 @@ class Sniffing:
         captures = Captures(
             names,
             env,
-            numbered=self._names_files or self._cut is not None,
+            numbered=self._names_files or self._cut is not None or self._tables is not None,
             on_secrets=self._key_logs.keys.add,
             cut_receiver=self._engine,
         )
-        if self._names_files:
-            self._file_names = captures.names
+        self._take_names(captures.names)
         self._key_logs.keys.look_further = partial(search_captures, self._key_logs.keys, captures.names)
         return captures
+
+    def _take_names(self, names: list[str]) -> None:
+        """Tell who wants them the files by their numbers."""
+        if self._names_files:
+            self._file_names = names
+        if self._tables is not None:
+            self._tables.name_files(names)
 
     def _read(self, captures: Captures) -> SniffOutcome:
         try:
@@ -428,7 +424,12 @@ class Sniffing:
         self._outcome.problems += captures.problems
         for name, problem in captures.cut():
             self._outcome.problems.append(self._cut_short(name, problem, alone=captures.count == 1))
-        self._end(captures.counts(), told=not self._came_to_nothing(captures.count), lines=captures.lines)
+        self._past_faults = captures.faults
+        if not self._settings.quiet:
+            for line in captures.lacking:
+                self._env.say(f"kw: {line}")
+        read = [count_of(count, noun) for count, noun in ((captures.lines, "line"), (captures.rows, "row")) if count]
+        self._end(captures.counts(), told=not self._came_to_nothing(captures.count), read=read)
 
     def _read_records(self, captures: Captures) -> bool:
         """Show what the records say that kw wrote; False when as many as wanted have been shown."""
@@ -440,7 +441,7 @@ class Sniffing:
         lacking = 0
         for name, rows in captures.recorded():
             for row in rows:
-                if self._names_files and row.kind == "exchange":
+                if (self._names_files or self._tables is not None) and row.kind == "exchange":
                     row.extra = {"file": utf8_text(name), **(row.extra or {})}
             if self._selection.reads_records:
                 lacking += sum(map(lacks_records, rows))
@@ -451,6 +452,11 @@ class Sniffing:
             if not self._emit(rows):
                 return False
             self._progress.show(captures.taken, self._engine.summary.exchanges)
+        if captures.request_logs and not self._settings.quiet:
+            self._env.say(
+                f"kw: {', '.join(captures.request_logs)}: a broker's request log has no sizes, packets, records and"
+                " logins; its times are the broker's, taken as UTC (kw help request-log)"
+            )
         if lacking:
             what = f"{count_of(lacking, 'exchange')} with records whose keys, values and headers are not in the file"
             self._env.say(f"kw: {what}: no filter sees them (write it with --records)")
@@ -475,9 +481,9 @@ class Sniffing:
         """Decode a file that grows, and those that its writer goes on with, until it is interrupted."""
         from kwcli.sniff.following import Follower
 
-        follower = Follower(word, self._env, numbered=self._names_files, on_secrets=self._key_logs.keys.add)
-        if self._names_files:
-            self._file_names = follower.names
+        numbered = self._names_files or self._tables is not None
+        follower = Follower(word, self._env, numbered=numbered, on_secrets=self._key_logs.keys.add)
+        self._take_names(follower.names)
         finish = True
         try:
             if not self._settings.quiet:
@@ -513,6 +519,8 @@ class Sniffing:
         interface = options.interface
         kept = open_packet_file(options.write, options.rotation, self._env) if options.write else None
         capture = Live(interface, options.bpf, self._env)
+        if self._tables is not None:
+            self._tables.name_files([interface])
         reader = CaptureReader()
         finish = True
         try:
@@ -546,8 +554,10 @@ class Sniffing:
             return True
         if self._cut is not None:
             self._take_pieces(rows, self._cut)
+        if self._tables is not None:
+            rows = without_ends(rows, self._tables)
         if self._file_names:
-            name_files(rows, self._file_names)
+            name_files(rows, self._file_names, count=self._tables is None)
         if self._outcome.strict and not self._outcome.lossy:
             # Every exchange is decoded for this, also those that nobody sees.
             self._outcome.lossy = any(row.kind == "exchange" and row.status in LOSSY for row in rows)
@@ -619,9 +629,9 @@ class Sniffing:
             self._sorted = []
 
     def _end(
-        self, counted: Mapping[str, int], *, dropped: int | None = None, told: bool = True, lines: int = 0
+        self, counted: Mapping[str, int], *, dropped: int | None = None, told: bool = True, read: Sequence[str] = ()
     ) -> None:
-        """Close the output, then say how it went; `counted` is what the readers have counted, `lines` of records."""
+        """Close the output, then say how it went; `counted` is what readers have counted, `read` what else was read."""
         summary = self._engine.summary
         counts = Counter(self._engine.reassembly.counts)
         counts.update(counted)
@@ -630,7 +640,7 @@ class Sniffing:
             self._outcome.lossy = True
         if dropped:
             counts["dropped"] += dropped
-        faults = self._faults(counts) if told and not self._records else []
+        faults = [*self._past_faults, *(self._faults(counts) if told and not self._records else [])]
         if self._hear is not None:
             self._hear(faults)
             faults = []
@@ -660,7 +670,7 @@ class Sniffing:
                 summary,
                 shown,
                 packets=counts["packets"],
-                lines=lines,
+                read=read,
                 seconds=seconds,
                 passed_over=passed_over,
                 zone=find_zone(self._settings.zone),

@@ -8,7 +8,9 @@ BY: Final = (
     *("api", "version", "client", "client_id", "address", "software", "user", "mechanism", "broker", "connection"),
     *("topic", "partition", "group", "error", "file", "time"),
 )
-METRICS: Final = ("latency", "bytes", "errors", "records", "throttle")
+# Times that a broker's request log says.
+SERVER_TIMES: Final = ("total", "queue", "local", "remote", "response_queue", "send")
+METRICS: Final = ("latency", "bytes", "errors", "records", "throttle", *SERVER_TIMES)
 # Columns of the rows, but for `bytes` (of both sides) and `name`.
 SORTS: Final = (
     *("count", "rate", "errors", "unanswered", "undecoded", "values", "sum", "min", "p50", "p90", "p95", "p99", "max"),

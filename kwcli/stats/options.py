@@ -8,7 +8,7 @@ from typing import Any, Final
 from decoders.analysis.dimensions import DIMENSIONS
 from kwcli.env import Exit, Failure
 from kwcli.spelling import did_you_mean
-from kwcli.stats import SORTS, StatsOptions
+from kwcli.stats import SERVER_TIMES, SORTS, StatsOptions
 
 # Words that people may use for dimensions, and the dimension.
 SPELLINGS: Final = {
@@ -44,7 +44,14 @@ SORT_SPELLINGS: Final = {
 # Columns that rows have with one metric only.
 _OF_METRIC: Final = {"waited": "latency", "waited_ms": "latency", "batches": "records", "record_bytes": "records"}
 # What matters most of each metric.
-_MATTERS: Final = {"latency": "p99", "bytes": "sum", "errors": "errors", "records": "sum", "throttle": "sum"}
+_MATTERS: Final = {
+    "latency": "p99",
+    "bytes": "sum",
+    "errors": "errors",
+    "records": "sum",
+    "throttle": "sum",
+    **dict.fromkeys(SERVER_TIMES, "p99"),
+}
 
 
 def check_options(words: StatsOptions) -> StatsOptions:
@@ -96,7 +103,7 @@ def sort_rows(rows: Sequence[Any], sort: str, row_of: Callable[[Any], dict[str, 
 
     def rank(item: Any) -> tuple[bool, Any]:
         row = row_of(item)
-        value = row["request_bytes"] + row["response_bytes"] if sort == "bytes" else row[sort]
+        value = (row["request_bytes"] or 0) + (row["response_bytes"] or 0) if sort == "bytes" else row[sort]
         return (value is not None, value or 0)
 
     return sorted(rows, key=rank, reverse=True)

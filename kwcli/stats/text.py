@@ -11,6 +11,7 @@ from decoders.wire.units import format_latency, format_size
 from kwcli.output.table import Column, draw_table
 from kwcli.output.units import count_of as number_of
 from kwcli.output.units import palette
+from kwcli.stats import SERVER_TIMES
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -25,7 +26,12 @@ SPARK_MOST: Final = 48
 # How far names are cut when there are so many dimensions.
 NAME_CUTS: Final = (20, 20, 14, 10, 8)
 # Metrics whose text leaves out the groups that have nothing of it, and how that is said.
-SILENT: Final = {"errors": "without errors", "records": "without records", "throttle": "without throttling"}
+SILENT: Final = {
+    "errors": "without errors",
+    "records": "without records",
+    "throttle": "without throttling",
+    **dict.fromkeys(SERVER_TIMES, "without a broker's times"),
+}
 # Dimensions that are numbers.
 NUMBERS: Final = frozenset({"version", "partition"})
 
@@ -92,7 +98,11 @@ def _codes(row: Row) -> str:
 
 
 def _bytes(*names: str) -> Cell:
-    return lambda row: format_size(sum(row[name] for name in names))
+    def said(row: Row) -> str:
+        sizes = [row[name] for name in names]
+        return "–" if None in sizes else format_size(sum(sizes))
+
+    return said
 
 
 PERCENTILES: Final = (
@@ -152,6 +162,13 @@ COLUMNS: Final[dict[str, tuple[StatsColumn, ...]]] = {
         ),
         *(StatsColumn("total", _of_metric("sum"), 2), *PERCENTILES, ERRORS),
     ),
+    **dict.fromkeys(
+        SERVER_TIMES,
+        (
+            *(COUNT, RATE, *PERCENTILES, StatsColumn("total", _of_metric("sum"), 6)),
+            *(StatsColumn("min", _of_metric("min"), 10), ERRORS),
+        ),
+    ),
 }
 SPARK_KEEP: Final = 6
 SPARK_TITLES: Final = {
@@ -160,6 +177,7 @@ SPARK_TITLES: Final = {
     "bytes": "bytes over time",
     "errors": "errors over time",
     "records": "records over time",
+    **dict.fromkeys(SERVER_TIMES, "max over time"),
 }
 
 

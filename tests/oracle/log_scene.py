@@ -12,12 +12,13 @@ from typing import Any
 from tests.broker.cluster import Cluster
 from tests.broker.options import LISTENERS, Options
 from tests.broker.recorder import Recorder
-from tests.broker.requestlog import read_logs
+from tests.broker.requestlog import Entry, read_logs
+from tests.oracle.log_input import Alike, compare_inputs
 from tests.oracle.log_match import Comparison, compare
 from tests.oracle.log_records import compare_records
 from tests.oracle.log_sniff import sniff
 
-__all__ = ["Scene", "judge", "stage"]
+__all__ = ["Scene", "judge", "logs_of", "read_inputs", "stage"]
 
 Play = Callable[[Cluster], list[dict[str, Any]]]
 
@@ -66,3 +67,15 @@ def judge(folder: Path, *, skips: bool = False) -> Comparison:
     result.problems += problems
     result.counts["records read"] = count
     return result
+
+
+def logs_of(folder: Path) -> list[Entry]:
+    """All entries of the brokers' logs."""
+    about = json.loads((folder / "about.json").read_text())
+    return read_logs(folder / name for name in about["logs"])
+
+
+def read_inputs(folder: Path) -> Alike:
+    """Compare what kw reads of the logs with what it reads of `raw.pcap`."""
+    about = json.loads((folder / "about.json").read_text())
+    return compare_inputs([row for name in about["logs"] for row in sniff(folder / name)], sniff(folder / "raw.pcap"))

@@ -16,7 +16,7 @@ from tests.broker.requestlog import Entry, parse_line
 from tests.captures.shipped import FOLDER
 from tests.oracle.log_match import Comparison, compare
 from tests.oracle.log_records import compare_records, fetched
-from tests.oracle.log_scene import Scene, judge, stage
+from tests.oracle.log_scene import Scene, judge, logs_of, read_inputs, stage
 from tests.oracle.log_sniff import sniff
 from tests.oracle.log_values import snake_case
 
@@ -119,3 +119,9 @@ def test_live_clusters_agree_with_their_logs(scene: Scene, tmp_path: Path) -> No
     result = judge(tmp_path / "scene")
     assert result.problems == []
     assert result.counts["records read"] > 50
+    read = read_inputs(tmp_path / "scene")
+    assert read.problems == []
+    assert read.same == len(logs_of(tmp_path / "scene"))
+    later = sorted(read.later)
+    assert later[len(later) // 50] > -1  # what the broker measures is less than what the wire shows
+    assert later[len(later) // 2] < 20

@@ -46,6 +46,7 @@ class Fake:
     response_size: int | None = 999
     status: str = "complete"
     reason: str | None = None
+    record: dict[str, Any] | None = None
     closed: str | None = None
     failures: dict[str, Failure] = field(default_factory=dict)
     fetch_session: dict[str, Any] | None = None

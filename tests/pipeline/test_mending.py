@@ -33,7 +33,7 @@ def test_names_learnt_elsewhere_are_those_that_the_whole_capture_knew(name: str)
         exchange.known = 0
     alone = batch_of(settled)
     facts = Facts()
-    facts.add(pack([{}, {identity: list(row) for identity, row in since.items()}, (0, 0)]))
+    facts.add(pack([{}, {identity: list(row) for identity, row in since.items()}, {}, (0, 0)]))
     mended = RowCompletion(facts).told(alone)
     assert alone.column("topic_names") != whole.column("topic_names")
     for column in ("topics", "topic_ids", "topic_names", "error_topics", "partitions"):

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from kwcli.env import Exit, Failure
 from kwcli.pipeline.query_check import check_query
+from kwcli.pipeline.query_output import columns_of
 from kwcli.pipeline.query_words import KEYWORDS
 from kwcli.pipeline.report.tables import Tables
-from kwcli.pipeline.sql import _columns, _views
+from kwcli.pipeline.sql import _views
 from kwcli.pipeline.tables.columns import TABLES
 from kwcli.pipeline.views import COLUMNS, VIEWS, query_of
 from tests.cli.worlds import kw
@@ -282,7 +283,7 @@ def test_spark_takes_what_passes(spark: SparkSession, folder: Path) -> None:
 
     tables = Tables(str(folder))
     with _views(spark, tables, "show"):
-        for name, columns in _columns(tables).items():
+        for name, columns in columns_of(tables).items():
             assert tuple(spark.table(name).columns) == columns
         refused = {}
         for query in VALID:

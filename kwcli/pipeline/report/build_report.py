@@ -274,9 +274,9 @@ def _talkers(result: FoldResults) -> Row:
     clients = _rows(result, "latency client")
     names = ("client", "count", "rate", "request_bytes", "response_bytes")
     shown = None if clients is None else [{name: row[name] for name in names} for row in clients]
-    total = sum(row["request_bytes"] + row["response_bytes"] for row in shown or ())
+    total = sum((row["request_bytes"] or 0) + (row["response_bytes"] or 0) for row in shown or ())
     for row in shown or ():
-        row["bytes"] = row["request_bytes"] + row["response_bytes"]
+        row["bytes"] = (row["request_bytes"] or 0) + (row["response_bytes"] or 0)
         row["share"] = row["bytes"] / total if total else None
     return {"client": _sorted(shown, "bytes"), "topic": _topics(result)}
 

@@ -340,5 +340,8 @@ def totals(report: Report) -> list[tuple[str, str]]:
     others = (("not Kafka", "not_kafka"), ("waited by design", "waited"), ("throttled", "throttled"))
     found += [(name, f"{summary[key]:,}") for name, key in others if summary[key]]
     if count:
-        found += [("sent", format_size(summary["request_bytes"])), ("got", format_size(summary["response_bytes"]))]
+        found += [
+            ("sent", format_size(summary["request_bytes"] or 0)),
+            ("got", format_size(summary["response_bytes"] or 0)),
+        ]
     return found

@@ -84,7 +84,7 @@ def _said(report: Report, summary: Row) -> Iterator[str]:
     if summary["connections"] is not None:
         others = f" ({summary['not_kafka']:,} not Kafka)" if summary["not_kafka"] else ""
         yield count_of(summary["connections"], "connection") + others
-    yield f"{format_size(summary['request_bytes'])} sent, {format_size(summary['response_bytes'])} got"
+    yield f"{format_size(summary['request_bytes'] or 0)} sent, {format_size(summary['response_bytes'] or 0)} got"
     if summary["p99"] is not None:
         yield ", ".join(f"{name} {format_latency(summary[name])}" for name in ("p50", "p99", "max"))
     for name, noun in (("errors", "with errors"), ("unanswered", "unanswered"), ("undecoded", "undecoded")):

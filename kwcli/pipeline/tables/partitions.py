@@ -12,9 +12,9 @@ from decoders.apis.error_codes import error_name
 from decoders.exchanges import topics
 from decoders.exchanges.exchange import SESSION_PATHS
 from decoders.exchanges.needs import Needs
-from decoders.exchanges.topics import TOPIC_ARRAYS, TOPIC_ID, WELL_KNOWN, TopicArray, has_id, topic_name
+from decoders.exchanges.topics import TOPIC_ARRAYS, TOPIC_ID, TopicArray, has_id, topic_name
 from decoders.filters.fields import entity_paths
-from decoders.records.summary import sole, summarize
+from decoders.records.summary import sole, summarize_view
 from decoders.schema.model import Side
 from decoders.wire.primitives import uuid_text
 
@@ -187,7 +187,7 @@ def _topic(
     text = None
     if identity.__class__ is UUID and identity.int:
         text = uuid_text(identity.bytes)
-        topic = topic or exchange.topic_name(identity) or WELL_KNOWN.get(identity)
+        topic = topic or exchange.topic_name(identity)
     return shown(topic) if topic else None, text
 
 
@@ -207,19 +207,20 @@ def _read(row: Partition, place: TopicArray, part: dict[str, Any], raw: bytes | 
 
 def _count(row: Partition, raw: bytes | None, records: Any) -> None:
     """Batches, records, bytes, codecs and formats; a partition named twice has the sum."""
-    if records.__class__ is not tuple or not records[1] or raw is None:
+    if records.__class__ is tuple and records[1] and raw is not None:
+        at, size = records
+        alone = sole(raw, at, size, checked=True)
+        if alone is not None and not row[_BYTES]:
+            row[_BATCHES], row[_RECORDS], row[_BYTES], row[_CODEC], row[_MAGIC] = 1, alone[0], size, alone[1], "2"
+            return
+    found = summarize_view(records, raw, checked=True)
+    if found is None or not found.size:
         if row[_BATCHES] is None:
             row[_BATCHES] = row[_RECORDS] = row[_BYTES] = 0
         return
-    at, size = records
-    alone = sole(raw, at, size, checked=True)
-    if alone is not None and not row[_BYTES]:
-        row[_BATCHES], row[_RECORDS], row[_BYTES], row[_CODEC], row[_MAGIC] = 1, alone[0], size, alone[1], "2"
-        return
-    found = summarize(raw, at, size, checked=True)
     row[_BATCHES] = (row[_BATCHES] or 0) + found.batches
     row[_RECORDS] = (row[_RECORDS] or 0) + found.records
-    row[_BYTES] = (row[_BYTES] or 0) + size
+    row[_BYTES] = (row[_BYTES] or 0) + (records[1] if records.__class__ is tuple else found.size)
     row[_CODEC] = _joined(row[_CODEC], found.codecs)
     row[_MAGIC] = _joined(row[_MAGIC], tuple(map(str, found.magics)))
 

@@ -1,0 +1,213 @@
+"""Lines of a broker's request log in, exchanges out, as if they came from a capture: with the broker's own times.
+
+Kafka writes a line for each request that it has answered (logger `kafka.request.logger` at DEBUG or TRACE; KIP-673):
+
+```
+[2026-11-21 16:48:26,640] DEBUG Completed request:{"requestHeader":{…},"request":{…},"response":{…},
+    "connection":"BROKER:PORT-CLIENT:PORT-…","totalTimeMs":…,"requestQueueTimeMs":…,…} (kafka.request.logger)
+```
+
+The bodies are Kafka's JSON: camelCase, bytes as base64, of records only their size. They are encoded and read again as
+frames are, so that an exchange of a log is the same as that of a capture, structures and redaction included. What the
+log does not say is null: sizes, packets, records. The time on a line is that of its writing, without a zone: it is
+taken as UTC, and the request came as long before as `totalTimeMs` says.
+
+Logs before 2.7 have Kafka's own text in place of JSON, which leaves out what a version has: they are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from binascii import a2b_base64
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from ipaddress import ip_address
+from typing import Any, Final
+
+import orjson
+
+from decoders.apis import api
+from decoders.apis.keys import API_VERSIONS, PRODUCE
+from decoders.apis.names import current_names, known_fields
+from decoders.errors import EncodeError, Malformed, UnknownApi, UnsupportedVersion
+from decoders.exchanges.api_versions import SPECS_MAX, ApiVersion
+from decoders.exchanges.exchange import ConnectionInfo, Exchange
+from decoders.exchanges.needs import Needs
+from decoders.exchanges.pairing import begin
+from decoders.exchanges.topics import Topics
+from decoders.limits import HISTORY_MAX
+from decoders.messages.bodies import Options
+from decoders.messages.record import exchange_json
+from decoders.messages.record_lines import BLANK, LineReader
+from decoders.messages.single_message import framed
+from decoders.messages.whole_messages import encode_message
+from decoders.schema.model import Field, Side
+from decoders.wire.primitives import uuid_bytes
+from decoders.wire.units import parse_time
+
+__all__ = ["SERVER_SAYS", "RequestLogLines"]
+
+# What stands before the JSON of a request, and before the text of older releases.
+_MARK: Final = b"Completed request:"
+# Names in the log → names in the record: who asked where, and what took how many milliseconds.
+SERVER_SAYS: Final[dict[str, str]] = {
+    "listener": "listener",
+    "securityProtocol": "security_protocol",
+    "principal": "principal",
+    "totalTimeMs": "total_ms",
+    "requestQueueTimeMs": "request_queue_ms",
+    "localTimeMs": "local_ms",
+    "remoteTimeMs": "remote_ms",
+    "throttleTimeMs": "throttle_ms",
+    "responseQueueTimeMs": "response_queue_ms",
+    "sendTimeMs": "send_ms",
+}
+_TIME: Final = re.compile(rb"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)[.,](\d{3,9})")
+_ANONYMOUS: Final = "User:ANONYMOUS"
+_UNSUPPORTED_VERSION: Final = 35
+# Secrets stay in it: what reads the record takes them out.
+_WHOLE: Final = Options(reveal_secrets=True)
+
+
+class RequestLogLines(LineReader):
+    """Lines of a request log; those of other loggers are passed over. `connections` is the number of those met."""
+
+    otherwise = "a broker's request log of which no line can be read"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._connections: dict[str, ConnectionInfo] = {}
+        self._topics = Topics()
+        self.connections = 0
+
+    def record(self, line: bytes) -> Any:
+        """The exchange record of a line; BLANK where it is of another logger. Raises DecodeError."""
+        at = line.find(_MARK)
+        if at < 0:
+            return BLANK
+        said = line[at + len(_MARK) : line.rfind(b"}") + 1].strip()
+        if not said.startswith(b"{"):
+            raise Malformed("a request as releases before Kafka 2.7 write it, which is no JSON: kw reads those since")
+        time = _TIME.search(line, 0, at)
+        if time is None:
+            raise Malformed("no time stands before the request")
+        row = orjson.loads(said)
+        try:
+            return self._record(row, parse_time(f"{time[1].decode()}T{time[2].decode()}.{time[3].decode()}Z"))
+        except (EncodeError, UnknownApi, UnsupportedVersion) as problem:
+            raise Malformed(f"no request of a request log: {problem}") from None
+        except (AttributeError, KeyError, TypeError, ValueError) as problem:
+            what = f"without {problem}" if isinstance(problem, KeyError) else str(problem)
+            raise Malformed(f"no request of a request log: {what}") from None
+
+    def _record(self, row: Mapping[str, Any], written_ns: int) -> dict[str, Any]:
+        header = row["requestHeader"]
+        key, version, client_id = header["requestApiKey"], header["requestApiVersion"], header.get("clientId")
+        exchange = Exchange()
+        begin(exchange, self._ends(row["connection"]), _spec(key, version))
+        exchange.api_key, exchange.api_version = key, version
+        exchange.correlation_id, exchange.client_id = header["correlationId"], client_id
+        answer = row["response"] if isinstance(row["response"], dict) else None
+        refused = key == API_VERSIONS and answer is not None and answer.get("errorCode") == _UNSUPPORTED_VERSION
+        exchange.request_raw = exchange.response_raw = None
+        if not refused:  # of a version that the broker does not know it has nothing to write
+            exchange.request_raw = framed(_body(key, version, "request", row["request"]), "request", key, version)
+        if answer is not None:
+            body = _body(key, 0 if refused else version, "response", answer)
+            exchange.response_raw = framed(body, "response", key, version)
+        total_ns = round(float(row["totalTimeMs"]) * 1e6)
+        send_ns = round(float(row.get("sendTimeMs") or 0) * 1e6)
+        exchange.time_ns = exchange.request_end_ns = written_ns - total_ns
+        exchange.response_ns = None if answer is None else written_ns - send_ns
+        exchange.response_end_ns = None if answer is None else written_ns
+        exchange.request_size = exchange.response_size = None
+        exchange.request_packet = exchange.request_packet_end = None
+        exchange.response_packet = exchange.response_packet_end = None
+        if answer is None:
+            silent = key == PRODUCE and row["request"].get("acks") == 0
+            exchange.outcome = "no_response_expected" if silent else "unanswered"
+        exchange.spec.teach(exchange, self._topics)
+        exchange.known = len(self._topics.names)
+        record = exchange_json(exchange, _WHOLE) | _said(row)
+        return record | {"request": {}} if refused else record
+
+    def _ends(self, connection: str) -> ConnectionInfo:
+        known = self._connections.get(connection)
+        if known is None:
+            if len(self._connections) >= HISTORY_MAX:  # the oldest are over, most likely
+                del self._connections[next(iter(self._connections))]
+            broker, client, *_ = connection.split("-")
+            self.connections += 1
+            known = ConnectionInfo(self.connections, _place(client), _place(broker), 0, self._topics)
+            self._connections[connection] = known
+        return known
+
+
+# A body in Kafka's JSON in, its bytes out.
+
+
+def _body(key: int, version: int, side: Side, value: Mapping[str, Any]) -> bytes:
+    """The bytes of a body without its records; what this version does not have is left out. Raises EncodeError."""
+    fields = api(key).message(side).fields
+    renamed = known_fields(fields, version, current_names(fields, version, value))
+    return encode_message(key, version, side, _struct(fields, version, renamed))
+
+
+def _struct(fields: Sequence[Field], version: int, value: Mapping[str, Any]) -> dict[str, Any]:
+    its = {field.name: field for field in fields if version in field.versions}
+    return {name: _value(its[name], version, inner) for name, inner in value.items()}
+
+
+def _value(field: Field, version: int, value: Any) -> Any:
+    if value is None or not (field.fields or field.kind in _MADE):
+        return value
+    if field.array:
+        return [_element(field, version, each) for each in value]
+    return _element(field, version, value)
+
+
+def _element(field: Field, version: int, value: Any) -> Any:
+    return _struct(field.fields, version, value) if field.fields else _MADE[field.kind](value)
+
+
+def _bytes(text: str) -> bytes:
+    """Bytes in base64; of hidden ones nothing is there."""
+    try:
+        return a2b_base64(text, strict_mode=True)
+    except ValueError:
+        return b""
+
+
+# Kinds of fields that have another form in JSON. Of records the log has only the size.
+_MADE: Final[dict[str, Callable[[str], Any]]] = {"bytes": _bytes, "uuid": uuid_bytes, "records": lambda _text: None}
+
+
+def _said(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What the broker says beside the bodies."""
+    said: dict[str, Any] = {}
+    asked, known = row["request"], row.get("clientInformation") or {}
+    # The broker knows it from the ApiVersions request on.
+    name = known.get("softwareName", "unknown")
+    if name != "unknown":
+        said["client_software"] = {"name": name, "version": known.get("softwareVersion", "")}
+    elif asked.get("clientSoftwareName"):
+        version = asked.get("clientSoftwareVersion", "")
+        said["client_software"] = {"name": asked["clientSoftwareName"], "version": version}
+    principal = row.get("principal")
+    if principal and (principal != _ANONYMOUS or row.get("isForwarded")):
+        said["user"] = principal.removeprefix("User:")
+    if row.get("isForwarded"):
+        said["envelope"] = {"correlation_id": None}  # the log does not have it
+    said["server"] = {name: row.get(logged) for logged, name in SERVER_SAYS.items()}
+    return said
+
+
+@lru_cache(SPECS_MAX)
+def _spec(key: int, version: int) -> ApiVersion:
+    return ApiVersion(key, version, Needs())
+
+
+def _place(text: str) -> str:
+    """HOST:PORT of a connection, where Java prints all eight groups of an IPv6 address."""
+    host, _, port = text.rpartition(":")
+    return f"[{ip_address(host.strip('[]').partition('%')[0])}]:{port}" if ":" in host else text

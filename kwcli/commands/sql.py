@@ -1,0 +1,52 @@
+"""`kw sql`: captures or tables and a query in SQL in, its answer out."""
+
+from __future__ import annotations
+
+import click
+
+from kwcli.env import Environment
+from kwcli.options import (
+    CaptureOptions,
+    FilterOptions,
+    OutputOptions,
+    capture_options,
+    filter_options,
+    limit_option,
+    output_options,
+)
+
+EXAMPLES = """\b
+Examples:
+  kw sql orders.pcapng "select api, count, p99_ms from latency_by_api order by p99_ms desc"
+  kw sql captures/ "select client_id, error, codes from errors_by_client" -o csv > errors.csv
+  kw sql tables "select * from old_versions where release = '4.0'"
+  kw sql orders.pcapng"""
+
+
+@click.command("sql", epilog=EXAMPLES)
+@capture_options
+@click.option("--views", is_flag=True, help="List the tables and views that there are, and what they hold.")
+@filter_options
+@limit_option("At most N rows.")
+@output_options(
+    verbose="Text as wide as it gets, nothing shortened.",
+    quiet="No summary and no progress bar.",
+    formats=("text", "table", "ndjson", "json", "csv"),
+)
+@click.pass_obj
+def command(
+    env: Environment,
+    capture: CaptureOptions,
+    views: bool,
+    filters: FilterOptions,
+    limit: int | None,
+    shown: OutputOptions,
+) -> int:
+    """Ask captures in SQL (DuckDB): the last word is the query, what stands before it as for `kw sniff`.
+
+    FILE may be a folder of tables that `kw pipeline run` wrote as well. Without a query the tables and views are
+    listed: latency_by_api, clients, old_versions, slowest, …. A query only reads; `-` takes it from standard input.
+    """
+    from kwcli.pipeline.ask import ask
+
+    return ask(env, shown.settings(env), capture, filters, limit, views=views)

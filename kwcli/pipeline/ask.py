@@ -1,0 +1,148 @@
+"""Words of the command line in, the tables that they stand for asked: what `kw sql` does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from importlib.util import find_spec
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import click
+
+from kwcli.capture_paths import is_tables, list_paths
+from kwcli.env import Exit, Failure, unwritten
+from kwcli.inputs import InputProblem
+from kwcli.options import Clash, refuse_clashes, refuse_typed
+from kwcli.pipeline.query_output import read_query, show_views, tables_about
+from kwcli.pipeline.tables.columns import MEANINGS, TABLES
+from kwcli.pipeline.views import VIEWS
+
+if TYPE_CHECKING:
+    from kwcli.env import Environment, Settings
+    from kwcli.options import CaptureOptions, FilterOptions
+
+# Options that choose among what captures have, and say nothing to tables.
+_CHOOSING: Final = (
+    *("bpf", "write", "follow", "ports", "keylogs", "since", "until", "apis", "client_ids", "clients", "topics"),
+    *("groups", "expression", "errors", "errors_all", "slower_than"),
+)
+
+
+class Listed(NamedTuple):
+    """Tables by the names of their files."""
+
+    place: str
+    files: Mapping[str, Sequence[str]]
+
+
+_ALL: Final = Listed("the input", dict.fromkeys(MEANINGS, ()))
+
+
+def ask(
+    env: Environment,
+    shown: Settings,
+    capture: CaptureOptions,
+    filters: FilterOptions,
+    limit: int | None,
+    *,
+    views: bool,
+) -> int:
+    """Ask what the options name, or list what can be asked for; the exit code. Raises Failure, UsageError."""
+    files, word = _split(capture.files, live=bool(capture.interface))
+    if views and word is not None:
+        raise click.UsageError("give a query, or --views", click.get_current_context())
+    if word == "-" and "-" in files:
+        raise click.UsageError("standard input is the capture or the query: not both", click.get_current_context())
+    refuse_clashes(Clash("views", ("limit",), "it lists what can be asked for, and asks nothing"))
+    capture = capture._replace(files=files)
+    if files or not views:
+        capture.check()
+    folders = [name for name in files if is_tables(name)]
+    if folders and len(folders) < len(files):
+        other = next(name for name in files if name not in folders)
+        raise Failure(f"{folders[0]} has tables and {other} is to be read: ask one kind at a time", Exit.USAGE)
+    if word is None:
+        for name in files:
+            _look(name)
+        return show_views(env, shown)
+    missing = next((name for name in ("duckdb", "pyarrow") if find_spec(name) is None), None)
+    if missing is not None:
+        raise Failure(f'kw sql needs {missing}, which is not installed: install "kw[sql]"')
+    query = read_query(env, word)
+    if folders:
+        refuse_typed("about tables, which hold what their run chose: say it in the query", _CHOOSING)
+        return _ask_tables(env, shown, folders, query, limit)
+    return _ask_captures(env, shown, capture, filters, query, limit)
+
+
+def _split(words: tuple[str, ...], *, live: bool) -> tuple[tuple[str, ...], str | None]:
+    """What is to be read, and the query: the last word, where it is no name of a file."""
+    if not words or (len(words) == 1 and not live and not _is_query(words[0])):
+        return words, None
+    last = words[-1]
+    if last == "-" or _is_query(last):
+        return words[:-1], last
+    return words, None
+
+
+def _is_query(word: str) -> bool:
+    """Whether it can only be one: a name of a file has seldom blanks in it, and then it is there."""
+    return not word.strip() or (len(word.split()) > 1 and not os.path.lexists(word))
+
+
+def _look(name: str) -> None:
+    """Failure for what is not there; a capture is not read to list what can be asked of it."""
+    if name == "-" or os.path.lexists(name):
+        return
+    try:
+        found = next(list_paths(name), None)
+    except InputProblem as problem:
+        raise Failure(problem.text) from None
+    if found is None or not os.path.lexists(found.path):
+        raise Failure(f"{name}: no such file")
+
+
+def _ask_tables(env: Environment, shown: Settings, folders: Sequence[str], query: str, limit: int | None) -> Exit:
+    """Ask folders of tables: those that all of them have, each with the files of all."""
+    from kwcli.pipeline.duckdb_sql import TablesDatabase
+    from kwcli.pipeline.report.tables import Tables
+
+    found = [Tables(folder) for folder in folders]
+    names = [name for name in found[0].files if all(name in one for one in found)]
+    for name in tables_about(query, names):
+        for one in found:
+            if name in MEANINGS:
+                one.check(name, [column.name for column in TABLES[name]])
+    files = {name: [file for one in found for file in one.files[name]] for name in names}
+    with closing(TablesDatabase(Listed(", ".join(folders), files), query)) as database:
+        database.answer(env, shown, limit)
+    return Exit.DONE
+
+
+def _ask_captures(
+    env: Environment,
+    shown: Settings,
+    capture: CaptureOptions,
+    filters: FilterOptions,
+    query: str,
+    limit: int | None,
+) -> Exit:
+    """Make tables of captures, as far as the query is about them, and ask these."""
+    from kwcli.pipeline.capture_tables import read_captures, wants_bodies
+    from kwcli.pipeline.duckdb_sql import TablesDatabase
+
+    about = [name for name in tables_about(query, [*MEANINGS, *VIEWS]) if name in MEANINGS] or ["exchanges"]
+    with TemporaryDirectory(prefix="kw-sql-") as folder, closing(TablesDatabase(_ALL, query, folder)) as database:
+        database.check()  # before anything is read
+        try:
+            tables = read_captures(env, shown, capture, filters, about, folder, bodies=wants_bodies(query))
+        except OSError as error:
+            line = unwritten(error, "the temporary folder")
+            if line is None:
+                raise
+            raise Failure(line) from None
+        database.fill(Listed(tables.place, {name: tables.files.get(name, ()) for name in MEANINGS}))
+        database.answer(env, shown, limit)
+    return tables.code

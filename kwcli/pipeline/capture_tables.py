@@ -1,0 +1,137 @@
+"""Captures in, tables as of `kw pipeline run` out, in a temporary folder and for as long as a query needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from decoders.messages.bodies import Options
+from kwcli.inputs import utf8_text
+from kwcli.key_logs import KeyLogFiles, key_log_names
+from kwcli.pipeline.job_spec import BATCH_WEIGHT
+from kwcli.pipeline.store.files import OutputFolder
+from kwcli.pipeline.tables.connections import ConnectionColumns
+from kwcli.pipeline.tables.partitions import TableNeeds
+from kwcli.pipeline.tables.rows import NUMBER_BITS, PACKETS, ExchangeColumns
+from kwcli.pipeline.tables.write import TableWriter
+from kwcli.sniff.fold_renderer import FoldRenderer
+from kwcli.sniff.run import Sniffing, SniffView
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Ended, Exchange, Settled
+    from kwcli.env import Environment, Exit, Settings
+    from kwcli.options import CaptureOptions, FilterOptions
+    from kwcli.output import Write
+
+__all__ = ["CaptureTables", "read_captures"]
+
+# Columns that are made where a query names one of them: they cost a look at all of every exchange.
+_BODIES: Final = ("request_body", "response_body")
+
+
+class CaptureTables(NamedTuple):
+    """The files of each table, none for one without rows; `code` is how reading the captures ended."""
+
+    place: str
+    files: Mapping[str, Sequence[str]]
+    code: Exit
+
+
+def read_captures(
+    env: Environment,
+    settings: Settings,
+    capture: CaptureOptions,
+    filters: FilterOptions,
+    tables: Collection[str],
+    folder: str,
+    *,
+    bodies: bool,
+) -> CaptureTables:
+    """Read what the options name into these tables, below this folder. Raises Failure."""
+    renderer = _TableRenderer(folder, tables, bodies=bodies)
+    sniffing = Sniffing(
+        env,
+        settings,
+        filters.select(capture.times(env, settings.zone)),
+        ports=frozenset(capture.ports) or None,
+        limit=None,
+        sort=None,
+        strict=False,
+        view=SniffView(TableNeeds(tables).of, renderer.open, tables=renderer),
+        key_logs=KeyLogFiles(key_log_names(capture.keylogs, env.variables), follow=capture.is_live),
+    )
+    code = sniffing.run(capture).exit_code()
+    return CaptureTables(", ".join(capture.files) or str(capture.interface), renderer.files, code)
+
+
+def wants_bodies(query: str) -> bool:
+    """Whether a query is about the bodies of messages."""
+    return any(name in query.lower() for name in _BODIES)
+
+
+class _TableRenderer(FoldRenderer):
+    """Writes rows into the tables below a folder; `files` are theirs, once it is closed.
+
+    Rows of records have no places of their own: they are numbered, so that each is one row, and their files stand
+    behind those of the captures.
+    """
+
+    shows_skipped = True
+
+    def __init__(self, folder: str, tables: Collection[str], *, bodies: bool) -> None:
+        super().__init__([], "")
+        self.files: dict[str, list[str]] = {name: [] for name in tables}
+        self._folder = OutputFolder(folder)
+        self._writer = TableWriter(self._folder.open_new, tables)
+        self._names: list[str] = []
+        self._columns = ExchangeColumns("", self._names, tables, bodies=Options(deferred=True) if bodies else None)
+        self._connections = ConnectionColumns("")
+        self._captures: Sequence[str] = ()
+        self._recorded: dict[str, int] = {}  # files of records, by their names
+        self._place = 0
+
+    def open(self, _write: Write) -> _TableRenderer:
+        """Nothing is written where others write."""
+        return self
+
+    def name_files(self, names: Sequence[str]) -> None:
+        """Those of the captures."""
+        self._captures = names
+
+    def end(self, ended: Ended) -> None:
+        """A connection is over."""
+        self._connections.add(ended)
+        if len(self._connections) >= BATCH_WEIGHT:
+            self._writer.write_table("connections", self._connections.batch())
+
+    def write(self, rows: list[Settled]) -> None:
+        """Take rows."""
+        super().write(rows)
+        columns = self._columns
+        for row in rows:
+            if row.kind == "exchange" and row.record is not None:
+                self._number(row)
+            columns.add(row)
+            if columns.weight >= BATCH_WEIGHT:
+                self._flush()
+
+    def _number(self, row: Exchange) -> None:
+        self._place += 1
+        row.place = self._place
+        name = str((row.extra or {}).get("file", ""))
+        at = self._recorded.setdefault(name, len(self._recorded)) + len(self._captures)
+        for packet in PACKETS:
+            setattr(row, packet, (at << NUMBER_BITS) + (getattr(row, packet) or 0))
+
+    def _flush(self) -> None:
+        self._names[:] = [*self._captures, *map(utf8_text, self._recorded)] or [""]
+        if len(self._columns):
+            self._writer.write(self._columns.batch())
+
+    def close(self) -> None:
+        """Finish the tables."""
+        self._flush()
+        if len(self._connections):
+            self._writer.write_table("connections", self._connections.batch())
+        for file in self._writer.close():
+            self.files[file.table].append(self._folder.path(file.path))

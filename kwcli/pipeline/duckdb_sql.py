@@ -1,0 +1,287 @@
+"""Tables and a query in, what DuckDB makes of them out: `kw sql`, in this process and at once.
+
+The problem. A query is text of somebody, and DuckDB reads and writes files, loads code and talks to the network when a
+query says so. Captures may be larger than memory, and a wrong query shall be told before they are read.
+
+The idea. A database in memory has a view for each table, over its files of Parquet, and the views of `views.py`; then
+everything else outside is locked away: no file but these, no extension, no setting that changes, no variable of this
+program. What is no question (`select`, `describe`, `show`, `summarize`, `explain` of one) is refused before it runs.
+Where captures are to be read first, the query is tried on tables without rows before that.
+
+What always holds: rows are read and written a piece at a time; what DuckDB sorts or groups beyond its limit of memory
+goes to the temporary folder. What is given up: text and table hold all rows, since their columns are aligned.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from math import isfinite
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
+
+import duckdb
+import pyarrow as pa
+
+from decoders.limits import SQL_MEMORY_MAX
+from kwcli.env import Exit, Failure
+from kwcli.pipeline.query_output import (
+    QueryResult,
+    TableFiles,
+    columns_of,
+    different_names,
+    names_in,
+    not_there,
+    screenful,
+    tables_about,
+    write_result,
+)
+from kwcli.pipeline.tables.columns import TABLES
+from kwcli.pipeline.views import VIEWS, query_of
+from kwcli.spelling import did_you_mean
+from kwcli.terminal import clean
+
+if TYPE_CHECKING:
+    from kwcli.env import Environment, Settings
+
+# The words of columns.py → types of DuckDB.
+_TYPES: Final = {
+    "string": "VARCHAR",
+    "bool": "BOOLEAN",
+    "int32": "INTEGER",
+    "int64": "BIGINT",
+    "double": "DOUBLE",
+    "timestamp": "TIMESTAMPTZ",
+    "list<int32>": "INTEGER[]",
+    "list<string>": "VARCHAR[]",
+    "list<bool>": "BOOLEAN[]",
+}
+_SETTINGS: Final = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "python_enable_replacements": False,
+    "enable_progress_bar": False,
+    "errors_as_json": True,
+    "TimeZone": "UTC",
+}
+_EXPLAIN: Final = re.compile(r"\s*explain\s+(?:analyze\s+)?", re.IGNORECASE)
+# Rows that are fetched at a time.
+_FETCHED: Final = 2048
+
+
+class TablesDatabase:
+    """What a query is about, and nothing else of this machine. `within`: a folder in which all later files are."""
+
+    def __init__(self, tables: TableFiles, query: str, within: str | None = None) -> None:
+        self._query = query
+        self._tables = tables
+        self._spill = TemporaryDirectory(prefix="kw-sql-")
+        self._database = duckdb.connect(":memory:")
+        files = [file for name in tables.files for file in tables.files[name]]
+        reachable = {"allowed_paths": files, "allowed_directories": [] if within is None else [within]}
+        limits = {"memory_limit": f"{SQL_MEMORY_MAX}B", "temp_directory": self._spill.name}
+        try:
+            self._set(_SETTINGS | limits)
+            self.fill(tables)
+            for name in tables_about(query, names_in(tables)):
+                if name in VIEWS:
+                    # What is made of literals alone is made once.
+                    kind = "view" if VIEWS[name].of else "table"
+                    self._database.execute(f"create {kind} {_quoted(name)} as {query_of(name)}")
+            self._set(reachable | {"enable_external_access": False, "lock_configuration": True})
+        except duckdb.Error as problem:
+            self.close()
+            raise Failure(f"{tables.place}: {_reason(_about(problem))}") from None
+
+    def _set(self, settings: Mapping[str, Any]) -> None:
+        for name, value in settings.items():
+            self._database.execute(f"set {name} = {_literal(value)}")
+
+    def fill(self, tables: TableFiles) -> None:
+        """From now on the tables are these."""
+        self._tables = tables
+        for name in tables_about(self._query, names_in(tables)):
+            if name in TABLES:
+                made = _table(name, tables.files[name])
+                self._database.execute(f"create or replace view {_quoted(name)} as {made}")
+
+    def answer(self, env: Environment, shown: Settings, limit: int | None = None) -> None:
+        """Ask, and write the answer. Failure says in one line what is wrong, with the place in the query."""
+        screen = screenful(env, shown, limit)
+        found = self.check()
+        rows = self._rows(found)
+        if limit is not None:
+            rows = (row for row, _ in zip(rows, range(limit), strict=False))
+        write_result(env, shown, QueryResult(different_names(found.columns), rows), screen)
+
+    def _rows(self, found: duckdb.DuckDBPyRelation) -> Iterator[list[Any]]:
+        """Rows of JSON values, a piece at a time."""
+        makers = [_parsed if str(kind) == "JSON" else _plain for kind in found.types]
+        for batch in self._batches(found):
+            try:
+                columns = [list(map(make, its.to_pylist())) for make, its in zip(makers, batch.columns, strict=True)]
+            except (OverflowError, ValueError) as problem:  # a time that no calendar has
+                raise Failure(f"a value of the answer cannot be shown ({problem}): cast it to text") from None
+            yield from map(list, zip(*columns, strict=True))
+
+    def _batches(self, found: duckdb.DuckDBPyRelation) -> Iterator[pa.RecordBatch]:
+        """What DuckDB gives, fetched in a thread: where it works for long in this one, nobody hears Ctrl-C."""
+        with ThreadPoolExecutor(1) as pool:
+            reader = self._wait(pool.submit(found.to_arrow_reader, _FETCHED))
+            while (batch := self._wait(pool.submit(next, reader, None))) is not None:
+                yield batch
+
+    def _wait(self, coming: Future[Any]) -> Any:
+        try:
+            return coming.result()
+        except KeyboardInterrupt:
+            self._database.interrupt()
+            raise
+        except (duckdb.Error, pa.ArrowException, OSError) as problem:  # the last is Arrow's word for the first
+            raise Failure(_told(problem, self._query, self._tables)) from None
+
+    def check(self) -> duckdb.DuckDBPyRelation:
+        """The query, of which all names are there, and which only looks. Failure where it is no such."""
+        return _asked(self._database, self._query, self._tables)
+
+    def columns(self, name: str) -> tuple[str, ...]:
+        """The names of the columns of a table or view."""
+        return tuple(self._database.sql(f"select * from {_quoted(name)}").columns)
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self._database.close()
+        self._spill.cleanup()
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_literal, value))}]"
+    return str(value).lower() if isinstance(value, bool) else "'" + str(value).replace("'", "''") + "'"
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'
+
+
+def _table(name: str, files: Sequence[str]) -> str:
+    """A table as a query; without files one that has no rows. Its `date` is a folder's name elsewhere."""
+    columns = TABLES[name]
+    if not files:
+        nothing = (f"cast(null as {_TYPES[column.type]}) as {_quoted(column.name)}" for column in columns)
+        return f"select {', '.join(nothing)}, cast(null as date) as date where false"
+    listed = ", ".join(_quoted(column.name) for column in columns)
+    parquet = f"read_parquet({_literal(list(files))}, hive_partitioning = false)"
+    return f"select {listed}, cast(time as date) as date from {parquet}"
+
+
+# -- asking ------------------------------------------------------------------------------------------------------------
+
+
+def _asked(database: duckdb.DuckDBPyConnection, query: str, tables: TableFiles) -> duckdb.DuckDBPyRelation:
+    """The query, checked: what it names is there, and it only looks."""
+    try:
+        kind = _refuse_statements(database, query)
+        if kind == duckdb.StatementType.EXPLAIN:
+            rows = database.execute(query).fetchall()
+            values = ", ".join(f"({_literal(str(name))}, {_literal(str(text))})" for name, text in rows)
+            return database.sql(f"select * from (values {values}) as t(plan, text)")
+        _plan(database, query, tables)
+        return database.sql(query)
+    except duckdb.Error as problem:
+        raise Failure(_told(problem, query, tables), Exit.USAGE) from None
+
+
+def _plan(database: duckdb.DuckDBPyConnection, query: str, tables: TableFiles) -> None:
+    """Have DuckDB look up all names. Failure as it says it, which says where, as `sql` does not."""
+    explain = "explain "
+    try:
+        database.execute(explain + query)
+    except duckdb.Error as problem:
+        raise Failure(_told(problem, query, tables, before=len(explain)), Exit.USAGE) from None
+
+
+def _refuse_statements(database: duckdb.DuckDBPyConnection, query: str) -> duckdb.StatementType:
+    """The kind of the query. Failure for what is no single question."""
+    statements = database.extract_statements(query)
+    if not statements:
+        raise Failure("the query is empty", Exit.USAGE)
+    if len(statements) > 1:
+        raise Failure("two queries are in the query: ask one at a time", Exit.USAGE)
+    (statement,) = statements
+    explained = _EXPLAIN.match(query)
+    if statement.type == duckdb.StatementType.EXPLAIN and explained:
+        _refuse_statements(database, query[explained.end() :])
+    elif statement.type != duckdb.StatementType.SELECT:
+        raise Failure("the query is no select: kw sql only looks", Exit.USAGE)
+    return statement.type
+
+
+def _parsed(value: str | None) -> Any:
+    return None if value is None else json.loads(value)
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it: integers exact, times as RFC 3339, bytes in base64."""
+    kind = value.__class__
+    if value is None or kind is str or kind is int or kind is bool:
+        return value
+    if kind is float:
+        return value if isfinite(value) else {"inf": "Infinity", "-inf": "-Infinity"}.get(str(value), "NaN")
+    if kind is datetime:
+        zone = "Z" if value.tzinfo is not None else ""
+        return value.replace(tzinfo=None).isoformat(timespec="microseconds") + zone
+    if kind is Decimal:
+        return int(value) if value == value.to_integral_value() else float(value)
+    if kind is dict:
+        return {str(name): _plain(each) for name, each in value.items()}
+    if kind is list:
+        if value and value[0].__class__ is tuple:  # a map
+            return {str(_plain(name)): _plain(each) for name, each in value}
+        return [_plain(each) for each in value]
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
+    return str(value) if not isinstance(value, timedelta) else value.total_seconds()
+
+
+# -- what is wrong -----------------------------------------------------------------------------------------------------
+
+
+def _about(problem: Exception) -> dict[str, Any]:
+    """DuckDB's error, whose text is JSON behind its kind, or else only text."""
+    kind, _, text = str(problem).partition(": ")
+    try:
+        return dict(json.loads(text))
+    except (ValueError, TypeError):
+        return {"exception_message": text or kind}
+
+
+def _reason(about: Mapping[str, Any]) -> str:
+    """What DuckDB says, in one line."""
+    text = clean(str(about["exception_message"]).strip().splitlines()[0].rstrip("!."))[:500]
+    return text[0].lower() + text[1:] if text[1:2].islower() else text
+
+
+def _told(problem: Exception, query: str, tables: TableFiles, before: int = 0) -> str:
+    """What is wrong with the query, with the place, lines and columns counted from 1; `before` it stood more."""
+    about = _about(problem)
+    name, text = str(about.get("name", "")), _reason(about)
+    if about.get("error_subtype") == "MISSING_ENTRY" and about.get("type") == "Table":
+        text = clean(not_there(name, tables))
+    elif about.get("error_subtype") == "COLUMN_NOT_FOUND":
+        known = {column for view in tables_about(query, names_in(tables)) for column in columns_of(tables)[view]}
+        text = f"there is no column {clean(name)}{did_you_mean(name, sorted(known))}"
+    elif about.get("exception_type") == "Permission":
+        text = f"a query sees the tables alone: {text}"
+    if not str(about.get("position", "")).isdecimal():
+        return f"{text:.500}"
+    passed = query.encode()[: max(int(about["position"]) - before, 0)].decode("utf-8", "replace")
+    line, column = passed.count("\n") + 1, len(passed) - passed.rfind("\n")
+    return f"line {line}, column {column} of the query: {text:.500}"

@@ -1,0 +1,204 @@
+"""What queries of all engines have in common: what they may name, and their rows in the formats of all commands."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+from kwcli.env import Exit
+from kwcli.output.csv import csv_lines
+from kwcli.output.table import Column, draw_table
+from kwcli.output.units import palette
+from kwcli.pipeline.tables.columns import MEANINGS, TABLES
+from kwcli.pipeline.views import COLUMNS, VIEWS
+from kwcli.spelling import did_you_mean
+from kwcli.terminal import clean
+
+if TYPE_CHECKING:
+    from kwcli.env import Environment, Settings
+
+# Rows that a terminal gets without --limit.
+SCREEN: Final = 1000
+NAME_CUT: Final = 24
+# All that a folder may have.
+ALL: Final = (*MEANINGS, *VIEWS)
+
+
+class TableFiles(Protocol):
+    """The tables that there are, each with its files of Parquet; `place` is how the user calls where they are."""
+
+    @property
+    def place(self) -> str: ...
+
+    @property
+    def files(self) -> Mapping[str, Sequence[str]]: ...
+
+
+class QueryResult(NamedTuple):
+    """Names of columns, and rows of JSON values."""
+
+    names: list[str]
+    rows: Iterator[list[Any]]
+
+
+def read_query(env: Environment, query: str) -> str:
+    """The query; `-` is standard input. Bytes in it that are no UTF-8 are replaced, since the JVM takes none."""
+    if query != "-":
+        return query.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    pieces = iter(lambda: env.stdin.read1(1 << 16), b"")
+    return b"".join(pieces).decode("utf-8", "replace")
+
+
+def show_views(env: Environment, shown: Settings) -> int:
+    """What `--views` does, and a command without a query: the tables and views that there are, and their columns."""
+    columns = {name: [column.name for column in its] for name, its in TABLES.items()} | COLUMNS
+    texts = MEANINGS | {name: view.text for name, view in VIEWS.items()}
+    brief = shown.format == "text" and not shown.verbose  # the tables have many
+    rows = (
+        [name, text, "kw help tables" if brief and name in TABLES else list(columns[name])]
+        for name, text in texts.items()
+    )
+    write_result(env, shown, QueryResult(["name", "holds", "columns"], rows))
+    return Exit.DONE
+
+
+def names_in(tables: TableFiles) -> list[str]:
+    """The tables and views that a folder has."""
+    names = list(tables.files)
+    for name, view in VIEWS.items():
+        if set(view.of) <= set(names):
+            names.append(name)
+    return names
+
+
+def tables_about(query: str, names: list[str]) -> list[str]:
+    """Those that the query may mention, and what they stand on; all of them for one that asks what there is."""
+    words = {word.lower() for word in re.findall(r"\w+", query)}
+    if "show" in words:
+        return names
+    wanted = {name for name in names if name in words}
+    for name in reversed(VIEWS):
+        if name in wanted:
+            wanted.update(VIEWS[name].of)
+    return [name for name in names if name in wanted]
+
+
+def columns_of(tables: TableFiles) -> dict[str, tuple[str, ...]]:
+    """The names of the columns of what a folder has."""
+    known = {name: (*(column.name for column in its), "date") for name, its in TABLES.items()} | COLUMNS
+    return {name: known[name] for name in names_in(tables)}
+
+
+def what_lacks(name: str, tables: TableFiles) -> str:
+    """What is to be said of a table or view that kw knows, and a folder does not have; nothing of any other."""
+    lacking = sorted(_tables_of(name) - set(tables.files))
+    if not lacking:
+        return ""
+    what = f"is made of {' and '.join(lacking)}, which" if name in VIEWS else "is a table that"
+    return f"{name} {what} {tables.place} does not have (kw pipeline run --tables {','.join(lacking)})"
+
+
+def not_there(name: str, tables: TableFiles) -> str:
+    """What is to be said of a table that a query names and that is not there."""
+    lacking = what_lacks(name.lower(), tables)
+    if lacking:
+        return lacking
+    return f"there is no table or view {name}{did_you_mean(name, names_in(tables))}; --views lists them"
+
+
+def _tables_of(name: str) -> set[str]:
+    """The tables that a table or view stands on; none for a name that is neither."""
+    if name in VIEWS:
+        return {table for one in VIEWS[name].of for table in _tables_of(one)}
+    return {name} & set(MEANINGS)
+
+
+def different_names(names: Iterable[str]) -> list[str]:
+    """The names; of equal ones the second gets a `_2`."""
+    found: dict[str, None] = {}
+    for name in names:
+        free = name
+        number = 2
+        while free in found:
+            free = f"{name}_{number}"
+            number += 1
+        found[free] = None
+    return list(found)
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+def screenful(env: Environment, shown: Settings, limit: int | None) -> int | None:
+    """How many rows a terminal gets where nobody says how many."""
+    return SCREEN if env.stdout_terminal and limit is None and shown.format in ("text", "table") else None
+
+
+def write_result(env: Environment, shown: Settings, found: QueryResult, most: int | None = None) -> None:
+    """Write in the format wanted; of more rows than `most` these, and a word."""
+    if shown.format in ("text", "table"):
+        rows = list(islice(found.rows, most)) if most is not None else list(found.rows)
+        more = next(found.rows, None) is not None if most is not None else False
+        text = "".join(f"{line}\n" for line in _drawn(found.names, rows, shown))
+        env.stdout.write(text.encode("utf-8", "backslashreplace"))
+    else:
+        more = False
+        pieces = _csv(found, safe=shown.csv_safe) if shown.format == "csv" else _PLAIN[shown.format](found)
+        for piece in pieces:
+            env.stdout.write(piece.encode("utf-8", "backslashreplace"))
+    env.stdout.flush()
+    if more and not shown.quiet:
+        env.say(f"the first {most:,} rows; --limit shows more")
+
+
+def _drawn(names: list[str], rows: list[list[Any]], shown: Settings) -> list[str]:
+    """Aligned columns; text is as wide as the terminal, a table as wide as it gets."""
+    paint = palette(shown.color)
+    columns = []
+    for at, name in enumerate(names):
+        values = [row[at] for row in rows]
+        number = all(value is None or (isinstance(value, int | float) and value is not True) for value in values)
+        cut = 0 if number or shown.format == "table" or shown.verbose else NAME_CUT
+        columns.append(Column(clean(name), [_cell(value) for value in values], drop=at, right=number, cut=cut))
+    return [
+        *draw_table(columns, shown.width if shown.format == "text" and not shown.verbose else None, paint, dense=True)
+    ]
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.3f}".rstrip("0").rstrip(".") if 0.001 <= abs(value) < 1e15 else repr(value)
+    if isinstance(value, list) and all(isinstance(item, str | int) for item in value):
+        return clean(",".join(map(str, value)))
+    return clean(value if isinstance(value, str) else _dumped(value))
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _ndjson(found: QueryResult) -> Iterator[str]:
+    return (_dumped(dict(zip(found.names, row, strict=True))) + "\n" for row in found.rows)
+
+
+def _array(found: QueryResult) -> Iterator[str]:
+    rows = (_dumped(dict(zip(found.names, row, strict=True))) for row in found.rows)
+    first = next(rows, None)
+    if first is None:
+        return iter(["[]\n"])
+    return chain([f"[\n{first}"], (f",\n{row}" for row in rows), ["\n]\n"])
+
+
+def _csv(found: QueryResult, *, safe: bool) -> Iterator[str]:
+    rows = ([_dumped(value) if isinstance(value, list | dict | bool) else value for value in row] for row in found.rows)
+    return (csv_lines([row], safe=safe) for row in chain([found.names], rows))
+
+
+_PLAIN: Final = {"ndjson": _ndjson, "json": _array}

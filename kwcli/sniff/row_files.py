@@ -1,0 +1,70 @@
+"""Rows whose packets name their file in, rows that say it in words out; and what only tables have of captures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final, Protocol
+
+from decoders.capture.merge import file_of, number_of
+from kwcli.inputs import utf8_text
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Ended, Exchange, Row, Settled
+    from decoders.filters import Filter
+    from kwcli.env import Settings
+
+__all__ = ["TableTaker", "count_in_file", "name_files", "names_files", "without_ends"]
+
+# Packets of an exchange.
+PACKETS: Final = ("request_packet", "request_packet_end", "response_packet", "response_packet_end")
+
+
+class TableTaker(Protocol):
+    """Gets what only tables have of captures."""
+
+    def name_files(self, names: Sequence[str]) -> None:
+        """The files by the number in packets (capture/merge.py); further ones may join them."""
+
+    def end(self, ended: Ended) -> None:
+        """A connection is over."""
+
+
+def names_files(settings: Settings, selection: Filter) -> bool:
+    """Whether somebody asks for the file of a row: a column, or the filter."""
+    if "file" in selection.text and "file" in selection.names:
+        return True
+    if not settings.columns and settings.format not in ("csv", "table", "fields"):
+        return False
+    from kwcli.output.row_cells import asked_columns
+
+    return "file" in asked_columns(settings)
+
+
+def name_files(rows: Iterable[Settled], names: Sequence[str], *, count: bool = True) -> None:
+    """Say of each exchange of a capture which file it is from, and count its packets in that file."""
+    for row in rows:
+        if row.kind != "exchange" or row.record is not None:
+            continue
+        packet = row.request_packet or row.response_packet or 0
+        row.extra = {**(row.extra or {}), "file": utf8_text(names[file_of(packet)])}
+        if count:
+            count_in_file(row)
+
+
+def without_ends(rows: Iterable[Row], tables: TableTaker) -> list[Settled]:
+    """Exchanges and runs of bytes; the ends of connections go to the tables."""
+    kept: list[Settled] = []
+    for row in rows:
+        if row.kind == "connection":
+            tables.end(row)
+        else:
+            kept.append(row)
+    return kept
+
+
+def count_in_file(row: Exchange) -> None:
+    """Count the packets of an exchange in their file."""
+    for name in PACKETS:
+        number = getattr(row, name)
+        if number:
+            setattr(row, name, number_of(number))
