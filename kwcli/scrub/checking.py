@@ -98,9 +98,8 @@ class Check:
 
     def told(self) -> Iterator[str]:
         """What was looked for, in words."""
-        yield f"none of {count_of(self.names, 'name')} and {count_of(self.secrets, 'secret')} found in it"
-        if self.left:
-            yield f"{count_of(self.left, 'name')} too short to look for, or a part of what stays"
+        left = f"; {self.left:,} too short to look for, or a part of what stays" if self.left else ""
+        yield f"none of {count_of(self.names, 'name')} and {count_of(self.secrets, 'secret')} is in it{left}"
 
 
 def _words(kind: str) -> str:
