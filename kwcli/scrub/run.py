@@ -136,8 +136,11 @@ def _check_inputs(inputs: Captures, settings: ScrubSettings) -> None:
         raise Failure(inputs.problems[0])
     if os.path.exists(settings.out) and not os.path.isfile(settings.out):
         raise Failure(f"{settings.out}: it is read again before it gets its name: name a file", Exit.USAGE)
+    written = list(filter(None, (settings.out, settings.names_file, settings.salt_file)))
+    if len(set(map(os.path.realpath, written))) < len(written):
+        raise Failure(f"{settings.out}: OUT, --names and --salt-file are files of their own", Exit.USAGE)
     for each in inputs.names:
-        for mine in filter(None, (settings.out, settings.names_file, settings.salt_file)):
+        for mine in written:
             with suppress(OSError):
                 if os.path.samefile(each, mine):
                     raise Failure(f"{mine}: this is one of the captures that are read", Exit.USAGE)
