@@ -8,6 +8,7 @@ import shutil
 import stat
 import subprocess
 from collections.abc import Iterable
+from ipaddress import ip_address
 from pathlib import Path
 from random import Random
 from struct import pack
@@ -172,6 +173,45 @@ def test_checksums_are_right(tmp_path: Path) -> None:
 def test_checksums_of_every_capture_are_right(name: str, tmp_path: Path) -> None:
     _, out, _ = scrubbed(capture_bytes(name), tmp_path)
     assert bad_checksums(out) == ""
+
+
+@pytest.mark.parametrize(
+    ("host", "text"),
+    [
+        ("2001:db8::2", "2001:db8::2"),
+        ("2001:db8::2", "2001:DB8:0:0:0:0:0:2"),
+        ("2001:db8::2", "2001:0db8:0000:0000:0000:0000:0000:0002"),
+        ("::1", "::1"),
+        ("10.1.2.3", "10.1.2.3"),
+        ("10.1.2.3", "ip-10-1-2-3.internal"),
+        ("10.1.2.3", "::ffff:10.1.2.3"),
+    ],
+)
+def test_an_advertised_address_is_that_of_its_packets(host: str, text: str, tmp_path: Path) -> None:
+    """In each form of text, of as many characters."""
+    ends = SyntheticTcp(f"[{host}]:50000", f"[{host}]:9092", time_ns=10**18)
+    brokers = [{"node_id": 1, "host": text, "port": 9092, "rack": "zone-a"}]
+    asked = {"topics": None, "allow_auto_topic_creation": False}
+    answer = {"brokers": brokers, "cluster_id": "abc", "controller_id": 1, "topics": []}
+    packets = ends.opening()
+    packets += [each for each, _ in ends.data(CLIENT, request(METADATA, 4, 7, "app", asked))]
+    packets += [each for each, _ in ends.data(SERVER, response(METADATA, 4, 7, {"throttle_time_ms": 0, **answer}))]
+    pcap = PcapWriter(LINK_RAW)
+    data = pcap.header() + b"".join(pcap.packet(10**18 + at * 1000, each) for at, each in enumerate(packets))
+    _, out, outcome = scrubbed(data, tmp_path)
+    assert outcome.code == Exit.DONE, outcome.err
+    (row,) = exchanges(out)
+    (broker,) = row["response"]["brokers"]
+    end = ip_address(row["broker"].rpartition(":")[0].strip("[]"))
+    assert end != ip_address(host)
+    assert len(broker["host"]) == len(text)
+    assert (broker["port"], row["broker"].rpartition(":")[2]) == (9092, "9092")
+    if text.startswith("ip-"):
+        assert str(end).replace(".", "-") in broker["host"]
+    else:
+        told = ip_address(broker["host"])
+        assert (getattr(told, "ipv4_mapped", None) or told) == end
+        assert broker["host"].isupper() is text.isupper() or not any(map(str.isalpha, broker["host"]))
 
 
 # Names and secrets in every place.
