@@ -8,6 +8,7 @@ import json
 import re
 import resource
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -41,7 +42,7 @@ TOUR = str(FOLDER / "tour.pcapng")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     names = Names(["one", "two", HOSTILE], ["orders", "clicks"])
-    return str(make(tmp_path_factory.mktemp("made") / "it's", 2000, names))
+    return str(make(tmp_path_factory.mktemp("made") / "it's [a] *?", 2000, names))
 
 
 def asked(query: str, *words: str, source: str = TOUR) -> Outcome:
@@ -84,6 +85,22 @@ def test_records_that_kw_wrote_give_the_rows_of_their_capture() -> None:
            env=world(records)).out
     )  # fmt: skip
     assert places == {"n": len(records.splitlines()), "file": "standard input"}
+
+
+def test_a_temporary_folder_may_have_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder := tmp_path / "a[b]*'c").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    assert rows("select count(*) > 0 as some from exchanges") == [{"some": True}]
+    assert not list(folder.iterdir())
+
+
+def test_a_table_that_is_no_parquet_is_told(folder: str, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path / "t")
+    for file in (tmp_path / "t").rglob("*.parquet"):
+        file.write_bytes(b"x" * file.stat().st_size)
+    outcome = asked("select count(*) from exchanges", source=str(tmp_path / "t"))
+    assert (outcome.code, outcome.out, outcome.err.count("\n")) == (Exit.FAILURE, "", 1)
+    assert f"{tmp_path / 't'}/exchanges: " in outcome.err
 
 
 def test_files_are_told_apart() -> None:
