@@ -145,9 +145,12 @@ KEY_LOG_LINE_MAX: Final = 4096
 # A handshake message is held whole: the largest are chains of certificates, some ten KiB (OpenSSL takes 100 KiB).
 TLS_HANDSHAKE_MAX: Final = 256 * 1024
 # Records behind a hole in TLS: the record's number is not on the wire, so that many are tried (16 MiB of full records),
-# and so many in all before a direction that none of them opens is given up.
+# and so many in all before a direction that none of them opens is given up. Keys may have been updated in the hole: so
+# many times, and for all but the first of these updates fewer numbers are tried (brokers with `jdk.tls.keyLimits`).
 TLS_SEARCH_MAX: Final = 1024
-TLS_TRIES_MAX: Final = 8192
+TLS_TRIES_MAX: Final = 16_384
+TLS_UPDATES_MAX: Final = 16
+TLS_UPDATED_SEARCH_MAX: Final = 64
 # Ciphertext that waits for its key, of one connection and of all, in bytes; and for how long, in ns of capture time: a
 # client writes its key log while the handshake goes on, and the file is looked at many times a second.
 TLS_WAIT_MAX: Final = MIB

@@ -172,6 +172,7 @@ class Portraits:
         if not exchange.envelope:
             group.request_bytes += exchange.request_size or 0
             group.response_bytes += exchange.response_size or 0
+        group.unsized += exchange.request_size is None and exchange.response_size is None
         group.unanswered += exchange.outcome == "unanswered"
         group.undecoded += exchange.status == "undecoded"
         errors = exchange.unexpected

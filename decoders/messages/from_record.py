@@ -23,6 +23,7 @@ from decoders.exchanges.logins import known_login
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairing import begin
 from decoders.exchanges.topics import Topics
+from decoders.limits import CONNECTIONS_MAX
 from decoders.messages.redact_record import redact_record
 from decoders.schema.json_form import STRUCTURE, shown
 from decoders.schema.model import Plan, PlanField, Side
@@ -37,6 +38,8 @@ EXTRA: Final = (
 # Kinds of records that are exchanges, or stand for them.
 KINDS: Final = ("exchange", "skipped")
 STATUSES: Final = get_args(Status)
+# Of a request in what its client sent: no record says it.
+_UNKNOWN_PLACE: Final = -1
 
 
 class RecordedExchange(Exchange):
@@ -110,6 +113,8 @@ class FromRecords:
         client, broker = (_text(record, name) or "" for name in ("client", "broker"))  # null: nothing was sent
         ends = self._ends.get((number, client, broker))
         if ends is None:
+            if len(self._ends) >= CONNECTIONS_MAX:
+                self._ends.clear()  # each record says itself what it goes by
             ends = ConnectionInfo(_int(record, "connection") or 0, client, broker, 0, Topics())
             ends.tls = _tls(record.get("tls"))
             self._ends[number, client, broker] = ends
@@ -139,6 +144,7 @@ class FromRecords:
         exchange.revealed = record
         exchange.record = record = redact_record(record)
         begin(exchange, self._connection(record), spec)
+        exchange.place = _UNKNOWN_PLACE
         for name in ("api_key", "api_version", "correlation_id", "request_size", "response_size"):
             setattr(exchange, name, _int(record, name))
         exchange.client_id = _string(record["client_id"], "client_id")

@@ -21,6 +21,7 @@ TOPICS: Final = (
         "brokers",
         "doctor",
         "audit",
+        "scrub",
         "call",
         "proxy",
         "decode",

@@ -121,15 +121,15 @@ def closing_lines(
     shown: ShownCounts,
     *,
     packets: int,
-    lines: int = 0,
+    read: Sequence[str] = (),
     seconds: float,
     passed_over: Sequence[str] = (),
     zone: Zone = UTC_ZONE,
 ) -> list[str]:
     """`6 exchanges, 4 clients, 3 brokers, 1 error, 1 unanswered, 1 gap · 2026-11-21 03:04:05–03:04:06 UTC · …`.
 
-    `lines` are those of records that were read, `seconds` is how long it took, `passed_over` what left_over() says. The
-    same line several times, the longest first: the terminal decides.
+    `read` is what was read besides packets (`12 lines`), `seconds` is how long it took, `passed_over` what left_over()
+    says. The same line several times, the longest first: the terminal decides.
     """
     total = summary.exchanges
     parts = [exchanges(shown.exchanges, total)]
@@ -146,13 +146,12 @@ def closing_lines(
     parts += left_unread(summary.skipped, summary.skipped_bytes)
     parts += passed_over
     counts, took = ", ".join(parts), f"{seconds:.2f} s"
-    of_packets = [count_of(packets, "packet")] if packets or not lines else []
-    read = ", ".join([*of_packets, *([count_of(lines, "line")] if lines else [])])
+    all_read = ", ".join([*([count_of(packets, "packet")] if packets or not read else []), *read])
     if not summary.first_ns:
-        return [" · ".join([counts, read, took])]
+        return [" · ".join([counts, all_read, took])]
     span = time_span(summary.first_ns, summary.last_ns, zone)
     return [
-        " · ".join([counts, span, read, took]),
+        " · ".join([counts, span, all_read, took]),
         " · ".join([counts, span, took]),
         " · ".join([counts, span.partition(" ")[2] or span, took]),
         counts,
@@ -314,6 +313,7 @@ class Sniffing:
         self._expected = 0  # exchanges that --errors leaves out, and --errors all shows
         self._unmatched = None if selection.everything else Unmatched(selection, parse(WENT_WRONG))
         self._whole = True  # the inputs were read to their end
+        self._past_faults: list[str] = []  # of captures of which there are tables
         self._records = False  # some of them are records that kw wrote, and say nothing of packets
         self._outcome = SniffOutcome(strict=strict)
         self._begun = env.monotonic()
@@ -345,13 +345,14 @@ class Sniffing:
     def cut(self, options: CaptureOptions, name: str) -> SniffOutcome:
         """Decode files, then write a capture of the packets of the rows that were shown."""
         from kwcli.sniff.cut_files import Spooled, check_output, env_reading, read_again
-        from kwcli.sniff.cutting import CutEngine, CutOut
+        from kwcli.sniff.cutting import CutOut
+        from kwcli.sniff.segment_log import LoggedEngine
 
         check_output(name, options.files)
         whole = options.whole_connections or (self._selection.everything and self._left is None)
         cut = CutOut(name, self._env, self._key_logs.keys, whole=whole, with_keys=options.with_keys)
         self._cut = cut
-        self._engine = CutEngine(cut, ports=self._ports, needs=self._wanted, keys=self._key_logs.keys)
+        self._engine = LoggedEngine(cut.segments, ports=self._ports, needs=self._wanted, keys=self._key_logs.keys)
         self._set_up(options)
         spooled = Spooled(self._env.stdin) if "-" in options.files else None
         try:
@@ -423,7 +424,12 @@ class Sniffing:
         self._outcome.problems += captures.problems
         for name, problem in captures.cut():
             self._outcome.problems.append(self._cut_short(name, problem, alone=captures.count == 1))
-        self._end(captures.counts(), told=not self._came_to_nothing(captures.count), lines=captures.lines)
+        self._past_faults = captures.faults
+        if not self._settings.quiet:
+            for line in captures.lacking:
+                self._env.say(f"kw: {line}")
+        read = [count_of(count, noun) for count, noun in ((captures.lines, "line"), (captures.rows, "row")) if count]
+        self._end(captures.counts(), told=not self._came_to_nothing(captures.count), read=read)
 
     def _read_records(self, captures: Captures) -> bool:
         """Show what the records say that kw wrote; False when as many as wanted have been shown."""
@@ -623,9 +629,9 @@ class Sniffing:
             self._sorted = []
 
     def _end(
-        self, counted: Mapping[str, int], *, dropped: int | None = None, told: bool = True, lines: int = 0
+        self, counted: Mapping[str, int], *, dropped: int | None = None, told: bool = True, read: Sequence[str] = ()
     ) -> None:
-        """Close the output, then say how it went; `counted` is what the readers have counted, `lines` of records."""
+        """Close the output, then say how it went; `counted` is what readers have counted, `read` what else was read."""
         summary = self._engine.summary
         counts = Counter(self._engine.reassembly.counts)
         counts.update(counted)
@@ -634,7 +640,7 @@ class Sniffing:
             self._outcome.lossy = True
         if dropped:
             counts["dropped"] += dropped
-        faults = self._faults(counts) if told and not self._records else []
+        faults = [*self._past_faults, *(self._faults(counts) if told and not self._records else [])]
         if self._hear is not None:
             self._hear(faults)
             faults = []
@@ -664,7 +670,7 @@ class Sniffing:
                 summary,
                 shown,
                 packets=counts["packets"],
-                lines=lines,
+                read=read,
                 seconds=seconds,
                 passed_over=passed_over,
                 zone=find_zone(self._settings.zone),
