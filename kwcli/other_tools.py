@@ -268,6 +268,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("read", "open", "dump", "show", "view", "parse", "analyze", "pcap"), "kw sniff FILE"),
     **dict.fromkeys(("capture", "listen", "live", "tail", "watch", "tcpdump", "tshark"), "kw sniff -i IFACE"),
     **dict.fromkeys(("record", "write"), "kw sniff -i IFACE -w FILE.pcapng"),
+    **dict.fromkeys(("anonymize", "anonymise", "sanitize", "redact", "clean", "tcprewrite"), "kw scrub IN OUT"),
     **dict.fromkeys(("ping",), "kw call ApiVersions -b HOST:PORT --repeat 10"),
     **dict.fromkeys(("post", "put", "patch", "request", "send-request", "invoke", "rpc"), "kw call API path=value"),
     **dict.fromkeys(("summary", "summarize", "count", "statistics", "latency", "top"), "kw stats FILE"),

@@ -166,6 +166,8 @@ _PRINCIPAL: Final = re.compile(r"(User:|Group:)")
 _SUBJECT: Final = re.compile(r"(?:^|(?<=,))\s*(?:CN|OU|O|L|ST|C|DC|UID|EMAILADDRESS|SERIALNUMBER)=")
 _MEMBER: Final = re.compile(r"(.+)(-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})", re.DOTALL)
 _URL: Final = re.compile(r"(?P<scheme>[a-z]{2,8}://)?(?P<host>.*?)(?P<port>:\d{1,5}/?)?", re.DOTALL)
+# What is left of a secret: it was overwritten already where that is all there is.
+_OVERWRITTEN: Final = FILLER + b"=.,\1"
 # Secrets remembered so that they can be searched for, and shorter ones are found everywhere.
 _SECRETS_MAX: Final = 10**5
 _SECRET_MIN: Final = 8
@@ -210,7 +212,7 @@ class Names:
 
     def secret(self, data: bytes) -> bytes:
         """What stands for a secret."""
-        if len(data) >= _SECRET_MIN and len(self.secrets) < _SECRETS_MAX and data.strip(FILLER):
+        if len(data) >= _SECRET_MIN and len(self.secrets) < _SECRETS_MAX and data.translate(None, _OVERWRITTEN):
             self.secrets.add(data[:_SECRET_PART])
         return FILLER * len(data)
 

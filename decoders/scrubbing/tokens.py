@@ -56,6 +56,7 @@ def _scram(data: bytes, names: Names) -> bytes:
     def change(found: re.Match[bytes]) -> bytes:
         pair = found[0]
         if _SAID.fullmatch(pair):
+            names.kept.add(pair.decode())
             return pair
         if pair.startswith(b"n="):
             return b"n=" + names.data("users", pair[2:])
@@ -70,6 +71,7 @@ def _bearer(data: bytes, names: Names) -> bytes:
     """Pairs of a name and a value, each behind a byte 1."""
 
     def change(found: re.Match[bytes]) -> bytes:
+        names.kept.add(found[1].decode())
         names.secret(found[2])
         return found[1] + _SIGNS.sub(FILLER, found[2])
 

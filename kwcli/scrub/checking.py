@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from decoders.capture.cut_notes import MARK, CutNote, write_note
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import rfc3339
 from decoders.exchanges.needs import Needs
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Check"]
 
+# Words that kw itself writes into a capture that was cut out of another one.
+_WRITTEN: Final = (MARK, write_note(CutNote(0, client=True, ack=0, broker="-", rows=(0,))), "kw-cut: topics", "keeps")
 _PIECE: Final = 1 << 20
 _OVERLAP: Final = 256
 _SHOWN_MAX: Final = 3
@@ -39,8 +42,9 @@ class Check:
             if text not in names.kept and any(map(str.isalnum, text))
         }
         told = sum(map(len, names.replaced.values()))
-        wanted, self.left = searchable(replaced, names.kept, told)
-        secrets, _ = searchable(names.overwritten, names.kept, told)
+        kept = (*names.kept, *_WRITTEN)
+        wanted, self.left = searchable(replaced, kept, told)
+        secrets, _ = searchable(names.overwritten, kept, told)
         self.names, self.secrets = len(wanted), len(secrets)
         self._kinds = replaced
         self._search = NameSearch({**secrets, **wanted})
@@ -98,9 +102,8 @@ class Check:
 
     def told(self) -> Iterator[str]:
         """What was looked for, in words."""
-        yield f"none of {count_of(self.names, 'name')} and {count_of(self.secrets, 'secret')} found in it"
-        if self.left:
-            yield f"{count_of(self.left, 'name')} too short to look for, or a part of what stays"
+        left = f"; {self.left:,} too short to look for, or a part of what stays" if self.left else ""
+        yield f"none of {count_of(self.names, 'name')} and {count_of(self.secrets, 'secret')} is in it{left}"
 
 
 def _words(kind: str) -> str:

@@ -165,11 +165,18 @@ class Reading:
         self._plain: dict[tuple[int, int], list[tuple[int, int, int]]] = {}  # place, size, packet of decrypted bytes
         self._plain_sizes: Counter[tuple[int, int]] = Counter()
         self._records: dict[HalfStream, _TlsRecords] = {}
+        self._over: list[int] = []  # connections that have ended, of which the last rows may still come
         self.log = SegmentLog(lambda _: None)
         self.engine: Engine = _ScrubEngine(self, ports=ports, needs=Needs(), keys=keys)
 
     def feed(self, segments: list[Segment]) -> None:
         """Take segments."""
+        for number in self._over:
+            self._decrypted.pop(number, None)
+            for side in (0, 1):
+                self._plain.pop((number, side), None)
+                self._plain_sizes.pop((number, side), None)
+        self._over.clear()
         self.log.log(segments)
         for row in self.engine.feed(segments):
             self._take(row)
@@ -255,6 +262,10 @@ class Reading:
             stream = cast("HalfStream", half)
             place, connection = places[stream], stream.connection
             places[stream] += _size(data)
+            if isinstance(data, Close):
+                self._over.append(connection.number)
+                for each in (connection.first, connection.second):
+                    self._records.pop(each, None)
             if not isinstance(data, bytes) or connection.tls is PLAIN:
                 continue
             met = self.log.met(connection.number)

@@ -29,7 +29,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -42,6 +42,7 @@ from kwcli.env import Exit, Failure
 from kwcli.inputs import STANDARD_INPUT, Captures
 from kwcli.key_logs import KeyLogFiles, search_captures
 from kwcli.output.units import count_of
+from kwcli.progress import Progress
 from kwcli.scrub.checking import Check
 from kwcli.scrub.reading import Reading
 from kwcli.scrub.writing import write_scrubbed
@@ -79,6 +80,7 @@ def scrub(settings: ScrubSettings, env: Environment) -> Exit:
     reading = Reading(names, settings.ports, key_logs.keys)
     spooled = Spooled(env.stdin) if settings.source == "-" else None
     out = OutFile(name)
+    progress = Progress(env, None, wanted=not settings.quiet)
     try:
         inputs = Captures(
             (settings.source,),
@@ -90,9 +92,12 @@ def scrub(settings: ScrubSettings, env: Environment) -> Exit:
         key_logs.keys.look_further = partial(search_captures, key_logs.keys, inputs.names)
         _check_inputs(inputs, settings)
         out.begin()  # where it cannot be made, before all that is read
+        progress.expect(inputs.size)
         for segments in inputs:
             reading.feed(segments)
+            progress.show(inputs.taken, reading.tally.count)
         reading.finish()
+        progress.hide()
         problems = [*inputs.problems, *(f"{each}: {problem.text}" for each, problem in inputs.cut())]
         counts = inputs.counts()
         sources = ["-" if each == STANDARD_INPUT else each for each in inputs.names]
@@ -111,6 +116,7 @@ def scrub(settings: ScrubSettings, env: Environment) -> Exit:
             f"{error.filename or name}: {(error.strerror or str(error)).lower()}; it is not written"
         ) from None
     finally:
+        progress.hide()
         out.give_up()
         reading.close()
         if spooled is not None:
@@ -128,8 +134,13 @@ def _check_inputs(inputs: Captures, settings: ScrubSettings) -> None:
         raise Failure(f"{inputs.records[0]}: records have no packets: kw scrub reads captures", Exit.USAGE)
     if not inputs.count:
         raise Failure(inputs.problems[0])
+    if os.path.exists(settings.out) and not os.path.isfile(settings.out):
+        raise Failure(f"{settings.out}: it is read again before it gets its name: name a file", Exit.USAGE)
+    written = list(filter(None, (settings.out, settings.names_file, settings.salt_file)))
+    if len(set(map(os.path.realpath, written))) < len(written):
+        raise Failure(f"{settings.out}: OUT, --names and --salt-file are files of their own", Exit.USAGE)
     for each in inputs.names:
-        for mine in filter(None, (settings.out, settings.names_file, settings.salt_file)):
+        for mine in written:
             with suppress(OSError):
                 if os.path.samefile(each, mine):
                     raise Failure(f"{mine}: this is one of the captures that are read", Exit.USAGE)
@@ -169,13 +180,15 @@ def _clean(text: str) -> str:
 def _told(settings: ScrubSettings, reading: Reading, written: Counter[str], check: Check) -> Iterator[str]:
     """What was done, in words."""
     counts, seen = reading.scrubber.counts, reading.counts
+    kept = f" (kept: {', '.join(sorted(settings.keep))})" if settings.keep else ""
     yield (
         f"{settings.out}: {count_of(written['packets'], 'packet')}, {count_of(reading.tally.count, 'exchange')}"
-        f" with the same API, version, sizes, errors and times; {', '.join(check.told())}"
+        " with their versions, sizes, errors, times"
     )
+    yield from check.told()
     yield (
-        f"replaced: {count_of(len(reading.names.replaced), 'name')}{_kept(settings.keep)};"
-        f" overwritten: {count_of(counts['records'], 'record')} in {count_of(counts['batches'], 'batch')}"
+        f"replaced {count_of(len(reading.names.replaced), 'name')}{kept},"
+        f" overwrote {count_of(counts['records'], 'record')} in {count_of(counts['batches'], 'batch')}"
     )
     rest = [
         (written["other"], "packet", "left out: without TCP"),
@@ -190,7 +203,3 @@ def _told(settings: ScrubSettings, reading: Reading, written: Counter[str], chec
     for count, noun, what in rest:
         if count:
             yield f"{count_of(count, noun)} {what}"
-
-
-def _kept(keep: Sequence[str] | frozenset[str]) -> str:
-    return f" (kept: {', '.join(sorted(keep))})" if keep else ""

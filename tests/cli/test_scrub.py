@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import stat
+import subprocess
 from collections.abc import Iterable
+from ipaddress import ip_address
 from pathlib import Path
 from random import Random
 from struct import pack
@@ -35,12 +38,15 @@ from tests.exchanges.talks import plan, request, response
 from tests.habits.faulty_captures import CAPTURES, packet
 from tests.records.making import batch, record
 from tests.scrubbing.planting import MARK, Planter
-from tests.tls.wrapping import pcapng_of, segments_of
+from tests.tls.wrapping import TLS12, pcapng_of, segments_of, wrap
 
 PROMISED = ("time", "latency_ms", "duration_ms", "api_key", "api", "api_version", "correlation_id", "request_size",
             "response_size", "status", "reason", "errors", "envelope")  # fmt: skip
 TLS = FOLDER / "tls" / "librdkafka-jsse.pcap"
 KEYS_LOG = FOLDER / "tls" / "librdkafka-jsse.keys"
+
+
+needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 
 
 def exchanges(path: Path | str, *words: str) -> list[dict[str, Any]]:
@@ -94,9 +100,9 @@ def check(data: bytes, folder: Path) -> Outcome:
     return outcome
 
 
-@pytest.mark.parametrize("name", ["tour.pcapng", "old-clients.pcap.gz", "sasl-raw.pcap"])
+@pytest.mark.parametrize("name", ["tour.pcapng", "sasl-raw.pcap"])
 def test_exchanges_are_what_they_were(name: str, tmp_path: Path) -> None:
-    assert "exchanges with the same API" in check(capture_bytes(name), tmp_path).err
+    assert "exchanges with their versions" in check(capture_bytes(name), tmp_path).err
 
 
 @pytest.mark.long
@@ -105,7 +111,7 @@ def test_exchanges_of_every_capture_are_what_they_were(name: str, tmp_path: Path
     check(capture_bytes(name), tmp_path)
 
 
-@pytest.mark.parametrize("name", ["cut-at-96.pcap", "middle.pcap", "lossy.pcap", "mixed.pcap"])
+@pytest.mark.parametrize("name", ["cut-at-96.pcap", "lossy.pcap"])
 def test_so_are_those_of_captures_with_faults(name: str, tmp_path: Path) -> None:
     check(CAPTURES[name](), tmp_path)
 
@@ -120,7 +126,7 @@ def random_capture(seed: int) -> bytes:
     return pcapng_of(mistreated(Random(seed), alone=False))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_random_traffic(seed: int, tmp_path: Path) -> None:
     check(random_capture(seed), tmp_path)
 
@@ -143,6 +149,69 @@ def test_what_is_no_kafka_is_overwritten(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", NEGATIVE)
 def test_nor_are_the_others(name: str, tmp_path: Path) -> None:
     check(capture_bytes(name), tmp_path)
+
+
+def bad_checksums(path: Path) -> str:
+    """Packets whose checksums tshark finds wrong."""
+    words = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]
+    chosen = ["-Y", "tcp.checksum.status == Bad or ip.checksum.status == Bad"]
+    found = subprocess.run(["tshark", "-r", str(path), *words, *chosen], capture_output=True, check=True, text=True)
+    return found.stdout
+
+
+@needs_tshark
+def test_checksums_are_right(tmp_path: Path) -> None:
+    """Also where the sender's hardware was to fill them in."""
+    source, out, _ = scrubbed(capture_bytes("sasl-raw.pcap"), tmp_path)
+    assert bad_checksums(out) == ""
+    assert bad_checksums(source) != ""
+
+
+@pytest.mark.long
+@needs_tshark
+@pytest.mark.parametrize("name", [*CLEAN, *NEGATIVE])
+def test_checksums_of_every_capture_are_right(name: str, tmp_path: Path) -> None:
+    _, out, _ = scrubbed(capture_bytes(name), tmp_path)
+    assert bad_checksums(out) == ""
+
+
+@pytest.mark.parametrize(
+    ("host", "text"),
+    [
+        ("2001:db8::2", "2001:db8::2"),
+        ("2001:db8::2", "2001:DB8:0:0:0:0:0:2"),
+        ("2001:db8::2", "2001:0db8:0000:0000:0000:0000:0000:0002"),
+        ("::1", "::1"),
+        ("10.1.2.3", "10.1.2.3"),
+        ("10.1.2.3", "ip-10-1-2-3.internal"),
+        ("10.1.2.3", "::ffff:10.1.2.3"),
+    ],
+)
+def test_an_advertised_address_is_that_of_its_packets(host: str, text: str, tmp_path: Path) -> None:
+    """In each form of text, of as many characters."""
+    ends = SyntheticTcp(f"[{host}]:50000", f"[{host}]:9092", time_ns=10**18)
+    brokers = [{"node_id": 1, "host": text, "port": 9092, "rack": "zone-a"}]
+    asked = {"topics": None, "allow_auto_topic_creation": False}
+    answer = {"brokers": brokers, "cluster_id": "abc", "controller_id": 1, "topics": []}
+    packets = ends.opening()
+    packets += [each for each, _ in ends.data(CLIENT, request(METADATA, 4, 7, "app", asked))]
+    packets += [each for each, _ in ends.data(SERVER, response(METADATA, 4, 7, {"throttle_time_ms": 0, **answer}))]
+    pcap = PcapWriter(LINK_RAW)
+    data = pcap.header() + b"".join(pcap.packet(10**18 + at * 1000, each) for at, each in enumerate(packets))
+    _, out, outcome = scrubbed(data, tmp_path)
+    assert outcome.code == Exit.DONE, outcome.err
+    (row,) = exchanges(out)
+    (broker,) = row["response"]["brokers"]
+    end = ip_address(row["broker"].rpartition(":")[0].strip("[]"))
+    assert end != ip_address(host)
+    assert len(broker["host"]) == len(text)
+    assert (broker["port"], row["broker"].rpartition(":")[2]) == (9092, "9092")
+    if text.startswith("ip-"):
+        assert str(end).replace(".", "-") in broker["host"]
+    else:
+        told = ip_address(broker["host"])
+        assert (getattr(told, "ipv4_mapped", None) or told) == end
+        assert broker["host"].isupper() is text.isupper() or not any(map(str.isalpha, broker["host"]))
 
 
 # Names and secrets in every place.
@@ -210,6 +279,7 @@ def test_a_text_planted_anywhere_is_nowhere(tmp_path: Path) -> None:
     assert {each["key"]["$type"] for each in told if isinstance(each["key"], dict)} == {"OffsetCommitKey"}
 
 
+@pytest.mark.long
 def test_secrets_of_logins_and_configs_are_nowhere(tmp_path: Path) -> None:
     source, out, outcome = scrubbed(planted()[0], tmp_path)
     assert outcome.code == Exit.DONE, outcome.err
@@ -312,11 +382,13 @@ def test_kinds_of_names_may_be_kept(kinds: str, name: str, tmp_path: Path) -> No
         (["IN", "OUT", "--keep", "topic"], "--keep topic: there are topics"),
         (["IN", "IN"], "this is one of the captures"),
         (["IN", "-"], "name a file"),
+        (["IN", "/dev/null"], "name a file"),
         (["nowhere.pcap", "OUT"], "nowhere.pcap: no such file"),
         (["IN", "nowhere/OUT"], "nowhere/OUT: no such file"),
         (["IN", "OUT.gz"], "kw writes captures uncompressed"),
         (["IN", "OUT", "--salt-file", "SHORT"], "a salt has at least 16 bytes, this has 5"),
         (["README.md", "OUT"], "not a capture"),
+        (["IN", "OUT", "--names", "OUT"], "files of their own"),
     ],
 )
 def test_what_cannot_be_done_is_said(words: list[str], said: str, tmp_path: Path) -> None:
@@ -327,6 +399,13 @@ def test_what_cannot_be_done_is_said(words: list[str], said: str, tmp_path: Path
     assert outcome.code in (Exit.USAGE, Exit.FAILURE)
     assert said in outcome.err
     assert [path.name for path in tmp_path.iterdir()] == ["SHORT"]
+
+
+@pytest.mark.parametrize("name", ["sasl-raw.pcap", pytest.param("sasl-framed.pcapng", marks=pytest.mark.long)])
+def test_what_was_scrubbed_can_be_scrubbed_again(name: str, tmp_path: Path) -> None:
+    _, out, _ = scrubbed(capture_bytes(name), tmp_path)
+    (folder := tmp_path / "again").mkdir()
+    check(out.read_bytes(), folder)
 
 
 def test_standard_input_and_a_capture_that_is_cut_off(tmp_path: Path) -> None:
@@ -363,3 +442,27 @@ def test_out_is_not_there_when_the_check_finds_something(
     assert ("it still has 1" if leak == "name" else "exchanges are not as they were") in outcome.err
     assert "it is not written" in outcome.err
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("out.pcapng", b"before")]
+
+
+@pytest.mark.parametrize("options", [{}, pytest.param({"version": TLS12}, marks=pytest.mark.long)], ids=["1.3", "1.2"])
+def test_keys_in_the_capture_make_plaintext_of_it(options: dict[str, Any], tmp_path: Path) -> None:
+    """The exchanges of a capture that was wrapped in TLS; neither keys nor ciphertext are in what comes out."""
+    found = wrap(list(segments("tour.pcapng"))[:400], **options)
+    source, out, outcome = scrubbed(pcapng_of(found.segments, [found.key_log]), tmp_path)
+    assert outcome.code == Exit.DONE, outcome.err
+    before = exchanges(source)
+    assert len(before) > 50
+    assert promised(exchanges(out)) == promised(before)
+    assert found.key_log[:60] not in out.read_bytes()
+    assert not re.search(rb"\x17\x03\x03", out.read_bytes())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(12))
+def test_tls_with_losses(seed: int, tmp_path: Path) -> None:
+    found = wrap(list(segments("tour.pcapng")))
+    rng = Random(seed)
+    left = [each for each in found.segments if rng.random() > 0.01 or each[5] & 2]
+    source, out, outcome = scrubbed(pcapng_of(left, [found.key_log]), tmp_path)
+    assert outcome.code == Exit.DONE, outcome.err
+    assert promised(exchanges(out)) == promised(exchanges(source))

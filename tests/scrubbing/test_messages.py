@@ -37,6 +37,7 @@ TOPICS = {
 }
 
 
+LONG = pytest.mark.long
 # The head of a Kerberos token.
 GSSAPI = bytes.fromhex("60820100 06092a864886f712010202 0100")
 
@@ -157,7 +158,9 @@ def test_no_field_of_any_structure_keeps_its_text() -> None:
     assert count > 250
 
 
-@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+@pytest.mark.parametrize(
+    "codec", ["none", "lz4", *(pytest.param(each, marks=LONG) for each in ("gzip", "snappy", "zstd"))]
+)
 def test_structures_in_records_of_internal_topics(codec: str) -> None:
     """Names in them are replaced, in compressed batches too; the structures decode, as long as they were."""
     from decoders import decode_records
