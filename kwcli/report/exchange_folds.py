@@ -87,26 +87,26 @@ class ReportFolds:
 
     def add(self, exchange: Exchange) -> None:
         """Count an exchange in all folds."""
+        self.add_all([exchange])
+
+    def add_all(self, exchanges: Sequence[Exchange]) -> None:
+        """Count exchanges, fold by fold: a fifth less time than exchange by exchange (tests.bench.stats)."""
         for name, fold in self.found.items():
-            try:
-                fold.add(exchange)
-            except LimitExceeded as problem:
-                self.full[name] = problem.text
-        if throttle_ns(exchange):
-            self._add_rare(exchange, tuple(_THROTTLED))
-        if exchange.error_codes and exchange.unexpected:
-            self._add_rare(exchange, ("errors",))
+            self._tell(name, fold, exchanges)
+        throttled = [exchange for exchange in exchanges if throttle_ns(exchange)]
+        failed = [exchange for exchange in exchanges if exchange.error_codes and exchange.unexpected]
+        for name, fold in self._rare.items():
+            self._tell(name, fold, failed if name == "errors" else throttled)
         if self.full:
             self._drop()
 
-    def _add_rare(self, exchange: Exchange, names: Sequence[str]) -> None:
-        for name in names:
-            fold = self._rare.get(name)
-            if fold is not None:
-                try:
-                    fold.add(exchange)
-                except LimitExceeded as problem:
-                    self.full[name] = problem.text
+    def _tell(self, name: str, fold: Any, exchanges: Sequence[Exchange]) -> None:
+        add = fold.add
+        try:
+            for exchange in exchanges:
+                add(exchange)
+        except LimitExceeded as problem:
+            self.full[name] = problem.text
 
     def _drop(self) -> None:
         """Let go of the folds that were given up."""

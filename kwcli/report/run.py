@@ -50,6 +50,7 @@ class ReportRenderer(AnswerRenderer):
     ) -> None:
         self.folds = ReportFolds(Options(records=settings.records, reveal_secrets=settings.reveal_secrets))
         super().__init__(self.folds, "report", list, lambda _rows, _settings: "", settings)  # close() writes
+        self._adds = []  # write() tells the folds, of many at once
         self.hear = self._hear
         self._env = env
         self._target = target
@@ -63,6 +64,7 @@ class ReportRenderer(AnswerRenderer):
 
     def write(self, rows: list[Settled]) -> None:
         """Give exchanges and skipped runs to the folds."""
+        self.folds.add_all([row for row in rows if not isinstance(row, Skipped)])
         super().write(rows)
         for row in rows:
             if isinstance(row, Skipped):
