@@ -171,3 +171,8 @@ PARTITIONS_KEPT_MAX: Final = 10**5
 MOMENTS_MAX: Final = 16
 # Ranges of offsets that one client has read of a partition: what it reads again counts by them.
 RANGES_MAX: Final = 64
+# Connections of which a report can draw a ladder, and of each the first exchanges and the first that failed: 0.4 KiB an
+# exchange, 32 MiB in all.
+LADDERS_MAX: Final = 2048
+LADDER_FIRST_MAX: Final = 30
+LADDER_FAILED_MAX: Final = 20

@@ -45,6 +45,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ("kwcli.telemetry",),
     ("kwcli.calling", "kwcli.sniff", "kwcli.stats"),
     ("kwcli.answers", "kwcli.playground", "kwcli.proxy"),
+    ("kwcli.report",),
     ("kwcli.pipeline", "kwcli.scrub"),
     ("kwcli.completion", "kwcli.help"),
     ("kwcli.commands", "kwcli.usage"),
