@@ -45,11 +45,16 @@ _UNKNOWN_PLACE: Final = -1
 class RecordedExchange(Exchange):
     """An exchange that holds the record that it was read from, without and with its secrets, and its views."""
 
-    __slots__ = ("record", "revealed", "views")
+    __slots__ = ("names", "record", "revealed", "views")
 
+    names: Mapping[UUID, str]  # of the topic ids in it
     record: Mapping[str, Any]
     revealed: Mapping[str, Any]
     views: tuple[Any, Any]
+
+    def topic_name(self, identity: UUID) -> str | None:
+        """The name that the record has for a topic id: what others say does not matter, whoever was read before."""
+        return self.names.get(identity)
 
 
 class Recorded(ApiVersion):
@@ -118,10 +123,6 @@ class FromRecords:
             ends = ConnectionInfo(_int(record, "connection") or 0, client, broker, 0, Topics())
             ends.tls = _tls(record.get("tls"))
             self._ends[number, client, broker] = ends
-        for identity, name in record.get("topic_names", {}).items():
-            key = UUID(bytes=uuid_bytes(identity))
-            if key not in ends.topics.names:
-                ends.topics.add(key, str(name))
         return ends
 
     def _skipped(self, record: Mapping[str, Any]) -> Skipped:
@@ -161,7 +162,8 @@ class FromRecords:
             extra["reason"] = record["reason"]
         exchange.extra = extra or None
         exchange.request_raw = exchange.response_raw = None
-        exchange.known = len(exchange.ends.topics.names)
+        names = record.get("topic_names", {})
+        exchange.names = {UUID(bytes=uuid_bytes(key)): _string(name, "topic_names") for key, name in names.items()}
         _check_said(record)
         exchange.views = (_view(spec, record, "request"), _view(spec, record, "response"))
         _set_times(exchange, record)
