@@ -680,7 +680,9 @@ class Sniffing:
     def _faults(self, counts: Mapping[str, int]) -> list[str]:
         """What is wrong with the captures themselves."""
         whole = self._whole and not self._outcome.problems and not self._limited
-        return fault_lines(counts_of_summary(self._engine.summary, counts, self._ports), whole=whole)
+        has_keys = bool(self._key_logs.keys)
+        counted = counts_of_summary(self._engine.summary, counts, self._ports, has_keys=has_keys)
+        return fault_lines(counted, whole=whole)
 
     def _fitting(self, lines: list[str], more: str) -> str:
         """The longest line that the terminal has room for."""
