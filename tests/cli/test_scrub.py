@@ -132,7 +132,9 @@ def test_random_traffic(seed: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(100, 300))
+@pytest.mark.parametrize(
+    "seed", [*range(100, 130), *(pytest.param(each, marks=pytest.mark.full) for each in range(130, 300))]
+)
 def test_much_random_traffic(seed: int, tmp_path: Path) -> None:
     check(random_capture(seed), tmp_path)
 
