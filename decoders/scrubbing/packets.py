@@ -160,7 +160,7 @@ def _put_checksum(out: bytearray, start: int, end: int, addresses: bytes, *, who
 
 def _checksum(data: bytes) -> int:
     """The checksum of the Internet (RFC 1071)."""
-    return 0xFFFF - int.from_bytes(data + b"\0" * (len(data) & 1), "big") % 0xFFFF
+    return -int.from_bytes(data + b"\0" * (len(data) & 1), "big") % 0xFFFF
 
 
 # What has addresses in the header of a link.

@@ -10,7 +10,7 @@ import pytest
 from decoders.capture.files import CaptureReader
 from decoders.capture.packet_copies import CopyReader, PacketCopy
 from decoders.capture.pcapng_writer import PcapngWriter
-from decoders.scrubbing.packets import RAW, PacketScrubber, Rewritten
+from decoders.scrubbing.packets import RAW, PacketScrubber, Rewritten, _checksum
 from decoders.scrubbing.pseudonyms import Pseudonyms
 from decoders.tcp.chunks import Segment
 from tests.capture.frames import ACK, PSH, ethernet, ipv4, ipv6, tcp
@@ -146,3 +146,8 @@ def test_hosts_can_be_kept() -> None:
     made = PacketScrubber(PSEUDONYMS, keeps_hosts=True).rewrite(copy, PAYLOAD)
     assert made.frame[:24] == frame[:24]
     assert made.frame[26:34] == frame[26:34]
+
+
+def test_a_sum_of_all_ones_is_the_checksum_zero() -> None:
+    """In TCP and IP it is written as 0 (RFC 1071); 0xFFFF is UDP's word for it."""
+    assert [_checksum(data) for data in (b"\xff\xff", b"\x12\x34\xed\xcb", b"\x00\x01")] == [0, 0, 0xFFFE]
