@@ -8,12 +8,13 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
 
 if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Settled
     from kwcli.pager import PagedOutput
     from kwcli.terminal import Writable
 
@@ -131,6 +132,26 @@ class Readable(Protocol):
     def read1(self, size: int = -1, /) -> bytes: ...
 
 
+class StoredRows(Protocol):
+    """The exchanges and skipped runs in a folder of tables (pipeline/tables/stored_exchanges.py)."""
+
+    place: str
+    rows: int
+    size: int
+    span: tuple[int, int] | None
+    faults: list[str]
+    problems: list[str]
+
+    @property
+    def lacking(self) -> str | None: ...
+
+    def read(self) -> Iterator[tuple[str, list[Settled]]]: ...
+
+
+def _no_tables(place: str) -> StoredRows:
+    raise Failure(f"{place}: a folder of tables, which nothing here reads")
+
+
 class Environment:
     """Everything a command may know of its surroundings. `columns` is None where no width was given.
 
@@ -148,6 +169,7 @@ class Environment:
         "monotonic",
         "no_pager",
         "now_ns",
+        "open_tables",
         "profile_output",
         "stderr",
         "stderr_terminal",
@@ -186,6 +208,8 @@ class Environment:
         self.csv_safe = False  # asked for by --csv-safe
         # The format of output that a profile states, the one in use where none is named; empty for none.
         self.profile_output: Callable[[str | None], str] = lambda _: ""
+        # What reads a folder of tables (pipeline/tables/stored_exchanges.py), which only few runs want to import.
+        self.open_tables: Callable[[str], StoredRows] = _no_tables
         self.no_pager = False  # asked for by --no-pager
         self._pager: PagedOutput | None = None
         self._unsaid: list[str] = []  # what is to be said when the pager is closed

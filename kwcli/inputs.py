@@ -1,23 +1,23 @@
-"""Names of captures in, their bytes and segments in the order of their times out, with few files open."""
+"""Names of captures in, their bytes and segments in the order of their times out."""
 
 from __future__ import annotations
 
 import errno
 import os
-import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import chain
-from threading import Lock
 from typing import TYPE_CHECKING, Final, Protocol
 
 from decoders.capture.files import CaptureReader
 from decoders.capture.merge import before, merged
-from decoders.limits import COMPRESSED_NESTING_MAX, MERGED_MAX, OPEN_FILES_MAX
-from kwcli.capture_paths import is_named_capture, is_named_records, is_read_once, list_paths
+from decoders.limits import COMPRESSED_NESTING_MAX, MERGED_MAX
+from kwcli.capture_paths import filter_hint, is_named_capture, is_named_records, is_read_once, is_tables, list_paths
+from kwcli.env import Failure
 from kwcli.inflating import PIECE_SIZE, InputProblem, inflated, is_compressed, shown
+from kwcli.open_files import OpenFiles, StoredFile, open_files_limit
 from kwcli.other_captures import other_capture
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from decoders.messages.record_lines import LineReader
     from decoders.tcp.chunks import Segment
-    from kwcli.env import Environment, Readable
+    from kwcli.env import Environment, Readable, StoredRows
 
 __all__ = [
     "CAPTURE_MAGICS",
@@ -35,9 +35,6 @@ __all__ = [
     "CaptureSource",
     "Captures",
     "InputProblem",
-    "OpenFiles",
-    "Replaced",
-    "StoredFile",
     "capture_pieces",
     "capture_span",
     "open_source",
@@ -47,152 +44,6 @@ __all__ = [
 
 # How standard input is called where it is named.
 STANDARD_INPUT: Final = "standard input"
-_FLAGS: Final = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-
-
-class Replaced(OSError):
-    """Under the name of a file that is opened again there is another one now."""
-
-
-class OpenFiles:
-    """Files of which at most `most` are open, and a quarter of what the system allows; pipes may be half of that.
-
-    `_open` begins with the one that was read longest ago.
-    """
-
-    def __init__(self, most: int = OPEN_FILES_MAX) -> None:
-        limit = open_files_limit()
-        self._most = most if limit is None else max(min(most, limit // 4), 1)
-        self._pipes_most = None if limit is None else limit // 2
-        self._open: dict[StoredFile, None] = {}
-        self._pipes = 0
-        self._lock = Lock()  # a run on Spark looks at files in a thread of its own
-
-    @property
-    def count(self) -> int:
-        """How many are open."""
-        return len(self._open)
-
-    def open(self, name: str) -> StoredFile:
-        """Open a file, or what can be read only once, which stays open."""
-        with self._lock:
-            file = StoredFile(name, self)
-            self._open_again(file)
-            if not file.is_regular:
-                del self._open[file]
-                self._pipes += 1
-                if self._pipes_most is not None and self._pipes > self._pipes_most:
-                    self._pipes -= 1
-                    self._drop(file)
-                    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-            return file
-
-    def read(self, file: StoredFile, at: int, size: int) -> bytes:
-        """Bytes of a file, fewer than `size` at its end and of a pipe; `at` is for files that have places."""
-        with self._lock:
-            if file.is_regular:
-                if file in self._open:
-                    del self._open[file]
-                    self._open[file] = None  # behind all others
-                else:
-                    self._open_again(file)
-                assert file.descriptor is not None
-                return _read_at(file.descriptor, size, at)
-        assert file.descriptor is not None
-        return os.read(file.descriptor, size)  # which may wait
-
-    def close(self, file: StoredFile) -> None:
-        """Nobody reads it any more."""
-        with self._lock:
-            if file in self._open:
-                del self._open[file]
-            elif not file.is_regular and file.descriptor is not None:
-                self._pipes -= 1
-            self._drop(file)
-
-    def _open_again(self, file: StoredFile) -> None:
-        while len(self._open) >= self._most:
-            self._close_first()
-        while True:
-            try:
-                descriptor = os.open(file.name, _FLAGS)
-                break
-            except OSError as error:
-                if error.errno not in (errno.EMFILE, errno.ENFILE) or not self._open:
-                    raise
-            self._close_first()
-        try:
-            file.take(descriptor)
-        except OSError:
-            os.close(descriptor)
-            raise
-        self._open[file] = None
-
-    def _close_first(self) -> None:
-        file = next(iter(self._open))
-        del self._open[file]
-        self._drop(file)
-
-    @staticmethod
-    def _drop(file: StoredFile) -> None:
-        if file.descriptor is not None:
-            os.close(file.descriptor)
-            file.descriptor = None
-
-
-def _read_in_two_steps(descriptor: int, size: int, at: int) -> bytes:
-    os.lseek(descriptor, at, os.SEEK_SET)
-    return os.read(descriptor, size)
-
-
-# A process that was forked shares the place of a descriptor with its parent, but not this.
-_read_at: Final = getattr(os, "pread", _read_in_two_steps)
-
-
-class StoredFile:
-    """One file, maybe closed at the moment. `size` is None where it has none: a pipe, a device."""
-
-    __slots__ = ("_files", "_identity", "descriptor", "is_folder", "is_regular", "name", "size")
-
-    def __init__(self, name: str, files: OpenFiles) -> None:
-        self.name = name
-        self.size: int | None = None
-        self.is_regular = False
-        self.is_folder = False
-        self.descriptor: int | None = None
-        self._files = files
-        self._identity: tuple[int, int] | None = None
-
-    def take(self, descriptor: int) -> None:
-        """It is open; raises OSError where another file has its name now."""
-        about = os.fstat(descriptor)
-        identity = (about.st_dev, about.st_ino)
-        if self._identity is None:
-            self._identity = identity
-            self.is_folder = stat.S_ISDIR(about.st_mode)
-            self.is_regular = stat.S_ISREG(about.st_mode)
-            self.size = about.st_size if self.is_regular else None
-        elif self._identity != identity:
-            raise Replaced("was replaced by another file while it was read")
-        self.descriptor = descriptor
-
-    def read(self, at: int, size: int) -> bytes:
-        """Up to `size` bytes at a place; of a pipe the next ones."""
-        return self._files.read(self, at, size)
-
-    def close(self) -> None:
-        """Give it back to the system."""
-        self._files.close(self)
-
-
-def open_files_limit() -> int | None:
-    """How many files this process may have open (`ulimit -n`), None where nobody says."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return None if soft == resource.RLIM_INFINITY else soft
 
 
 # Names of captures in, their segments by packet time out: each is read when its turn comes, whatever their number.
@@ -243,8 +94,10 @@ class Captures:
         self._reading: dict[int, CaptureReader] = {}
         self._cut: dict[int, DecodeError] = {}
         self._recorded: list[CaptureSource] = []
+        self._tables: list[StoredRows] = []
         self.lines = 0  # of records, read so far
-        self.request_logs: list[str] = []  # those of them that a broker has written
+        self.rows = 0  # of tables
+        self.request_logs: list[str] = []  # those of records that a broker has written
         # Real paths of those that were named one by one, and of those that a folder or a pattern has.
         self._named: set[str] = set()
         self._listed: set[str] = set()
@@ -258,6 +111,9 @@ class Captures:
         """Open what a word stands for; of a folder and a pattern only captures, each file once."""
         if word == "-":
             self._add(open_source(word, env, self._files))
+            return
+        if is_tables(word):
+            self._open_tables(word, env)
             return
         found = False
         for path, is_listed, error in list_paths(word):
@@ -285,6 +141,17 @@ class Captures:
         if not found:
             raise InputProblem(f"{word}: no capture in it")
 
+    def _open_tables(self, word: str, env: Environment) -> None:
+        """Open a folder of tables that is named; in other folders they are passed over (capture_paths.py)."""
+        real = os.path.realpath(word)
+        if real in self._named:
+            return
+        self._named.add(real)
+        try:
+            self._tables.append(env.open_tables(word))
+        except Failure as failure:
+            raise InputProblem(failure.text) from None
+
     def _add(self, source: CaptureSource) -> None:
         head = source.head()
         if is_request_log(head):
@@ -294,16 +161,30 @@ class Captures:
     @property
     def count(self) -> int:
         """How many could be opened."""
-        return len(self._sources) + len(self._recorded)
+        return len(self._sources) + len(self._recorded) + len(self._tables)
 
     @property
     def records(self) -> list[str]:
-        """The names of those that hold records."""
-        return [source.name for source in self._recorded]
+        """The names of those that hold records, tables among them."""
+        return [*(source.name for source in self._recorded), *(tables.place for tables in self._tables)]
+
+    @property
+    def faults(self) -> list[str]:
+        """What was wrong with the captures of which tables were made."""
+        return list(dict.fromkeys(fault for tables in self._tables for fault in tables.faults))
+
+    @property
+    def lacking(self) -> list[str]:
+        """What the tables do not have, a sentence each."""
+        return [tables.lacking for tables in self._tables if tables.lacking is not None]
 
     def stored(self) -> Iterator[CaptureSource]:
         """Those that can be read again, each from its beginning."""
         return (source.again() for source in self._sources if source.is_stored)
+
+    def table_spans(self) -> Iterator[tuple[int, int]]:
+        """The times of the first and the last exchange in tables."""
+        return (tables.span for tables in self._tables if tables.span is not None)
 
     @property
     def names(self) -> list[str]:
@@ -314,6 +195,7 @@ class Captures:
     def size(self) -> int | None:
         """Bytes of all together, None where one of them has no size."""
         sizes = [source.size for source in (*self._sources, *self._recorded)]
+        sizes += [tables.size for tables in self._tables]
         return None if None in sizes else sum(size or 0 for size in sizes)
 
     def __iter__(self) -> Iterator[list[Segment]]:
@@ -353,6 +235,21 @@ class Captures:
         for source in self._recorded:
             for rows in self._read_lines(source):
                 yield source.name, rows
+        for tables in self._tables:
+            yield from self._read_tables(tables)
+
+    def _read_tables(self, tables: StoredRows) -> Iterator[tuple[str, list[Settled]]]:
+        taken, read = self.taken, 0
+        try:
+            for name, rows in tables.read():
+                read += len(rows)
+                self.rows += len(rows)
+                self.taken = taken + tables.size * read // max(tables.rows, 1)
+                yield name, rows
+        except Failure as failure:
+            self.problems.append(failure.text)
+        finally:
+            self.problems += tables.problems
 
     def _read_lines(self, source: CaptureSource) -> Iterator[list[Settled]]:
         lines = _line_reader(source.head())
@@ -436,6 +333,9 @@ def capture_span(words: Iterable[str], env: Environment) -> tuple[int, int] | No
             mark = walk.mark()
             lows += [mark.low_ns] if mark.low_ns is not None else []
             highs += [mark.high_ns] if mark.high_ns is not None else []
+        for low, high in captures.table_spans():
+            lows.append(low)
+            highs.append(high)
     finally:
         captures.close()
     return (min(lows), max(highs)) if lows else None
@@ -588,6 +488,8 @@ def _nearest_file(name: str, error: OSError | ValueError) -> str:
         return ""
     if "/" not in name and os.path.exists(f"/sys/class/net/{name}"):
         return f" (did you mean -i {name}?)"
+    if hint := filter_hint(name):
+        return hint
     from kwcli.spelling import nearest_words
 
     folder, last = os.path.split(name)

@@ -16,7 +16,7 @@ from typing import Final, NoReturn
 
 import click
 
-from kwcli.env import Complaints, Environment, Exit, Failure, unwritten
+from kwcli.env import Complaints, Environment, Exit, Failure, StoredRows, unwritten
 from kwcli.gc_tuning import SELDOM
 
 # Command → module under kwcli.commands and the line that `kw --help` shows for it.
@@ -31,7 +31,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "brokers": ("brokers", "Show brokers: node, addresses, release, latency, errors."),
     "doctor": ("doctor", "Say what is wrong in captures, why, and what to do."),
     "audit": ("audit", "Say which clients break when the brokers are upgraded."),
+    "report": ("report", "Put all that captures say on one page of HTML."),
     "sql": ("sql", "Ask captures or tables any question, in SQL."),
+    "scrub": ("scrub", "Make a capture that may be sent to others."),
     "pipeline": ("pipeline", "Turn captures of any size into tables; report, ask in SQL."),
     "apis": ("apis", "Look up APIs, fields, wire layouts, releases."),
     "errors": ("errors", "Look up error codes: meaning and remedy."),
@@ -49,7 +51,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
 COMPLETE: Final = "__complete"
 # Commands whose --errors may be followed by the word `all`.
 FILTERING: Final = frozenset(
-    {"sniff", "stats", "clients", "groups", "topics", "brokers", "audit", "doctor", "sql", "pipeline", "proxy"}
+    {
+        *("sniff", "stats", "clients", "groups", "topics", "brokers", "audit", "doctor", "report", "sql", "pipeline"),
+        "proxy",
+    }
 )
 
 
@@ -162,6 +167,7 @@ kw = Commands(
 def run(words: Sequence[str], env: Environment) -> int:
     """Run `kw WORDS…` in `env`; the exit code. Nothing but the end of the interpreter gets past it."""
     env.profile_output = lambda name: _profile_output(env, name)
+    env.open_tables = _open_tables
     try:
         return _run(words, env)
     finally:
@@ -229,6 +235,17 @@ def _profile_output(env: Environment, name: str | None) -> str:
         return dict(profiles.pairs(chosen[0])).get(OUTPUT_PROPERTY, "") if chosen else ""
     except Failure:
         return ""  # who needs the profile says so
+
+
+def _open_tables(place: str) -> StoredRows:
+    """The exchanges in a folder of tables. Raises Failure."""
+    from importlib.util import find_spec
+
+    if find_spec("pyarrow") is None:
+        raise Failure(f'{place}: reading tables needs pyarrow: install "kw[report]"')
+    from kwcli.pipeline.tables.stored_exchanges import StoredExchanges
+
+    return StoredExchanges(place)
 
 
 def _interrupt(_number: int, _frame: object) -> NoReturn:

@@ -22,7 +22,8 @@ from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exch
 from decoders.exchanges.logins import known_login
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairing import begin
-from decoders.exchanges.topics import Topics
+from decoders.exchanges.topics import WELL_KNOWN, Topics
+from decoders.limits import CONNECTIONS_MAX
 from decoders.messages.redact_record import redact_record
 from decoders.schema.json_form import STRUCTURE, shown
 from decoders.schema.model import Plan, PlanField, Side
@@ -37,16 +38,23 @@ EXTRA: Final = (
 # Kinds of records that are exchanges, or stand for them.
 KINDS: Final = ("exchange", "skipped")
 STATUSES: Final = get_args(Status)
+# Of a request in what its client sent: no record says it.
+_UNKNOWN_PLACE: Final = -1
 
 
 class RecordedExchange(Exchange):
     """An exchange that holds the record that it was read from, without and with its secrets, and its views."""
 
-    __slots__ = ("record", "revealed", "views")
+    __slots__ = ("names", "record", "revealed", "views")
 
+    names: Mapping[UUID, str]  # of the topic ids in it
     record: Mapping[str, Any]
     revealed: Mapping[str, Any]
     views: tuple[Any, Any]
+
+    def topic_name(self, identity: UUID) -> str | None:
+        """The name that the record has for a topic id, or all clusters: what others say does not matter."""
+        return self.names.get(identity) or WELL_KNOWN.get(identity)
 
 
 class Recorded(ApiVersion):
@@ -110,13 +118,11 @@ class FromRecords:
         client, broker = (_text(record, name) or "" for name in ("client", "broker"))  # null: nothing was sent
         ends = self._ends.get((number, client, broker))
         if ends is None:
+            if len(self._ends) >= CONNECTIONS_MAX:
+                self._ends.clear()  # each record says itself what it goes by
             ends = ConnectionInfo(_int(record, "connection") or 0, client, broker, 0, Topics())
             ends.tls = _tls(record.get("tls"))
             self._ends[number, client, broker] = ends
-        for identity, name in record.get("topic_names", {}).items():
-            key = UUID(bytes=uuid_bytes(identity))
-            if key not in ends.topics.names:
-                ends.topics.add(key, str(name))
         return ends
 
     def _skipped(self, record: Mapping[str, Any]) -> Skipped:
@@ -139,6 +145,7 @@ class FromRecords:
         exchange.revealed = record
         exchange.record = record = redact_record(record)
         begin(exchange, self._connection(record), spec)
+        exchange.place = _UNKNOWN_PLACE
         for name in ("api_key", "api_version", "correlation_id", "request_size", "response_size"):
             setattr(exchange, name, _int(record, name))
         exchange.client_id = _string(record["client_id"], "client_id")
@@ -155,7 +162,8 @@ class FromRecords:
             extra["reason"] = record["reason"]
         exchange.extra = extra or None
         exchange.request_raw = exchange.response_raw = None
-        exchange.known = len(exchange.ends.topics.names)
+        names = record.get("topic_names", {})
+        exchange.names = {UUID(bytes=uuid_bytes(key)): _string(name, "topic_names") for key, name in names.items()}
         _check_said(record)
         exchange.views = (_view(spec, record, "request"), _view(spec, record, "response"))
         _set_times(exchange, record)

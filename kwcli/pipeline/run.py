@@ -116,7 +116,8 @@ def _write(
         outcome = engine(_spec(options, covered.files), coming, staging, bar.show if bar.active else None)
         told = [*planned.problems, *dict.fromkeys(outcome.problems)]
         if planned.splits:
-            facts = _facts(chosen, outcome, told)
+            faults = fault_lines(_counted(options, outcome), whole=not told)
+            facts = _facts(chosen, outcome, told) | {"faults": faults}
             rows, files = options.for_rows(), covered.files
             store.commit(staging, outcome.written, sources=files, options=rows, tables=options.tables, facts=facts)
     finally:
@@ -130,7 +131,7 @@ def _write(
     if not options.quiet:
         seconds = env.monotonic() - begun
         damaged = facts["damaged"]
-        for line in fault_lines(_counted(options, outcome), whole=not told):
+        for line in faults:
             env.say(f"kw: {line}")
         env.say(closing_line(outcome.tally, outcome.counts, damaged=damaged, engine=str(chosen), seconds=seconds))
         env.say(tables_line(outcome.written, options.out))

@@ -121,15 +121,15 @@ def closing_lines(
     shown: ShownCounts,
     *,
     packets: int,
-    lines: int = 0,
+    read: Sequence[str] = (),
     seconds: float,
     passed_over: Sequence[str] = (),
     zone: Zone = UTC_ZONE,
 ) -> list[str]:
     """`6 exchanges, 4 clients, 3 brokers, 1 error, 1 unanswered, 1 gap · 2026-11-21 03:04:05–03:04:06 UTC · …`.
 
-    `lines` are those of records that were read, `seconds` is how long it took, `passed_over` what left_over() says. The
-    same line several times, the longest first: the terminal decides.
+    `read` is what was read besides packets (`12 lines`), `seconds` is how long it took, `passed_over` what left_over()
+    says. The same line several times, the longest first: the terminal decides.
     """
     total = summary.exchanges
     parts = [exchanges(shown.exchanges, total)]
@@ -146,13 +146,12 @@ def closing_lines(
     parts += left_unread(summary.skipped, summary.skipped_bytes)
     parts += passed_over
     counts, took = ", ".join(parts), f"{seconds:.2f} s"
-    of_packets = [count_of(packets, "packet")] if packets or not lines else []
-    read = ", ".join([*of_packets, *([count_of(lines, "line")] if lines else [])])
+    all_read = ", ".join([*([count_of(packets, "packet")] if packets or not read else []), *read])
     if not summary.first_ns:
-        return [" · ".join([counts, read, took])]
+        return [" · ".join([counts, all_read, took])]
     span = time_span(summary.first_ns, summary.last_ns, zone)
     return [
-        " · ".join([counts, span, read, took]),
+        " · ".join([counts, span, all_read, took]),
         " · ".join([counts, span, took]),
         " · ".join([counts, span.partition(" ")[2] or span, took]),
         counts,
@@ -253,6 +252,25 @@ class SniffView(NamedTuple):
     hear: Callable[[list[str]], None] | None = None
     names_files: bool = False
     tables: TableTaker | None = None
+    remembers: bool = False  # the renderer asks for what went before on a connection
+
+
+def own_view(settings: Settings) -> SniffView:
+    """That of `-o`."""
+    return SniffView(needs(settings), partial(open_renderer, settings), remembers=asks_history(settings))
+
+
+def watched(
+    env: Environment, settings: Settings, capture: CaptureOptions, view: SniffView | None = None
+) -> SniffView | None:
+    """The view, of whose exchanges those are told as well whom the options name. Raises Failure."""
+    if capture.metrics is None and capture.otlp is None:
+        return view
+    from kwcli.sniff.watching import watch
+
+    view = view or own_view(settings)
+    needs, opened = watch(env, settings, capture, view.needs, view.open)
+    return view._replace(needs=needs, open=opened)
 
 
 class Sniffing:
@@ -272,8 +290,8 @@ class Sniffing:
         key_logs: KeyLogFiles | None = None,
     ) -> None:
         self._file_names: list[str] = []  # of the inputs, where rows are to say theirs
-        self._remembers = selection.asks_history or (view is None and asks_history(settings))
-        view = view or SniffView(needs(settings), partial(open_renderer, settings))
+        view = view or own_view(settings)
+        self._remembers = selection.asks_history or view.remembers
         self._names_files = view.names_files or names_files(settings, selection)
         self._env = env
         self._settings = settings
@@ -295,6 +313,7 @@ class Sniffing:
         self._expected = 0  # exchanges that --errors leaves out, and --errors all shows
         self._unmatched = None if selection.everything else Unmatched(selection, parse(WENT_WRONG))
         self._whole = True  # the inputs were read to their end
+        self._past_faults: list[str] = []  # of captures of which there are tables
         self._records = False  # some of them are records that kw wrote, and say nothing of packets
         self._outcome = SniffOutcome(strict=strict)
         self._begun = env.monotonic()
@@ -326,13 +345,14 @@ class Sniffing:
     def cut(self, options: CaptureOptions, name: str) -> SniffOutcome:
         """Decode files, then write a capture of the packets of the rows that were shown."""
         from kwcli.sniff.cut_files import Spooled, check_output, env_reading, read_again
-        from kwcli.sniff.cutting import CutEngine, CutOut
+        from kwcli.sniff.cutting import CutOut
+        from kwcli.sniff.segment_log import LoggedEngine
 
         check_output(name, options.files)
         whole = options.whole_connections or (self._selection.everything and self._left is None)
         cut = CutOut(name, self._env, self._key_logs.keys, whole=whole, with_keys=options.with_keys)
         self._cut = cut
-        self._engine = CutEngine(cut, ports=self._ports, needs=self._wanted, keys=self._key_logs.keys)
+        self._engine = LoggedEngine(cut.segments, ports=self._ports, needs=self._wanted, keys=self._key_logs.keys)
         self._set_up(options)
         spooled = Spooled(self._env.stdin) if "-" in options.files else None
         try:
@@ -404,7 +424,12 @@ class Sniffing:
         self._outcome.problems += captures.problems
         for name, problem in captures.cut():
             self._outcome.problems.append(self._cut_short(name, problem, alone=captures.count == 1))
-        self._end(captures.counts(), told=not self._came_to_nothing(captures.count), lines=captures.lines)
+        self._past_faults = captures.faults
+        if not self._settings.quiet:
+            for line in captures.lacking:
+                self._env.say(f"kw: {line}")
+        read = [count_of(count, noun) for count, noun in ((captures.lines, "line"), (captures.rows, "row")) if count]
+        self._end(captures.counts(), told=not self._came_to_nothing(captures.count), read=read)
 
     def _read_records(self, captures: Captures) -> bool:
         """Show what the records say that kw wrote; False when as many as wanted have been shown."""
@@ -604,9 +629,9 @@ class Sniffing:
             self._sorted = []
 
     def _end(
-        self, counted: Mapping[str, int], *, dropped: int | None = None, told: bool = True, lines: int = 0
+        self, counted: Mapping[str, int], *, dropped: int | None = None, told: bool = True, read: Sequence[str] = ()
     ) -> None:
-        """Close the output, then say how it went; `counted` is what the readers have counted, `lines` of records."""
+        """Close the output, then say how it went; `counted` is what readers have counted, `read` what else was read."""
         summary = self._engine.summary
         counts = Counter(self._engine.reassembly.counts)
         counts.update(counted)
@@ -615,7 +640,7 @@ class Sniffing:
             self._outcome.lossy = True
         if dropped:
             counts["dropped"] += dropped
-        faults = self._faults(counts) if told and not self._records else []
+        faults = [*self._past_faults, *(self._faults(counts) if told and not self._records else [])]
         if self._hear is not None:
             self._hear(faults)
             faults = []
@@ -645,7 +670,7 @@ class Sniffing:
                 summary,
                 shown,
                 packets=counts["packets"],
-                lines=lines,
+                read=read,
                 seconds=seconds,
                 passed_over=passed_over,
                 zone=find_zone(self._settings.zone),
@@ -655,7 +680,9 @@ class Sniffing:
     def _faults(self, counts: Mapping[str, int]) -> list[str]:
         """What is wrong with the captures themselves."""
         whole = self._whole and not self._outcome.problems and not self._limited
-        return fault_lines(counts_of_summary(self._engine.summary, counts, self._ports), whole=whole)
+        has_keys = bool(self._key_logs.keys)
+        counted = counts_of_summary(self._engine.summary, counts, self._ports, has_keys=has_keys)
+        return fault_lines(counted, whole=whole)
 
     def _fitting(self, lines: list[str], more: str) -> str:
         """The longest line that the terminal has room for."""

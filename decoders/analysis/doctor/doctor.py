@@ -35,6 +35,7 @@ from decoders.analysis.statistics import GroupStatistics
 from decoders.analysis.time_buckets import add_amounts
 from decoders.apis import NAMES
 from decoders.apis.keys import API_VERSIONS, HEARTBEAT, METADATA, OFFSET_COMMIT, PRODUCE
+from decoders.exchanges.partitions import partition_paths
 from decoders.filters.fields import all_names, entity_paths
 from decoders.limits import GROUPS_MAX
 from decoders.schema.model import Versions
@@ -71,9 +72,11 @@ class Doctor:
         """Names, throttling and what the looks read."""
         entities = frozenset(path for _, entity in _ENTITIES for path in entity_paths(key, side, entity))
         look = LOOKS[key].needs(side) if key in LOOKS else frozenset()
+        # An error is about the partition beside it.
+        partitions = partition_paths(key, side, topics=True) if side == "response" else frozenset()
         offered = OFFERED if key == API_VERSIONS and side == "response" else frozenset()
         found = needs_of(("topic",), key, side) | entities | WAITS.of(key, side) | throttle_needs(key, side)
-        return found | look | offered
+        return found | look | partitions | offered
 
     def hear(self, faults: list[str]) -> None:
         """Faults of the captures themselves, a sentence each."""
@@ -97,7 +100,7 @@ class Doctor:
         seen = self._seen
         link = seen.at("client", client, host_of(ends.client), ends.broker)
         link.see(exchange)
-        if not exchange.place and exchange.record is None and exchange.request_packet:
+        if not exchange.place and exchange.request_packet:
             link.add("connections", 1)
         if exchange.extra is not None and exchange.extra.get("retransmitted"):
             link.add("retransmitted", 1)

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from decoders.limits import REMOTE_HELD_MAX
 from kwcli.capture_paths import is_named_capture, list_paths
 from kwcli.env import Exit, Failure
-from kwcli.inputs import CAPTURE_MAGICS, CaptureSource, InputProblem, OpenFiles, reason
+from kwcli.inputs import CAPTURE_MAGICS, CaptureSource, InputProblem, reason
+from kwcli.open_files import OpenFiles
 from kwcli.output.units import count_of
 from kwcli.pipeline.read.file_ranges import Problem, problem_of
 

@@ -48,6 +48,8 @@ class Tables:
         files = OutputFolder(root)
         self.place = place
         self.rows = {name: its.rows for name, its in manifest.tables.items()}
+        self.sizes = {name: its.size for name, its in manifest.tables.items()}
+        self.facts = manifest.facts  # what the run had to say at its end
         self.files = {name: [files.path(path) for path in its.files] for name, its in manifest.tables.items()}
 
     def __contains__(self, name: str) -> bool:
@@ -59,17 +61,18 @@ class Tables:
             self._opened(name, path, columns).close()
 
     def batches(self, name: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The rows of a table, in batches that are large enough to be counted by column.
+        """The rows of a table, in batches that are large enough to be counted by column."""
+        return together(self.read(name, columns, BATCH))
+
+    def read(self, name: str, columns: Sequence[str], most: int) -> Iterator[pa.RecordBatch]:
+        """The rows of a table, in batches of at most so many.
 
         File by file and only when they are asked for: a scanner of a data set reads ahead of who counts, without end.
         """
-        return together(self._read(name, columns))
-
-    def _read(self, name: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         for path in self.files[name]:
             with self._opened(name, path, columns) as file:
                 try:
-                    yield from file.iter_batches(BATCH, columns=list(columns))
+                    yield from file.iter_batches(most, columns=list(columns))
                 except (OSError, pa.ArrowException) as problem:
                     raise self._failure(name, problem) from None
 

@@ -124,6 +124,10 @@ EXCHANGES: Final[tuple[TableColumn, ...]] = (
     _may("response_end_file", "string", "where that is another file than `source_file`: its name"),
     _may("request_body", "string", "the request as JSON, secrets redacted; only with `--bodies`"),
     _may("response_body", "string", "the response as JSON, secrets redacted; only with `--bodies`"),
+    _may(
+        *("further_keys", "string"),
+        "what else the exchange record says (`tls`, `undecoded`, `envelope` …), as JSON; only with `--bodies`",
+    ),
 )
 
 # One row for each topic and partition that an exchange names; its first columns are those of the exchange.
@@ -204,7 +208,11 @@ SKIPPED: Final[tuple[TableColumn, ...]] = (
     _BEGAN,
     _may("direction", "string", "`request` or `response`; null for a whole connection"),
     _must("size", "int64", "bytes, those that are not in the capture included"),
-    _must("reason", "string", "`lost`, `midstream`, `garbage`, `oversized`, `not_kafka`, `one_direction`, `tls`, …"),
+    _must(
+        "reason",
+        "string",
+        "`lost`, `midstream`, `garbage`, `oversized`, `encrypted`, `not_kafka`, `one_direction`, `tls` …",
+    ),
     _must("detail", "string", "the same in words"),
 )
 

@@ -23,11 +23,11 @@ from decoders.apis.error_codes import error_name
 from decoders.apis.keys import FETCH
 from decoders.exchanges.api_versions import SIDES
 from decoders.exchanges.exchange import session_of
-from decoders.exchanges.topics import RECORD_ARRAYS, TOPIC_ARRAYS, at_path
+from decoders.exchanges.topics import RECORD_ARRAYS, TOPIC_ARRAYS, WELL_KNOWN, at_path
 from decoders.filters.fields import entity_paths
 from decoders.limits import BODY_TEXT_MAX
 from decoders.messages.bodies import Options
-from decoders.messages.record import SCHEMA, exchange_json
+from decoders.messages.record import SCALARS, SCHEMA, exchange_json
 from decoders.wire.deferred import json_pieces
 from decoders.wire.primitives import uuid_text
 from decoders.wire.text import json_text
@@ -43,13 +43,15 @@ if TYPE_CHECKING:
 PACKETS: Final = ("request_packet", "request_packet_end", "response_packet", "response_packet_end")
 # What a row begins with: places in the pools.
 _PLACES: Final = ("ends", "spec", "client", "topics", "groups", "rare", "run")
+# Columns of the exchange record that only runs with bodies fill.
+BODY_COLUMNS: Final = ("request_body", "response_body", "further_keys")
 # What follows in it: columns as they are, then the number of its partitions.
 _PLAIN: Final = (
     *("time_ns", "request_end_ns", "response_ns", "response_end_ns", "place", "correlation_id"),
     *("request_size", "response_size", "status"),
     *PACKETS,
     *("batches", "records", "record_bytes", "throttle_time_ms", "max_wait_ms", "min_bytes", "waited_ns"),
-    *("fetch_session_id", "fetch_session_epoch", "fetch_session_incremental", "request_body", "response_body"),
+    *("fetch_session_id", "fetch_session_epoch", "fetch_session_incremental", *BODY_COLUMNS),
 )
 ROW: Final = len(_PLACES) + len(_PLAIN) + 1
 _RARE: Final = (
@@ -205,7 +207,13 @@ _topics: Final = DIMENSIONS["topic"].get
 _groups: Final = DIMENSIONS["group"].get
 _NO_PARTS: Final[list[Partition]] = []
 _NOTHING: Final[tuple[None, ...]] = (None,) * 3
-_NO_BODIES: Final[tuple[None, ...]] = (None,) * 2
+_NO_BODIES: Final[tuple[None, ...]] = (None,) * len(BODY_COLUMNS)
+# What stands for a body that is too long for a cell.
+BODY_CUT: Final = f'{{"limit":"more than {BODY_TEXT_MAX} bytes as JSON"}}'
+# Keys of the record that columns have: some of them are known only when a capture that was cut has been put together.
+_HAVE_COLUMNS: Final = frozenset((
+    *(*SCALARS, "errors", "request", "response", "packets", "client_software", "user", "mechanism", "topic_names"),
+))  # fmt: skip
 _NO_WAIT: Final[tuple[None, ...]] = (None,) * 6
 # Of a token, and of a response without its request: what their bodies say.
 _SILENT: Final[tuple[Any, ...]] = (0, 0, 0, _NOTHING, None, _NO_WAIT)
@@ -434,7 +442,8 @@ class ExchangeColumns:
         if at is None or ids:  # what an id is called may have become known
             topics = tuple(dict.fromkeys(map(self._shown, names)))
             known = [identity for identity in ids if identity is not None and identity.int]
-            called = [exchange.topic_name(identity) for identity in known]
+            # As in the record: names that the capture has told.
+            called = [None if identity in WELL_KNOWN else exchange.topic_name(identity) for identity in known]
             value = (
                 topics,
                 tuple(uuid_text(identity.bytes) for identity in known),
@@ -484,6 +493,8 @@ class ExchangeColumns:
     def _bodies_of(self, exchange: Exchange, options: Options) -> list[str | None]:
         record = exchange_json(exchange, options)
         texts = [None if record[side] is None else _body_text(record[side]) for side in SIDES]
+        further = {name: value for name, value in record.items() if name not in _HAVE_COLUMNS}
+        texts.append(_body_text(further) if further else None)
         self._body_size += sum(len(text) for text in texts if text is not None)
         return texts
 
@@ -495,7 +506,7 @@ def _body_text(body: Any) -> str:
     for piece in json_pieces(body):
         left -= len(piece)
         if left < 0:
-            return f'{{"limit":"more than {BODY_TEXT_MAX} bytes as JSON"}}'
+            return BODY_CUT
         parts.append(piece)
     return b"".join(parts).decode()
 

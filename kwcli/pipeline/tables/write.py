@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from decoders.exchanges.exchange import ClientIdentity, foreign_name
 from decoders.exchanges.pairer import is_alone
+from kwcli.pipeline.tables.rows import BODY_COLUMNS
 from kwcli.pipeline.tables.schemas import EPOCH, ROWS, SCHEMAS, by_date, by_table
 from kwcli.sniff.run import LOSSY, missing
 
@@ -209,7 +210,7 @@ GROUP_BYTES: Final = 16 << 20
 # Rows, or bytes of their bodies, that are told apart by table and date at once (`python -m tests.bench.pipeline`).
 BATCH_ROWS: Final = 1 << 13
 BATCH_BYTES: Final = 8 << 20
-_BODIES: Final = tuple(map(ROWS.get_field_index, ("request_body", "response_body")))
+_BODIES: Final = tuple(map(ROWS.get_field_index, BODY_COLUMNS))
 # Files written at the same time; beyond, the one that was not written to for longest is closed.
 OPEN_MAX: Final = 8
 COMPRESSION: Final = "zstd"

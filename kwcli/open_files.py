@@ -1,0 +1,160 @@
+"""Names of files in, files out of which only few are open at a time, however many are read side by side."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from threading import Lock
+from typing import Final
+
+from decoders.limits import OPEN_FILES_MAX
+
+__all__ = ["OpenFiles", "Replaced", "StoredFile", "open_files_limit"]
+
+_FLAGS: Final = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+class Replaced(OSError):
+    """Under the name of a file that is opened again there is another one now."""
+
+
+class OpenFiles:
+    """Files of which at most `most` are open, and a quarter of what the system allows; pipes may be half of that.
+
+    `_open` begins with the one that was read longest ago.
+    """
+
+    def __init__(self, most: int = OPEN_FILES_MAX) -> None:
+        limit = open_files_limit()
+        self._most = most if limit is None else max(min(most, limit // 4), 1)
+        self._pipes_most = None if limit is None else limit // 2
+        self._open: dict[StoredFile, None] = {}
+        self._pipes = 0
+        self._lock = Lock()  # a run on Spark looks at files in a thread of its own
+
+    @property
+    def count(self) -> int:
+        """How many are open."""
+        return len(self._open)
+
+    def open(self, name: str) -> StoredFile:
+        """Open a file, or what can be read only once, which stays open."""
+        with self._lock:
+            file = StoredFile(name, self)
+            self._open_again(file)
+            if not file.is_regular:
+                del self._open[file]
+                self._pipes += 1
+                if self._pipes_most is not None and self._pipes > self._pipes_most:
+                    self._pipes -= 1
+                    self._drop(file)
+                    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+            return file
+
+    def read(self, file: StoredFile, at: int, size: int) -> bytes:
+        """Bytes of a file, fewer than `size` at its end and of a pipe; `at` is for files that have places."""
+        with self._lock:
+            if file.is_regular:
+                if file in self._open:
+                    del self._open[file]
+                    self._open[file] = None  # behind all others
+                else:
+                    self._open_again(file)
+                assert file.descriptor is not None
+                return _read_at(file.descriptor, size, at)
+        assert file.descriptor is not None
+        return os.read(file.descriptor, size)  # which may wait
+
+    def close(self, file: StoredFile) -> None:
+        """Nobody reads it any more."""
+        with self._lock:
+            if file in self._open:
+                del self._open[file]
+            elif not file.is_regular and file.descriptor is not None:
+                self._pipes -= 1
+            self._drop(file)
+
+    def _open_again(self, file: StoredFile) -> None:
+        while len(self._open) >= self._most:
+            self._close_first()
+        while True:
+            try:
+                descriptor = os.open(file.name, _FLAGS)
+                break
+            except OSError as error:
+                if error.errno not in (errno.EMFILE, errno.ENFILE) or not self._open:
+                    raise
+            self._close_first()
+        try:
+            file.take(descriptor)
+        except OSError:
+            os.close(descriptor)
+            raise
+        self._open[file] = None
+
+    def _close_first(self) -> None:
+        file = next(iter(self._open))
+        del self._open[file]
+        self._drop(file)
+
+    @staticmethod
+    def _drop(file: StoredFile) -> None:
+        if file.descriptor is not None:
+            os.close(file.descriptor)
+            file.descriptor = None
+
+
+def _read_in_two_steps(descriptor: int, size: int, at: int) -> bytes:
+    os.lseek(descriptor, at, os.SEEK_SET)
+    return os.read(descriptor, size)
+
+
+# A process that was forked shares the place of a descriptor with its parent, but not this.
+_read_at: Final = getattr(os, "pread", _read_in_two_steps)
+
+
+class StoredFile:
+    """One file, maybe closed at the moment. `size` is None where it has none: a pipe, a device."""
+
+    __slots__ = ("_files", "_identity", "descriptor", "is_folder", "is_regular", "name", "size")
+
+    def __init__(self, name: str, files: OpenFiles) -> None:
+        self.name = name
+        self.size: int | None = None
+        self.is_regular = False
+        self.is_folder = False
+        self.descriptor: int | None = None
+        self._files = files
+        self._identity: tuple[int, int] | None = None
+
+    def take(self, descriptor: int) -> None:
+        """It is open; raises OSError where another file has its name now."""
+        about = os.fstat(descriptor)
+        identity = (about.st_dev, about.st_ino)
+        if self._identity is None:
+            self._identity = identity
+            self.is_folder = stat.S_ISDIR(about.st_mode)
+            self.is_regular = stat.S_ISREG(about.st_mode)
+            self.size = about.st_size if self.is_regular else None
+        elif self._identity != identity:
+            raise Replaced("was replaced by another file while it was read")
+        self.descriptor = descriptor
+
+    def read(self, at: int, size: int) -> bytes:
+        """Up to `size` bytes at a place; of a pipe the next ones."""
+        return self._files.read(self, at, size)
+
+    def close(self) -> None:
+        """Give it back to the system."""
+        self._files.close(self)
+
+
+def open_files_limit() -> int | None:
+    """How many files this process may have open (`ulimit -n`), None where nobody says."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return None if soft == resource.RLIM_INFINITY else soft

@@ -1,0 +1,219 @@
+"""A folder of tables in, its exchanges and skipped runs out, as if they came from the captures.
+
+A row is turned into the exchange record that it was made of, and that is read as a line of NDJSON is
+(messages/from_record.py). Tables of a run without `--bodies` have no bodies: what these said is unknown, but for errors
+and the names of topics, which have columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count, groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from decoders.errors import DecodeError
+from decoders.exchanges.api_versions import SIDES
+from decoders.exchanges.exchange import rfc3339
+from decoders.limits import CONNECTIONS_MAX
+from decoders.messages.from_record import FromRecords, RecordedExchange
+from decoders.messages.record import SCALARS
+from decoders.messages.record_lines import TOLD_MAX
+from kwcli.env import Failure
+from kwcli.output.units import count_of
+from kwcli.pipeline.report.tables import Tables
+from kwcli.pipeline.tables.rows import BODY_CUT
+from kwcli.pipeline.tables.schemas import SCHEMAS
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Settled
+
+__all__ = ["RowReader", "StoredExchanges"]
+
+# Rows that are turned into exchanges together.
+AT_ONCE: Final = 256
+# Columns that nothing is made of: what others say, or the bodies.
+_UNREAD: Final = frozenset(
+    {
+        *("time", "client_ip", "client_port", "broker_ip", "broker_port", "error_topics", "topics", "groups"),
+        *("batches", "records", "record_bytes", "throttle_time_ms", "max_wait_ms", "min_bytes", "waited_ns"),
+        *("fetch_session_id", "fetch_session_epoch", "fetch_session_incremental"),
+        *("request_end_file", "response_file", "response_end_file"),
+    }
+)
+EXCHANGE_COLUMNS: Final = tuple(name for name in SCHEMAS["exchanges"].names if name not in _UNREAD)
+SKIPPED_COLUMNS: Final = tuple(name for name in SCHEMAS["skipped"].names if name not in _UNREAD)
+_COPIED: Final = (
+    *("kind", "schema", "latency_ms", "duration_ms", "client", "broker", "api_key", "api", "api_version"),
+    *("correlation_id", "request_size", "response_size", "status", "reason"),
+)
+# What exact times of a row replace, for a record has them in milliseconds.
+_TIMES: Final = ("request_end_ns", "response_ns", "response_end_ns", "place")
+_BASE64: Final = '{"base64":"'
+
+
+class RowReader:
+    """Turns rows of the tables `exchanges` and `skipped` into what they were made of.
+
+    `bodiless` counts the exchanges whose bodies are not in the table.
+    """
+
+    def __init__(self) -> None:
+        self.bodiless = 0
+        self._records = FromRecords()
+        self._numbers: dict[tuple[str, str, str, int], int] = {}
+        self._met = count(1)
+
+    def read(self, row: dict[str, Any]) -> Settled:
+        """The exchange or skipped run of a row. Raises DecodeError where it is none that kw wrote."""
+        if row["kind"] == "skipped":
+            return self._records.read({**row, "time": rfc3339(row["time_ns"]), "connection": self._number(row)})
+        exchange = self._records.read(self._record(row))
+        assert isinstance(exchange, RecordedExchange)
+        exchange.ends.began_ns = row["connection_began_ns"]
+        for name in _TIMES:
+            setattr(exchange, name, row[name])
+        return exchange
+
+    def _number(self, row: dict[str, Any]) -> int:
+        """The number of a connection; of one that was read in parts the order of its appearance here."""
+        if row["connection"] is not None:
+            return int(row["connection"])
+        key = (row["point"], row["client"], row["broker"], row["connection_began_ns"])
+        if key not in self._numbers:
+            if len(self._numbers) >= CONNECTIONS_MAX:
+                self._numbers.clear()
+            self._numbers[key] = next(self._met)
+        return self._numbers[key]
+
+    def _record(self, row: dict[str, Any]) -> dict[str, Any]:
+        """The record, its keys in their order: columns, bodies, what else is said."""
+        record: dict[str, Any] = dict.fromkeys(SCALARS)
+        record |= {name: row[name] for name in _COPIED}
+        record["time"] = rfc3339(row["time_ns"])
+        record["connection"] = self._number(row)
+        record["client_id"] = _text(row["client_id"])
+        record["errors"] = [
+            {"path": path, "code": code, "name": name, **({"expected": True} if expected else {})}
+            for path, code, name, expected in zip(
+                row["error_paths"], row["error_codes"], row["error_names"], row["error_expected"], strict=True
+            )
+        ]
+        record |= self._bodies(row)
+        record["packets"] = {
+            side: None if row[f"{side}_packet"] is None else [row[f"{side}_packet"], row[f"{side}_packet_end"]]
+            for side in SIDES
+        }
+        further = _said(row) if row["further_keys"] is None else orjson.loads(row["further_keys"])
+        names = {
+            identity: _text(name)
+            for identity, name in zip(row["topic_ids"], row["topic_names"], strict=True)
+            if name is not None
+        }
+        software = {name: _text(row[f"client_software_{name}"]) or "" for name in ("name", "version")}
+        columns = {
+            "fetch_session": further.pop("fetch_session", None),
+            "client_software": None if row["client_software_name"] is None else software,
+            "user": _text(row["user"]),
+            "mechanism": _text(row["mechanism"]),
+            "topic_names": names or None,
+        }
+        return record | {name: value for name, value in columns.items() if value is not None} | further
+
+    def _bodies(self, row: dict[str, Any]) -> dict[str, Any]:
+        """The bodies; None where the table has none."""
+        found: dict[str, Any] = {}
+        lacking = False
+        for side in SIDES:
+            text = row[f"{side}_body"]
+            found[side] = None if text is None or text == BODY_CUT else orjson.loads(text)
+            # One that cannot be decoded at all has none in the record either.
+            expected = row[f"{side}_size"] is not None and row["undecoded_side"] not in (side, "both")
+            lacking |= expected and found[side] is None
+        self.bodiless += lacking and row["api_key"] is not None
+        return found
+
+
+def _said(row: dict[str, Any]) -> dict[str, Any]:
+    """What else the record says, as far as columns do."""
+    found: dict[str, Any] = {}
+    if row["undecoded_side"] is not None:
+        why = {name: row[f"undecoded_{name}"] for name in ("reason", "offset", "path")}
+        sides = SIDES if row["undecoded_side"] == "both" else (row["undecoded_side"],)
+        found["undecoded"] = {side: {**why, "raw": ""} for side in sides}
+    if row["envelope"] is not None:
+        found["envelope"] = {"correlation_id": row["envelope"]}
+    if row["retransmitted"]:
+        found["retransmitted"] = True
+    if row["closed"] is not None:
+        found["closed"] = row["closed"]
+    return found
+
+
+def _text(text: str | None) -> Any:
+    """A text of the record of that of a column: {"base64": …} where it is no UTF-8."""
+    if text is None or not text.startswith(_BASE64):
+        return text
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
+
+
+class StoredExchanges:
+    """The exchanges and skipped runs in the tables of one folder. Failure says what is wrong with it.
+
+    `rows` is how many there are, `size` the bytes of their files, `problems` what is wrong with single rows; `faults`
+    what was wrong with the captures themselves, when the tables were made.
+    """
+
+    def __init__(self, place: str) -> None:
+        self._tables = Tables(place)
+        if "exchanges" not in self._tables:
+            raise Failure(f"{place}: no table of exchanges; kw pipeline run --tables exchanges,… makes one")
+        self._names = [name for name in ("exchanges", "skipped") if name in self._tables]
+        self._reader = RowReader()
+        self._broken = 0
+        self.place = place
+        self.rows = sum(self._tables.rows[name] for name in self._names)
+        self.size = sum(self._tables.sizes[name] for name in self._names)
+        self.faults: list[str] = list(self._tables.facts.get("faults", ()))
+        self.problems: list[str] = []
+        self.span: tuple[int, int] | None = None
+        first, last = (self._tables.facts.get(name) for name in ("first_ns", "last_ns"))
+        if first and last:
+            self.span = (first, last)
+
+    def read(self) -> Iterator[tuple[str, list[Settled]]]:
+        """Names of captures, each with some of what they hold, table by table."""
+        for table in self._names:
+            columns = EXCHANGE_COLUMNS if table == "exchanges" else SKIPPED_COLUMNS
+            number = 0
+            for batch in self._tables.read(table, columns, AT_ONCE):
+                rows = batch.to_pylist()
+                for file, its in groupby(rows, itemgetter("source_file")) if table == "exchanges" else [("", rows)]:
+                    found: list[Settled] = []
+                    for row in its:
+                        number += 1
+                        try:
+                            found.append(self._reader.read(row))
+                        except (DecodeError, orjson.JSONDecodeError) as problem:
+                            self._tell(f"{self.place}/{table}: row {number:,}: {problem}")
+                    yield file, found
+        if self._broken > len(self.problems):
+            self.problems.append(f"{self.place}: {self._broken - len(self.problems):,} more rows are no exchanges")
+
+    def _tell(self, text: str) -> None:
+        self._broken += 1
+        if len(self.problems) < TOLD_MAX:
+            self.problems.append(text)
+
+    @property
+    def lacking(self) -> str | None:
+        """What the tables do not have of the exchanges that were read, in a sentence."""
+        if not self._reader.bodiless:
+            return None
+        what = count_of(self._reader.bodiless, "exchange")
+        return f"{self.place}: {what} without bodies, so what these said is not known (kw pipeline run --bodies)"

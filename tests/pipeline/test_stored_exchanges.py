@@ -1,0 +1,284 @@
+"""Tables as an input: the rows of every answer are those of the captures, split anywhere between both and merged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from decoders.analysis.audit import Audit, AuditTarget
+from decoders.analysis.doctor.doctor import Doctor
+from decoders.analysis.groups.groups import Groups
+from decoders.analysis.metrics import METRICS
+from decoders.analysis.portraits import Brokers, Clients
+from decoders.analysis.security import Security
+from decoders.analysis.slowest import Slowest
+from decoders.analysis.statistics import Statistics
+from decoders.analysis.tally import ClientVersions
+from decoders.analysis.topic_portraits import TopicPortraits
+from decoders.capture.files import CaptureReader
+from decoders.errors import Malformed
+from decoders.exchanges.engine import Engine
+from decoders.exchanges.exchange import Exchange, Settled
+from decoders.messages.bodies import Options
+from kwcli.env import Exit
+from kwcli.output import Wanted
+from kwcli.pipeline.tables.stored_exchanges import RowReader
+from tests.captures.shipped import CLEAN, FOLDER, capture_bytes, segments
+from tests.cli.worlds import Outcome, kw
+from tests.pipeline.rows import batch_of, settled_for_tables
+
+TOUR = str(FOLDER / "tour.pcapng")
+TARGET = AuditTarget.of_release("4.0")
+BYS = (("client", "topic", "partition"), ("api", "error"), ("group", "software", "user"), ("connection", "time"))
+# Fold → how it is made, and its rows.
+FOLDS: dict[str, tuple[Callable[[], Any], Callable[[Any], list[dict[str, Any]]]]] = {
+    **{
+        f"{metric} by {','.join(by)}": (
+            lambda by=by, metric=metric: Statistics(by, metric, bucket_ns=10**9),  # type: ignore[misc]
+            lambda fold: fold.rows(),
+        )
+        for metric in METRICS
+        for by in BYS
+    },
+    **{
+        make.__name__: (make, lambda fold: fold.rows())
+        for make in (ClientVersions, Doctor, Security, Clients, Groups, TopicPortraits, Brokers)
+    },
+    "slowest": (lambda: Slowest(7), lambda fold: fold.rows()),
+    "audit": (Audit, lambda fold: fold.rows(TARGET)),
+    "audit of brokers": (Audit, lambda fold: fold.brokers("4.4")),
+}
+
+
+@cache
+def captured(name: str) -> list[Settled]:
+    """What a capture holds, with what all folds need."""
+    reader, engine = CaptureReader(), Engine(needs=Wanted(*(make().needs for make, _ in FOLDS.values())))
+    return engine.feed([*reader.feed(capture_bytes(name)), *reader.finish()]) + engine.finish()
+
+
+@cache
+def table_rows(name: str) -> list[dict[str, Any]]:
+    """The rows of the tables of a capture, in the order of what they were made of."""
+    rows: list[dict[str, Any]] = batch_of(settled_for_tables(segments(name)), bodies=Options(deferred=True)).to_pylist()
+    return rows
+
+
+def added(fold: Any, rows: list[Settled]) -> Any:
+    for row in rows:
+        if isinstance(row, Exchange):
+            fold.add(row)
+        elif isinstance(fold, Security):
+            fold.connect(row)
+    return fold
+
+
+@cache
+def expected(kind: str, name: str) -> list[dict[str, Any]]:
+    make, rows = FOLDS[kind]
+    return rows(added(make(), captured(name)))
+
+
+QUICK = ("tour.pcapng", "share-groups.pcapng", "sasl-raw.pcap")
+
+
+@pytest.mark.parametrize("name", [pytest.param(each, marks=[pytest.mark.long] * (each not in QUICK)) for each in CLEAN])
+def test_every_fold_over_tables_gives_the_rows_of_the_capture(name: str) -> None:
+    reader = RowReader()
+    read = [reader.read(row) for row in table_rows(name)]
+    assert reader.bodiless == 0
+    assert [(row.kind, row.time_ns, row.ends.client) for row in read] == [
+        (row.kind, row.time_ns, row.ends.client) for row in captured(name)
+    ]
+    for kind, (make, rows) in FOLDS.items():
+        assert rows(added(make(), read)) == expected(kind, name), kind
+
+
+@settings(max_examples=5, deadline=None)
+@given(data=st.data())
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=[pytest.mark.long] * (each != "tour.pcapng")) for each in CLEAN]
+)
+def test_split_anywhere_between_captures_and_tables_and_merged(name: str, data: st.DataObject) -> None:
+    """Each part is read from the capture or by a reader of its own from the table, as tasks of Spark do."""
+    kind = data.draw(st.sampled_from(sorted(FOLDS)))
+    make, rows = FOLDS[kind]
+    draw = data.draw(st.randoms(use_true_random=False))
+    count = draw.randint(1, 4)
+    parts: list[list[Settled]] = [[] for _ in range(count)]
+    readers = [RowReader() if draw.random() < 0.7 else None for _ in parts]
+    for settled, row in zip(captured(name), table_rows(name), strict=True):
+        at = draw.randrange(count)
+        reader = readers[at]
+        parts[at].append(settled if reader is None else reader.read(row))
+    merged = make()
+    for part in parts:
+        draw.shuffle(part)
+        handed = make()
+        handed.resume(added(make(), part).export())
+        merged.merge(handed)
+    assert rows(merged) == expected(kind, name)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Tables with bodies, and without."""
+    found = {}
+    for name, words in (("bodies", ("--bodies",)), ("plain", ())):
+        found[name] = str(tmp_path_factory.mktemp(name) / "tables")
+        assert kw("pipeline", "run", TOUR, "--out", found[name], "-q", *words).code == Exit.DONE
+    return found
+
+
+COMMANDS = (
+    *("doctor", "audit --target 4.0", "audit --clients 4.4", "audit --security", "clients", "groups", "topics"),
+    *("brokers", "stats --by client,topic,partition --slowest 7", "stats --by file --metric records"),
+    *("stats --topic orders --since 17:35", "clients --errors --until 5s", "topics --name orders"),
+)
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+@pytest.mark.parametrize("form", ["ndjson", pytest.param("text", marks=pytest.mark.long)])
+def test_answers_are_those_of_the_capture(folders: dict[str, str], words: str, form: str) -> None:
+    command, *options = words.split()
+    found, wanted = (kw(command, source, *options, "-o", form, "-q") for source in (folders["bodies"], TOUR))
+    assert found == wanted
+    assert found.out
+
+
+HISTORY = ("node", "group", "transaction")
+
+
+def test_rows_of_sniff_are_those_of_the_capture_without_what_came_before(folders: dict[str, str]) -> None:
+    found, wanted = (
+        [json.loads(line) for line in kw("sniff", source, "-o", "ndjson", "-q").out.splitlines()]
+        for source in (folders["bodies"], TOUR)
+    )
+    for row in wanted:
+        for name in HISTORY:
+            row.pop(name, None)
+        row.get("fetch_session", {}).pop("partitions", None)
+    assert [list(row.items()) for row in found] == [list(row.items()) for row in wanted]
+
+
+def said(outcome: Outcome) -> list[str]:
+    return outcome.err.splitlines()
+
+
+def test_what_tables_without_bodies_lack_is_null_and_told(folders: dict[str, str]) -> None:
+    found = kw("sniff", folders["plain"], "-o", "ndjson")
+    rows = [json.loads(line) for line in found.out.splitlines()]
+    assert [(row["request"], row["response"]) for row in rows] == [(None, None)] * 193
+    assert sum(len(row["errors"]) for row in rows) == 28
+    told, closing = said(found)
+    assert told == (
+        f"kw: {folders['plain']}: 193 exchanges without bodies, so what these said is not known"
+        " (kw pipeline run --bodies)"
+    )
+    assert closing.startswith("193 exchanges, 13 clients, 3 brokers, 8 errors, 20 expected errors, 1 unanswered · ")
+    assert " · 193 rows · " in closing
+    assert said(kw("stats", folders["plain"], "-o", "csv", "-q")) == []
+    plain, whole = (kw("stats", folders[name], "-o", "csv", "-q").out for name in ("plain", "bodies"))
+    assert plain.splitlines()[0] == whole.splitlines()[0]
+
+
+def test_tables_and_captures_and_records_are_read_together(folders: dict[str, str], tmp_path: Path) -> None:
+    raw = str(FOLDER / "sasl-raw.pcap")
+    (tmp_path / "old.ndjson").write_text(kw("sniff", str(FOLDER / "old-clients.pcap.gz"), "-o", "ndjson", "-q").out)
+    others = (raw, str(tmp_path / "old.ndjson"))
+    found, wanted = (kw("stats", source, *others, "-o", "ndjson") for source in (folders["bodies"], TOUR))
+    assert found.out == wanted.out
+    assert "packets, " in found.err
+    assert "lines, 193 rows" in found.err
+    assert kw("stats", *[folders["bodies"]] * 2, "-o", "ndjson", "-q") == kw("stats", TOUR, "-o", "ndjson", "-q")
+
+
+def test_tables_in_a_folder_of_captures_are_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "tour.pcapng").write_bytes(Path(TOUR).read_bytes())
+    wanted = kw("clients", str(tmp_path), "-o", "ndjson", "-q")
+    assert kw("pipeline", "run", str(tmp_path), "--out", str(tmp_path / "tables"), "--bodies", "-q").code == Exit.DONE
+    assert kw("clients", str(tmp_path), "-o", "ndjson", "-q") == wanted
+    assert kw("clients", str(tmp_path / "tables"), "-o", "ndjson", "-q") == wanted
+
+
+def test_faults_of_the_captures_are_remembered(tmp_path: Path) -> None:
+    cut = tmp_path / "tls.pcap"
+    cut.write_bytes((FOLDER / "tls" / "librdkafka-jsse.pcap").read_bytes())
+    kw("pipeline", "run", str(cut), "--out", str(tmp_path / "tables"), "-q")
+    found, wanted = (kw("doctor", str(source), "-o", "ndjson", "-q") for source in (tmp_path / "tables", cut))
+    assert found.out == wanted.out
+    assert "none was decrypted" in found.out
+    assert "none was decrypted" in kw("clients", str(tmp_path / "tables")).err
+
+
+def test_secrets_in_tables_are_shown_to_nobody_who_does_not_ask(tmp_path: Path) -> None:
+    words = ("pipeline", "run", str(FOLDER / "sasl-framed.pcapng"), "--bodies", "--reveal-secrets", "-q", "--out")
+    assert kw(*words, str(tmp_path / "tables")).code == Exit.DONE
+    shown, hidden = (
+        kw("sniff", str(tmp_path / "tables"), "--api", "SaslAuthenticate", "-o", "ndjson", "-q", *more).out
+        for more in (("--reveal-secrets",), ())
+    )
+    assert "redacted" not in shown
+    for line in hidden.splitlines():
+        assert "redacted" in json.loads(line)["request"]["auth_bytes"]
+
+
+def test_a_body_that_was_too_long_for_its_cell_is_null(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kwcli.pipeline.tables.rows.BODY_TEXT_MAX", 200)
+    monkeypatch.setattr("kwcli.pipeline.tables.rows.BODY_CUT", '{"limit":"more than 200 bytes as JSON"}')
+    monkeypatch.setattr("kwcli.pipeline.tables.stored_exchanges.BODY_CUT", '{"limit":"more than 200 bytes as JSON"}')
+    rows = batch_of(settled_for_tables(segments("tour.pcapng")), bodies=Options(deferred=True)).to_pylist()
+    reader = RowReader()
+    read = [reader.read(row) for row in rows]
+    cut = sum(
+        "limit" in (row["request_body"] or "")[:10] or "limit" in (row["response_body"] or "")[:10] for row in rows
+    )
+    assert reader.bodiless == cut > 0
+    assert len(read) == 193
+
+
+def test_a_row_that_is_none_of_ours_is_an_error() -> None:
+    row = dict(table_rows("tour.pcapng")[0])
+    for broken in ({"status": "fine"}, {"request_body": "[]"}, {"client_id": '{"base64":"a"}'}):
+        with pytest.raises(Malformed, match="no exchange"):
+            RowReader().read({**row, **broken})
+    with pytest.raises(orjson.JSONDecodeError):
+        RowReader().read({**row, "request_body": "{"})
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("sniff", "-w", "out.pcapng"), "records have no packets that -w could write"),
+        (("sniff", "-o", "hex"), "-o hex shows bytes, and a record has none"),
+    ],
+)
+def test_what_only_packets_can_do_is_refused(folders: dict[str, str], words: tuple[str, ...], text: str) -> None:
+    outcome = kw(*words, folders["bodies"])
+    assert (outcome.code, outcome.out) == (Exit.USAGE, "")
+    assert text in outcome.err
+
+
+def test_tables_that_cannot_be_read_are_told_in_a_line(tmp_path: Path) -> None:
+    out = tmp_path / "tables"
+    kw("pipeline", "run", TOUR, "--out", str(out), "--tables", "connections", "-q")
+    outcome = kw("doctor", str(out))
+    assert outcome.code == Exit.FAILURE
+    assert outcome.err.startswith(f"kw: {out}: no table of exchanges; kw pipeline run --tables exchanges")
+    kw("pipeline", "run", TOUR, "--out", str(out), "--bodies", "-q")
+    (file,) = (out / "exchanges").rglob("*.parquet")
+    file.write_bytes(file.read_bytes()[:-100] + bytes(100))
+    outcome = kw("clients", str(out), str(FOLDER / "sasl-raw.pcap"), "-o", "ndjson")
+    assert outcome.code == Exit.FAILURE
+    assert len(outcome.out.splitlines()) == 4  # of the other input
+    assert f"kw: {out}/exchanges: " in outcome.err
+    file.unlink()
+    assert kw("clients", str(out)).err.startswith(f"kw: {out}: exchanges/date=2026-11-21/")
