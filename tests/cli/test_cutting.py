@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from scapy.utils import PcapNgReader
 
@@ -78,6 +79,16 @@ def test_the_rows_come_back_whatever_was_chosen(name: str, words: list[str], tmp
     check(name, words, tmp_path / "cut.pcapng", whole=False)
     if "--limit" not in words and "-n" not in words:
         check(name, words, tmp_path / "whole.pcapng", whole=True)
+
+
+def test_tables_have_the_rows_that_were_chosen(tmp_path: Path) -> None:
+    out = tmp_path / "cut.pcapng"
+    kw("sniff", str(TLS), "--keylog", str(KEYS), "--api", "Produce", "-w", str(out), "--with-keys")
+    assert kw("pipeline", "run", str(out), "--out", str(tmp_path / "tables"), "-q").code == Exit.DONE
+    (tables,) = (tmp_path / "tables" / "exchanges").rglob("*.parquet")
+    told = [json.loads(line)["correlation_id"] for line in kw("sniff", str(out), "-o", "ndjson").out.splitlines()]
+    assert pq.read_table(tables).column("correlation_id").to_pylist() == told
+    assert len(told) == 2
 
 
 def test_a_cut_is_cut_again(tmp_path: Path) -> None:
