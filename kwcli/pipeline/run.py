@@ -138,7 +138,7 @@ def _write(
         damaged = facts["damaged"]
         for line in faults:
             env.say(f"kw: {line}")
-        if chosen.splits and outcome.counts["cut_out"]:
+        if chosen.splits and "cut_out" in outcome.counts:
             env.say(_CUT_OUT)
         env.say(closing_line(outcome.tally, outcome.counts, damaged=damaged, engine=str(chosen), seconds=seconds))
         env.say(tables_line(outcome.written, options.out))
