@@ -1,90 +1,99 @@
-"""Exchanges of one connection in, what tells client libraries apart out: versions used and asked, defaults of fields.
+"""Exchanges of one connection in, what tells client libraries apart out: versions used and offered, defaults of fields.
 
-A trait is a request's field that has a default in each library and that few people set: the first value that is seen
-on the connection counts. Versions are the highest used of each API; `offered` is what the broker's answer to
-ApiVersions on this connection said.
+A trait is what a library puts into fields of a request that few people set: the first value on the connection counts.
+Of each API the highest version used counts, and what the broker's answer to ApiVersions offered on this connection.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis.keys import API_VERSIONS, FETCH, JOIN_GROUP, METADATA, PRODUCE
+from decoders.wire.pack import fields
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
 
 __all__ = ["TRAITS", "Traits"]
 
-_PARTS: Final = "topics[].partitions[].partition_max_bytes"
 # API → the fields, by their paths, whose values make its trait.
 TRAITS: Final[Mapping[int, tuple[str, ...]]] = {
     PRODUCE: ("timeout_ms",),
-    FETCH: ("max_wait_ms", "min_bytes", "max_bytes", _PARTS),
-    JOIN_GROUP: ("session_timeout_ms", "rebalance_timeout_ms", "protocols[].name"),
+    FETCH: ("max_wait_ms", "min_bytes", "max_bytes", "topics[].partitions[].partition_max_bytes"),
+    JOIN_GROUP: ("protocol_type", "protocols[].name"),
     METADATA: ("allow_auto_topic_creation",),
 }
-ASKED: Final = {key: frozenset(paths) for key, paths in TRAITS.items()}
+_ASKED: Final = {key: frozenset(paths) for key, paths in TRAITS.items()}
 _OFFERED: Final = frozenset({"error_code", "api_keys[].api_key", "api_keys[].max_version"})
 _REPLICA: Final = frozenset({"replica_id", "replica_state.replica_id"})
-
-
-class Read(Protocol):
-    """What is read of an exchange's version (api_versions.py)."""
-
-    def read(self, exchange: Any, side: Any, paths: frozenset[str]) -> Any:
-        """These fields of a side."""
+# Of an offer the APIs of clients are kept: what libraries are told apart by.
+_KEPT: Final = frozenset({*range(4), *range(8, 15), 18, 22})
 
 
 class Traits:
-    """What one connection has shown."""
+    """What one connection has shown. `library`: what is noted in its exchanges because of that (libraries.py)."""
 
-    __slots__ = ("client_id", "offered", "replica", "software", "values", "versions")
+    __slots__ = ("client_id", "library", "offered", "opened", "replica", "values", "versions")
 
-    def __init__(self) -> None:
+    def __init__(self, *, opened: bool) -> None:
+        self.opened = opened  # it was seen from its first byte on
         self.client_id: str | None = None
-        self.software: str | None = None
         self.versions: dict[int, int] = {}
         self.offered: dict[int, int] = {}
         self.values: dict[int, str] = {}
         self.replica = False  # a Fetch as brokers ask
+        self.library: dict[str, Any] | None = None
 
-    def add(self, exchange: Any) -> bool:
-        """Take a settled exchange; whether it says something new."""
+    def knows(self, exchange: Exchange) -> bool:
+        """Whether the exchange says nothing new."""
+        key = exchange.api_key
+        if key not in _KEPT:
+            return True
+        return self.versions.get(key, -1) >= (exchange.api_version or 0) and (key not in TRAITS or key in self.values)
+
+    def add(self, exchange: Exchange) -> None:
+        """Take a settled exchange."""
         key, version = exchange.api_key, exchange.api_version
         if key is None or version is None:
-            return False
-        news = False
-        if exchange.client_id is not None and self.client_id is None:
-            self.client_id, news = exchange.client_id, True
+            return
+        if self.client_id is None:
+            self.client_id = exchange.client_id
         if self.versions.get(key, -1) < version:
-            self.versions[key], news = version, True
+            self.versions[key] = version
             if key == API_VERSIONS:
                 self._take_offers(exchange)
         if key in TRAITS and key not in self.values:
-            view = exchange.spec.read(exchange, "request", ASKED[key])
-            if view is not None:
-                self.values[key], news = " ".join(_flat(view, path) for path in TRAITS[key]), True
-        if key == FETCH and not self.replica:
-            view = exchange.spec.read(exchange, "request", _REPLICA)
-            its = None if view is None else view.get("replica_id", (view.get("replica_state") or {}).get("replica_id"))
-            self.replica = isinstance(its, int) and its >= 0
-            news |= self.replica
-        return news
+            self._take_values(exchange, key)
 
-    def _take_offers(self, exchange: Any) -> None:
-        answer = exchange.spec.read(exchange, "response", _OFFERED)
+    def _take_values(self, exchange: Exchange, key: int) -> None:
+        view: Any = exchange.spec.read(exchange, "request", _ASKED[key] | (_REPLICA if key == FETCH else frozenset()))
+        if view is None:
+            return
+        if key == FETCH:
+            replica = view.get("replica_id", (view.get("replica_state") or {}).get("replica_id"))
+            self.replica = isinstance(replica, int) and replica >= 0
+        self.values[key] = " ".join(_flat(view, path) for path in TRAITS[key])
+
+    def _take_offers(self, exchange: Exchange) -> None:
+        answer: Any = exchange.spec.read(exchange, "response", _OFFERED)
         if answer is not None and not answer.get("error_code"):
             for row in answer.get("api_keys") or ():
-                self.offered[row["api_key"]] = row["max_version"]
+                if row["api_key"] in _KEPT:
+                    self.offered[row["api_key"]] = row["max_version"]
 
-    def facts(self) -> dict[str, Any]:
+    def export(self) -> list[object]:
         """As built-in values."""
-        return {
-            "client_id": self.client_id,
-            "versions": dict(self.versions),
-            "offered": dict(self.offered),
-            "values": dict(self.values),
-            "replica": self.replica,
-        }
+        return [self.opened, self.client_id, self.versions, self.offered, self.values, self.replica]
+
+    @classmethod
+    def resumed(cls, state: object) -> Traits:
+        """Of which `export` gave this. Raises DecodeError when it is something else."""
+        opened, client_id, versions, offered, values, replica = fields(state, bool, str | None, *[dict] * 3, bool)
+        traits = cls(opened=opened)
+        traits.client_id, traits.replica = client_id, replica
+        traits.versions, traits.offered, traits.values = dict(versions), dict(offered), dict(values)
+        return traits
 
 
 def _flat(view: Any, path: str) -> str:

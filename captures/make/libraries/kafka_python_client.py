@@ -11,10 +11,8 @@ p.close()
 c = KafkaConsumer(
     topic, bootstrap_servers=place, group_id=group, auto_offset_reset="earliest", consumer_timeout_ms=8000
 )
-n = 0
-for _ in c:
-    n += 1
-    if n >= 20:
+for read, _ in enumerate(c, 1):
+    if read >= 20:
         break
 c.commit()
 c.close()

@@ -2,7 +2,7 @@
 
 `python -m captures.make.libraries.record OUT.ndjson [WORD…]` records those whose label holds a word (all without).
 Each client produces twenty records to a topic of its own and reads them in a group of its own, with every setting left
-as the library has it. Kept are facts alone (`traits.py`), no capture: label, release of the broker, traits.
+as the library has it. Kept are facts alone (`library_traits.py`), no capture: label, release of the broker, traits.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def main(words: list[str]) -> None:
     with out.open("w") as file:
         for broker in brokers:
             for row in _record(broker, labels):
-                print(json.dumps(row), file=file, flush=True)
+                file.write(json.dumps(row) + "\n")
 
 
 def _labels() -> Iterator[str]:
@@ -72,7 +72,7 @@ def _record(broker: str, labels: list[str]) -> Iterator[dict[str, object]]:
                     begin_ns = time.time_ns()
                     said = _play(label, place, f"orders-{number}", f"billing-{number}")
                     played.append(Played(label, begin_ns, time.time_ns()))
-                    print(f"{broker}: {label}: {said}", file=sys.stderr, flush=True)
+                    sys.stderr.write(f"{broker}: {label}: {said}\n")
         with raw.open("rb") as file:
             yield from _traits(broker, played, list(read_exchanges(file)))
 
@@ -102,16 +102,23 @@ def _play(label: str, place: str, topic: str, group: str) -> str:
 
 def _traits(broker: str, played: list[Played], exchanges: list[Exchange]) -> Iterator[dict[str, object]]:
     found: dict[int, tuple[str, Traits]] = {}
+    software: set[int] = set()
     exchanges.sort(key=lambda each: each.time_ns)
     for exchange in exchanges:
         number = exchange.ends.number
         if number not in found:
             its = [each.label for each in played if each.begin_ns <= exchange.time_ns <= each.end_ns]
-            found[number] = its[0] if its else "", Traits()
+            found[number] = its[0] if its else "", Traits(opened=True)
         found[number][1].add(exchange)
-    for label, traits in found.values():
+        if exchange.client_software is not None:
+            software.add(number)
+    for number, (label, traits) in found.items():
         if label:
-            yield {"label": label, "broker": broker, **traits.facts()}
+            yield {"label": label, "broker": broker, "software": number in software, **_facts(traits)}
+
+
+def _facts(traits: Traits) -> dict[str, object]:
+    return {name: getattr(traits, name) for name in ("client_id", "versions", "offered", "values", "replica")}
 
 
 if __name__ == "__main__":

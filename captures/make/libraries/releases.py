@@ -11,7 +11,7 @@ from typing import Final
 
 from tests.broker.jars import cache
 
-__all__ = ["FAMILIES", "HELD_OUT", "prepare"]
+__all__ = ["FAMILIES", "HELD_OUT", "MINORS", "NAMES", "prepare"]
 
 # Of these the table is made, and those held out are what it is tried on.
 FAMILIES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -31,6 +31,20 @@ FAMILIES: Final[Mapping[str, tuple[str, ...]]] = {
     "franz-go": ("1.6.14", "1.11.7", "1.13.6", "1.15.4", "1.18.1", "1.20.7", "1.22.2"),
     "sarama": ("1.29.1", "1.33.0", "1.38.1", "1.41.3", "1.42.2", "1.43.3", "1.45.2", "1.46.3"),
     "kafka-go": ("0.4.35", "0.4.47", "0.4.49"),
+}
+# The names of libraries in the record.
+NAMES: Final[Mapping[str, str]] = {**{family: family for family in FAMILIES}, "java": "apache-kafka-java"}
+# Minor releases, also those that were not recorded. A library that is missing here has the version as a setting.
+MINORS: Final[Mapping[str, tuple[str, ...]]] = {
+    "java": (
+        *("0.8", "0.9.0", "0.10.0", "0.10.1", "0.10.2", "0.11.0", "1.0", "1.1", "2.0", "2.1", "2.2", "2.3", "2.4"),
+        *("2.5", "2.6", "2.7", "2.8", "3.0", "3.1", "3.2", "3.3", "3.4", "3.5", "3.6", "3.7", "3.8", "3.9", "4.0"),
+        *("4.1", "4.2", "4.3", "4.4"),
+    ),
+    "kafka-python": ("1.4", "2.0", "2.1", "2.2", "2.3"),
+    "aiokafka": ("0.8", "0.9", "0.10", "0.11", "0.12", "0.13"),
+    "kafkajs": ("1.12", "1.13", "1.14", "1.15", "1.16", "2.0", "2.1", "2.2"),
+    "kafka-go": ("0.4",),
 }
 HELD_OUT: Final = frozenset(
     {
