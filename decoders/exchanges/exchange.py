@@ -165,7 +165,7 @@ def foreign_name(detail: str) -> str:
 # The values that come out: one request with its response, and one run of bytes that is no exchange.
 #
 # Both hold, they do not decode: an Exchange keeps its frames' bytes, and api_versions.py reads them when asked.
-# Attributes have the names of the exchange record. Plain slots set by the loop: there are hundreds of thousands of them.
+# Attributes have the names of the exchange record. Plain slots set by the loop: there are 10⁵ of them.
 Status = Literal["complete", "not_sent", "no_response_expected", "unanswered", "orphan_response", "token", "undecoded"]
 # View of a message: nested dicts and lists.
 View = Any

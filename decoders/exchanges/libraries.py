@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from decoders.exchanges.library_traits import Traits
 
-__all__ = ["Fingerprint", "library_of", "program_of"]
+__all__ = ["Fingerprint", "common_library", "library_of", "library_text", "program_of"]
 
 
 class Fingerprint(NamedTuple):
@@ -102,6 +102,35 @@ def library_of(traits: Traits, table: Iterable[Fingerprint]) -> dict[str, Any] |
         release = made[1] if made.re.groups else None
         since, until = (release, release) if release else (fitting[0].since, fitting[-1].until)
     return _said(name, since, until, why=why, sure=made is not None or len(versions) >= _MANY)
+
+
+def common_library(found: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """What connections of one client show together: releases of which all can be. None where they differ in names.
+
+    Where there are none such (programs of several releases with the same client id), the releases are left out.
+    """
+    every = sorted(found, key=lambda each: (each["sure"], len(each["why"]), str(each)))
+    if len({each["name"] for each in every}) != 1:
+        return None
+    since = max((each["from"] for each in every if each["from"] is not None), key=_numbers, default=None)
+    until = min((each["to"] for each in every if each["to"] is not None), key=_numbers, default=None)
+    if since is not None and until is not None and _numbers(since) > _numbers(until):
+        since = until = None
+    return {**every[-1], "from": since, "to": until}
+
+
+def _numbers(release: str) -> list[int]:
+    return [int(part) for part in release.split(".") if part]
+
+
+def library_text(library: Mapping[str, Any]) -> str:
+    """`kafkajs ≥ 1.13`, `apache-kafka-java 2.1–2.2`, `sarama`."""
+    name, since, until = (library[part] for part in ("name", "from", "to"))
+    if since == until:
+        return name if since is None else f"{name} {since}"
+    if since is None:
+        return f"{name} ≤ {until}"
+    return f"{name} ≥ {since}" if until is None else f"{name} {since}–{until}"
 
 
 def _fits(row: Fingerprint, traits: Traits) -> bool:

@@ -48,7 +48,7 @@ class Traits:
     def knows(self, exchange: Exchange) -> bool:
         """Whether the exchange says nothing new."""
         key = exchange.api_key
-        if key not in _KEPT:
+        if key is None or key not in _KEPT:
             return True
         return self.versions.get(key, -1) >= (exchange.api_version or 0) and (key not in TRAITS or key in self.values)
 

@@ -1,4 +1,4 @@
-"""Libraries by what they do: recorded releases and those held out, captures of old clients, and what has to have none."""
+"""Libraries by what they do: releases recorded and held out, captures of old clients, and what has to have none."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 from collections import defaultdict
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -62,7 +61,7 @@ def test_a_library_is_right_or_absent(label: str) -> None:
 
 
 def test_each_library_is_known_by_some_of_its_connections() -> None:
-    known = defaultdict(set)
+    known: defaultdict[str, set[str | None]] = defaultdict(set)
     for row in SILENT:
         said = library_of(traits_of(row, client_id="shop"), LIBRARIES)
         known[row["label"].partition(" ")[0]] |= {None if said is None else said["name"]}
@@ -77,7 +76,7 @@ def test_each_library_is_known_by_some_of_its_connections() -> None:
 
 def test_half_of_all_releases_held_out_are_among_those_tried() -> None:
     assert len(HELD_OUT & {*LABELS}) >= 10
-    assert HELD_OUT <= {f"{family} {release}" for family, releases in FAMILIES.items() for release in releases}
+    assert {f"{family} {release}" for family, releases in FAMILIES.items() for release in releases} >= HELD_OUT
 
 
 def test_the_table_is_what_its_recordings_give() -> None:
@@ -96,7 +95,7 @@ NOBODY: Final[dict[str, dict[str, Any]]] = {
     "the start was not seen": {"opened": False},
     "a version that it does not have": {"versions": {**JAVA["versions"], "11": 4}},
     "another default": {"values": {**JAVA["values"], "11": "consumer roundrobin"}},
-    "a version that the broker limits": {"offered": {key: 0 for key in JAVA["offered"]}},
+    "a version that the broker limits": {"offered": dict.fromkeys(JAVA["offered"], 0)},
     "its offer is unknown": {"offered": {}},
     "nothing but versions": {"values": {}, "client_id": "shop"},
     "too few versions": {"versions": {"11": 3, "18": 2}, "client_id": "shop"},
@@ -116,7 +115,10 @@ def test_what_fits_two_libraries_is_none() -> None:
     traits.versions, traits.offered, traits.values = {18: 0, 1: 4, 2: 1}, {1: 17, 2: 9}, {1: row.values[1][0]}
     said = library_of(traits, [row])
     assert said == {
-        **{"name": "kafka-python", "from": "2.0", "to": "2.0", "sure": False},
+        "name": "kafka-python",
+        "from": "2.0",
+        "to": "2.0",
+        "sure": False,
         "why": "Fetch 4, ListOffsets 1, defaults of Fetch",
     }
     assert library_of(traits, [row, twin]) is None

@@ -1,12 +1,12 @@
 import asyncio
 import sys
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer  # type: ignore[import-untyped]  # it has no types
 
 place, topic, group = sys.argv[1:4]
 
 
-async def main():
+async def main() -> None:
     p = AIOKafkaProducer(bootstrap_servers=place)
     await p.start()
     for _ in range(20):

@@ -1,6 +1,6 @@
 import sys
 
-from kafka import KafkaConsumer, KafkaProducer
+from kafka import KafkaConsumer, KafkaProducer  # type: ignore[import-untyped]  # it has no types
 
 place, topic, group = sys.argv[1:4]
 p = KafkaProducer(bootstrap_servers=place)
