@@ -399,18 +399,20 @@ _kw_values() {
 }
 _kw_verb() {
     case $verb in
-        "") verbs="sniff call proxy stats clients groups topics brokers doctor audit sql pipeline apis errors decode encode profile playground completion help version" options="--version --debug -X -h --help" ;;
-        "sniff") verbs="" options="--whole-connections --with-keys -r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --guess-requests --rotate-size --rotate-interval --keep --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --records --reveal-secrets --names --sort --strict -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
+        "") verbs="sniff call proxy stats clients groups topics brokers doctor audit report sql scrub pipeline apis errors decode encode profile playground completion help version" options="--version --debug -X -h --help" ;;
+        "sniff") verbs="" options="--whole-connections --with-keys -r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --metrics --otlp --guess-requests --rotate-size --rotate-interval --keep --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --records --reveal-secrets --names --sort --strict -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --names --compression --acks --magic --lines --values -K --key-separator --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets --names -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
-        "stats") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --guess-requests --by --metric --bucket --sort --top --slowest --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --strict -o --output -J -e --field -E --field-option --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
+        "stats") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --metrics --otlp --guess-requests --by --metric --bucket --sort --top --slowest --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --strict -o --output -J -e --field -E --field-option --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "clients") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
         "groups") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
         "topics") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
         "brokers") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
-        "doctor") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --fail-on --threshold --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
+        "doctor") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --metrics --otlp -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --fail-on --threshold --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "audit") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --target --clients --security --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -X --property --profile --timeout -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
+        "report") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --html --target --records --reveal-secrets --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "sql") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --views --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
+        "scrub") verbs="" options="--keep --salt-file --names --port --keylog -q --quiet -h --help" ;;
         "pipeline") verbs="report run sql" options="-h --help" ;;
         "pipeline report") verbs="" options="--target --html --master -o --output -J --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "pipeline run") verbs="" options="--out --point --since --until --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --port --keylog --tables --bodies --reveal-secrets --engine --master --split-size --strict --explain -v --verbose -q --quiet --debug -h --help" ;;
@@ -448,6 +450,8 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "sniff --keylog") left=1 kind=files ;;
         "sniff --since") left=1 kind= ;;
         "sniff --until") left=1 kind= ;;
+        "sniff --metrics") left=1 kind= ;;
+        "sniff --otlp") left=1 kind= ;;
         "sniff --rotate-size") left=1 kind= ;;
         "sniff --rotate-interval") left=1 kind= ;;
         "sniff --keep") left=1 kind= ;;
@@ -532,6 +536,8 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "stats --keylog") left=1 kind=files ;;
         "stats --since") left=1 kind= ;;
         "stats --until") left=1 kind= ;;
+        "stats --metrics") left=1 kind= ;;
+        "stats --otlp") left=1 kind= ;;
         "stats --by") left=1 kind=words list="api version client client_id address software user mechanism broker connection topic partition group error file time" ;;
         "stats --metric") left=1 kind=words list="latency bytes errors records throttle total queue local remote response_queue send" ;;
         "stats --bucket") left=1 kind= ;;
@@ -642,6 +648,8 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "doctor --keylog") left=1 kind=files ;;
         "doctor --since") left=1 kind= ;;
         "doctor --until") left=1 kind= ;;
+        "doctor --metrics") left=1 kind= ;;
+        "doctor --otlp") left=1 kind= ;;
         "doctor -b"|"doctor --bootstrap-server") left=1 kind= ;;
         "doctor --bootstrap-controller") left=1 kind= ;;
         "doctor -X"|"doctor --property") left=1 kind=property ;;
@@ -689,6 +697,26 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "audit -e"|"audit --field") left=1 kind= ;;
         "audit -E"|"audit --field-option") left=1 kind= ;;
         "audit --color") left=1 kind=words list="auto always never" ;;
+        "report -r"|"report --read") left=1 kind=files ;;
+        "report -i"|"report --interface") left=1 kind=interfaces ;;
+        "report --bpf") left=1 kind= ;;
+        "report -w"|"report --write") left=1 kind=files ;;
+        "report --port") left=1 kind= ;;
+        "report --keylog") left=1 kind=files ;;
+        "report --since") left=1 kind= ;;
+        "report --until") left=1 kind= ;;
+        "report --html") left=1 kind=files ;;
+        "report --target") left=1 kind=releases ;;
+        "report --api") left=1 kind=apis ;;
+        "report --client-id") left=1 kind= ;;
+        "report --client") left=1 kind= ;;
+        "report --topic") left=1 kind= ;;
+        "report --group") left=1 kind= ;;
+        "report -f"|"report -Y"|"report --filter") left=1 kind=filter ;;
+        "report --slower-than") left=1 kind= ;;
+        "report -n"|"report -c"|"report --limit") left=1 kind= ;;
+        "report -o"|"report --output") left=1 kind=words list="text md ndjson json" ;;
+        "report --color") left=1 kind=words list="auto always never" ;;
         "sql -r"|"sql --read") left=1 kind=files ;;
         "sql -i"|"sql --interface") left=1 kind=interfaces ;;
         "sql --bpf") left=1 kind= ;;
@@ -707,10 +735,15 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "sql -n"|"sql -c"|"sql --limit") left=1 kind= ;;
         "sql -o"|"sql --output") left=1 kind=words list="text table ndjson json csv" ;;
         "sql --color") left=1 kind=words list="auto always never" ;;
+        "scrub --keep") left=1 kind=words list="topics groups clients users transactions hosts members" ;;
+        "scrub --salt-file") left=1 kind= ;;
+        "scrub --names") left=1 kind= ;;
+        "scrub --port") left=1 kind= ;;
+        "scrub --keylog") left=1 kind=files ;;
         "pipeline report --target") left=1 kind=releases ;;
         "pipeline report --html") left=1 kind=files ;;
         "pipeline report --master") left=1 kind= ;;
-        "pipeline report -o"|"pipeline report --output") left=1 kind=words list="text ndjson json" ;;
+        "pipeline report -o"|"pipeline report --output") left=1 kind=words list="text md ndjson json" ;;
         "pipeline report --color") left=1 kind=words list="auto always never" ;;
         "pipeline run --out") left=1 kind=files ;;
         "pipeline run --point") left=1 kind= ;;
@@ -797,6 +830,7 @@ _kw_place() {  # what the argument at a place may be
         "brokers "*) kind=files ;;
         "doctor "*) kind=files ;;
         "audit "*) kind=files ;;
+        "report "*) kind=files ;;
         "sql "*) kind=files ;;
         "pipeline report 0") kind=files ;;
         "pipeline run "*) kind=files ;;
@@ -818,7 +852,7 @@ _kw_place() {  # what the argument at a place may be
         "profile use 0") kind=profiles ;;
         "playground node 0") kind=words list="list stop kill start restart pause unpause" ;;
         "completion 0") kind=words list="bash zsh fish" ;;
-        "help "*) kind=words list="sniff stats clients groups topics brokers doctor audit call proxy decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls logins request-log failures options exit-codes tables spark library contributing changes" ;;
+        "help "*) kind=words list="sniff stats clients groups topics brokers doctor audit scrub call proxy decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls logins request-log failures telemetry options exit-codes tables spark library contributing changes" ;;
     esac
 }
 _kw() {

@@ -70,6 +70,10 @@ PARTS_MAX: Final = 5 * 10**4
 BODY_TEXT_MAX: Final = 16 * MIB
 # What a query may hold; what it sorts or groups beyond that goes to a temporary folder.
 SQL_MEMORY_MAX: Final = 1024 * MIB
+# Numbers of one kind that are told apart by their labels: more of them no collector of metrics wants.
+SERIES_MAX: Final = 10**4
+# Spans that wait to be sent, about 3 KiB each.
+SPANS_HELD_MAX: Final = 10**4
 # Values of one cell of a row (`-e value`), with what each takes as text: a cell is joined, then encoded.
 CELL_MAX: Final = 32 * MIB
 # Wrappers inside wrappers: Kafka itself writes one level.
@@ -141,9 +145,12 @@ KEY_LOG_LINE_MAX: Final = 4096
 # A handshake message is held whole: the largest are chains of certificates, some ten KiB (OpenSSL takes 100 KiB).
 TLS_HANDSHAKE_MAX: Final = 256 * 1024
 # Records behind a hole in TLS: the record's number is not on the wire, so that many are tried (16 MiB of full records),
-# and so many in all before a direction that none of them opens is given up.
+# and so many in all before a direction that none of them opens is given up. Keys may have been updated in the hole: so
+# many times, and for all but the first of these updates fewer numbers are tried (brokers with `jdk.tls.keyLimits`).
 TLS_SEARCH_MAX: Final = 1024
-TLS_TRIES_MAX: Final = 8192
+TLS_TRIES_MAX: Final = 16_384
+TLS_UPDATES_MAX: Final = 16
+TLS_UPDATED_SEARCH_MAX: Final = 64
 # Ciphertext that waits for its key, of one connection and of all, in bytes; and for how long, in ns of capture time: a
 # client writes its key log while the handshake goes on, and the file is looked at many times a second.
 TLS_WAIT_MAX: Final = MIB
@@ -164,3 +171,8 @@ PARTITIONS_KEPT_MAX: Final = 10**5
 MOMENTS_MAX: Final = 16
 # Ranges of offsets that one client has read of a partition: what it reads again counts by them.
 RANGES_MAX: Final = 64
+# Connections of which a report can draw a ladder, and of each the first exchanges and the first that failed: 0.4 KiB an
+# exchange, 32 MiB in all.
+LADDERS_MAX: Final = 2048
+LADDER_FIRST_MAX: Final = 30
+LADDER_FAILED_MAX: Final = 20

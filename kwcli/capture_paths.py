@@ -11,7 +11,15 @@ from typing import Final, NamedTuple
 
 from kwcli.inflating import InputProblem
 
-__all__ = ["FoundPath", "is_named_capture", "is_named_records", "is_read_once", "is_tables", "list_paths"]
+__all__ = [
+    "FoundPath",
+    "filter_hint",
+    "is_named_capture",
+    "is_named_records",
+    "is_read_once",
+    "is_tables",
+    "list_paths",
+]
 
 # Names of captures, those of tcpdump -C and -W among them.
 _NAMED_CAPTURE: Final = re.compile(r"\.(pcap|pcapng|cap)\d*(\.(gz|zst|lz4))?$", re.IGNORECASE)
@@ -46,6 +54,15 @@ def is_read_once(word: str) -> bool:
     return word == "-" or (os.path.exists(word) and not os.path.isfile(word) and not os.path.isdir(word))
 
 
+# Signs that filters have and names of captures hardly.
+_FILTER: Final = re.compile(r"[=<>~]|\s(and|or|like|in)\s")
+
+
+def filter_hint(word: str) -> str:
+    """` (did you mean -f 'x > 1'?)` of a word that is no file and reads like a filter."""
+    return f" (did you mean -f '{word}'?)" if _FILTER.search(word) else ""
+
+
 def list_paths(word: str, path: str | None = None) -> Iterator[FoundPath]:
     """The files that `path` stands for, which is the word unless it is said. Raises InputProblem where it is none.
 
@@ -57,7 +74,7 @@ def list_paths(word: str, path: str | None = None) -> Iterator[FoundPath]:
     pattern = not os.path.lexists(path) and glob.has_magic(path)
     found = sorted(glob.glob(path, recursive=True)) if pattern else [path]
     if not found:
-        raise InputProblem(f"{word}: no such file")
+        raise InputProblem(f"{word}: no such file{filter_hint(word)}")
     has_tables = cache(is_tables)
     for one in found:
         if pattern and any(map(has_tables, _folders_of(one))):

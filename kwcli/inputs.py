@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from decoders.capture.files import CaptureReader
 from decoders.capture.merge import before, merged
 from decoders.limits import COMPRESSED_NESTING_MAX, MERGED_MAX
-from kwcli.capture_paths import is_named_capture, is_named_records, is_read_once, is_tables, list_paths
+from kwcli.capture_paths import filter_hint, is_named_capture, is_named_records, is_read_once, is_tables, list_paths
 from kwcli.env import Failure
 from kwcli.inflating import PIECE_SIZE, InputProblem, inflated, is_compressed, shown
 from kwcli.open_files import OpenFiles, StoredFile, open_files_limit
@@ -488,6 +488,8 @@ def _nearest_file(name: str, error: OSError | ValueError) -> str:
         return ""
     if "/" not in name and os.path.exists(f"/sys/class/net/{name}"):
         return f" (did you mean -i {name}?)"
+    if hint := filter_hint(name):
+        return hint
     from kwcli.spelling import nearest_words
 
     folder, last = os.path.split(name)

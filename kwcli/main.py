@@ -31,7 +31,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "brokers": ("brokers", "Show brokers: node, addresses, release, latency, errors."),
     "doctor": ("doctor", "Say what is wrong in captures, why, and what to do."),
     "audit": ("audit", "Say which clients break when the brokers are upgraded."),
+    "report": ("report", "Put all that captures say on one page of HTML."),
     "sql": ("sql", "Ask captures or tables any question, in SQL."),
+    "scrub": ("scrub", "Make a capture that may be sent to others."),
     "pipeline": ("pipeline", "Turn captures of any size into tables; report, ask in SQL."),
     "apis": ("apis", "Look up APIs, fields, wire layouts, releases."),
     "errors": ("errors", "Look up error codes: meaning and remedy."),
@@ -49,7 +51,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
 COMPLETE: Final = "__complete"
 # Commands whose --errors may be followed by the word `all`.
 FILTERING: Final = frozenset(
-    {"sniff", "stats", "clients", "groups", "topics", "brokers", "audit", "doctor", "sql", "pipeline", "proxy"}
+    {
+        *("sniff", "stats", "clients", "groups", "topics", "brokers", "audit", "doctor", "report", "sql", "pipeline"),
+        "proxy",
+    }
 )
 
 

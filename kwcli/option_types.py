@@ -77,6 +77,22 @@ class Amount(click.ParamType[int]):
         return size
 
 
+class MetricsAddress(click.ParamType[tuple[str, int]]):
+    """`9400`, `0.0.0.0:9400`: where Prometheus finds numbers; this machine alone where no address is named."""
+
+    name = "address"
+
+    def convert(
+        self, value: str | tuple[str, int], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, int]:
+        if not isinstance(value, str):
+            return value
+        host, _, port = value.strip().rpartition(":")
+        if not (port.isascii() and port.isdecimal() and 0 < int(port[:6]) < 65536) or (":" in host and host[0] != "["):
+            self.fail(f"{value!r} is no port between 1 and 65535, and none with an address before it", param, ctx)
+        return host.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port)
+
+
 class PortList(click.ParamType[tuple[int, ...]]):
     """`9092,9093`, `9092-9094`: a tuple of port numbers."""
 

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from kwcli.env import Environment, Exit, Failure, Settings, settings
-from kwcli.option_types import Duration, PortList, RowCount, TimeWord, Words
+from kwcli.option_types import Duration, MetricsAddress, PortList, RowCount, TimeWord, Words
 from kwcli.spelling import or_list
 
 if TYPE_CHECKING:
@@ -116,6 +116,8 @@ class CaptureOptions(NamedTuple):
     follow: bool = False
     guess_requests: bool = False  # of commands that have guess_option
     rotation: Rotation = Rotation()
+    metrics: tuple[str, int] | None = None  # these of commands that have telemetry_options
+    otlp: str | None = None
 
     @property
     def is_live(self) -> bool:
@@ -163,6 +165,8 @@ class CaptureOptions(NamedTuple):
             raise click.UsageError(
                 "--rotate-size, --rotate-interval and --keep are for a live capture: -i IFACE", context
             )
+        if self.metrics is not None and not self.is_live:
+            raise click.UsageError("--metrics is for what goes on: -i IFACE, --follow or standard input", context)
         if self.rotation.keep is not None and self.rotation == (None, None, self.rotation.keep):
             raise click.UsageError("--keep needs --rotate-size or --rotate-interval: it counts their files", context)
 
@@ -517,6 +521,26 @@ guess_option: Final = click.option(
     is_flag=True,
     help="Decode answers whose requests are not in the capture, where one API version alone fits.",
 )
+
+
+def telemetry_options(command: Command) -> Command:
+    """Where numbers and spans go besides; behind `capture_options`, whose value has them."""
+    return with_options(
+        command,
+        click.option(
+            "--metrics",
+            type=MetricsAddress(),
+            metavar="[ADDRESS:]PORT",
+            help="While it goes on, tell Prometheus on http://127.0.0.1:PORT/metrics, or at this address.",
+        ),
+        click.option(
+            "--otlp",
+            metavar="URL",
+            help="Send spans and metrics to this OpenTelemetry collector: http://localhost:4318.",
+        ),
+    )
+
+
 # Options that make a Rotation, in the order of its fields; a command that has them gets them with `capture`.
 _ROTATION: Final = ("rotate_size", "rotate_interval", "keep")
 

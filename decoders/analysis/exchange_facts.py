@@ -12,7 +12,7 @@ from decoders.apis import NAMES, api
 from decoders.apis.keys import FETCH, JOIN_GROUP, SHARE_FETCH, SYNC_GROUP
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.partitions import partition_in
-from decoders.exchanges.topics import RECORD_ARRAYS, WELL_KNOWN, structs
+from decoders.exchanges.topics import RECORD_ARRAYS, structs
 from decoders.records.summary import sole, summarize_view
 from decoders.schema.model import Side
 from decoders.wire.primitives import uuid_text
@@ -182,7 +182,7 @@ def topic_by_id(exchange: Exchange, identity: UUID) -> str | None:
     """The name of a topic, its id where the capture had not shown the name before; None for the id that is none."""
     if not identity.int:
         return None
-    return exchange.topic_name(identity) or WELL_KNOWN.get(identity) or uuid_text(identity.bytes)
+    return exchange.topic_name(identity) or uuid_text(identity.bytes)
 
 
 def _topic_at(exchange: Exchange, view: Any, path: str) -> str | None:

@@ -172,11 +172,15 @@ class Portraits:
         if not exchange.envelope:
             group.request_bytes += exchange.request_size or 0
             group.response_bytes += exchange.response_size or 0
-        group.unanswered += exchange.outcome == "unanswered"
-        group.undecoded += exchange.status == "undecoded"
+        group.unsized += exchange.request_size is None and exchange.response_size is None
+        if exchange.outcome == "unanswered":
+            group.unanswered += 1
+        elif exchange.status == "undecoded":
+            group.undecoded += 1
         errors = exchange.unexpected
-        group.failed += bool(errors)
-        group.codes.update(code for _, code in errors)
+        if errors:
+            group.failed += 1
+            group.codes.update(code for _, code in errors)
         waited = waited_ns(exchange) if exchange.api_key in WAITING else None
         value = METRICS["latency"].measure(exchange)
         if waited is not None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from heapq import heappush, heappushpop
 from typing import TYPE_CHECKING, Any, Final
+
+import orjson
 
 from decoders.analysis.exchange_facts import WAITING, WAITS, waited_ns
 from decoders.analysis.fold import Row
@@ -48,12 +50,14 @@ class _Reversed:
 class Slowest:
     """The `most` exchanges with the greatest latency; those that waited by design are left out.
 
-    `more` are names of further attributes of theirs, texts, to keep.
+    `more` are names of further attributes of theirs, texts, to keep; `bodies` gives a text of JSON, an object, which is
+    kept too: its keys become keys of the row.
     """
 
-    def __init__(self, most: int, more: Sequence[str] = ()) -> None:
+    def __init__(self, most: int, more: Sequence[str] = (), bodies: Callable[[Exchange], bytes] | None = None) -> None:
         self.most = most
         self.more = tuple(more)
+        self._bodies = bodies
         self._heap: list[tuple[int, _Reversed, tuple[Any, ...]]] = []
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
@@ -76,6 +80,8 @@ class Slowest:
         if len(heap) >= self.most and took == heap[0][0] and where > heap[0][1].place[:5]:
             return
         kept = (*_kept(exchange, took), *(getattr(exchange, name) for name in self.more))
+        if self._bodies is not None:
+            kept = (*kept, self._bodies(exchange))
         self._take(took, (*where, pack(kept)), kept)
 
     def _take(self, took: int, place: _Place, kept: tuple[Any, ...]) -> None:
@@ -87,7 +93,7 @@ class Slowest:
 
     def merge(self, other: Slowest) -> None:
         """Take in what another has kept."""
-        if (self.most, self.more) != (other.most, other.more):
+        if (self.most, self.more, self._bodies is None) != (other.most, other.more, other._bodies is None):
             raise ValueError("lists of different lengths do not merge")
         for took, place, kept in other._heap:
             self._take(took, place.place, kept)
@@ -104,13 +110,17 @@ class Slowest:
         for item in items:
             took, place, kept = fields(item, int, tuple, tuple)
             fields(place, str, str, int, int, int, bytes)
-            fields(kept, *_KINDS, *(str | None for _ in self.more))
+            bodies = () if self._bodies is None else (bytes,)
+            fields(kept, *_KINDS, *(str | None for _ in self.more), *bodies)
             self._take(took, place, kept)
 
     def rows(self) -> list[Row]:
         """The exchanges, the slowest first: keys of the exchange record."""
         ordered = sorted(self._heap, key=lambda item: (-item[0], item[1].place))
-        return [_row((*NAMES, *self.more), kept) for _, _, kept in ordered]
+        names = (*NAMES, *self.more)
+        if self._bodies is None:
+            return [_row(names, kept) for _, _, kept in ordered]
+        return [_row(names, kept[:-1]) | orjson.loads(kept[-1]) for _, _, kept in ordered]
 
 
 def _kept(exchange: Exchange, took: int) -> tuple[Any, ...]:

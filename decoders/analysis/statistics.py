@@ -37,7 +37,7 @@ WAITING_MAX: Final = 256
 
 _SUMS: Final = (
     *("count", "failed", "unanswered", "undecoded", "request_bytes", "response_bytes"),
-    *("waited", "waited_ns", "batches", "record_bytes", "values", "total"),
+    *("waited", "waited_ns", "batches", "record_bytes", "values", "total", "unsized"),
 )
 
 
@@ -58,10 +58,11 @@ class GroupStatistics:
     record_bytes: int
     values: int
     total: int
+    unsized: int
 
     def __init__(self) -> None:
         self.count = self.failed = self.unanswered = self.undecoded = self.request_bytes = self.response_bytes = 0
-        self.waited = self.waited_ns = self.batches = self.record_bytes = self.values = self.total = 0
+        self.waited = self.waited_ns = self.batches = self.record_bytes = self.values = self.total = self.unsized = 0
         self.low = self.high = 0
         self.codes: Counter[int] = Counter()
         self.slices: dict[int, int] = {}
@@ -70,8 +71,8 @@ class GroupStatistics:
 
     @property
     def sized(self) -> bool:
-        """Whether the sizes are known: a broker's log has none."""
-        return bool(self.request_bytes or self.response_bytes or not self.count)
+        """Whether sizes are known: a broker's log has none."""
+        return self.unsized < self.count or not self.count
 
     def measure(self, value: int) -> None:
         """Take a value of the metric."""
@@ -222,9 +223,12 @@ class Statistics:
                 group.unanswered += 1
             elif exchange.failed and exchange.outcome == "complete":
                 group.undecoded += 1
+            asked, answered = exchange.request_size, exchange.response_size
             if not exchange.envelope:
-                group.request_bytes += exchange.request_size or 0
-                group.response_bytes += exchange.response_size or 0
+                group.request_bytes += asked or 0
+                group.response_bytes += answered or 0
+            if asked is None and answered is None:
+                group.unsized += 1
             found = self._count_errors(group, exchange, key, parts) if exchange.error_codes else 0
             if waited is not None:
                 group.waited += 1

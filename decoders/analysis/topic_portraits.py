@@ -113,18 +113,19 @@ class TopicPortraits(Portraits):
     """What is done with topics, and their partitions.
 
     Leaders, ids, ends and commits are learnt from all exchanges; who has `learn` called for what filters leave out has
-    to call it for all.
+    to call it for all. `offsets` are those of another fold of the same exchanges, which learns and merges them.
     """
 
     noun = "topics"
 
-    def __init__(self) -> None:
+    def __init__(self, offsets: GroupOffsets | None = None) -> None:
         super().__init__()
         self._written: dict[str, Written] = {}
         # Topic → when its id was told last, and the id; partition → the same of its leader (-1: none).
         self._ids: dict[str, tuple[int, str]] = {}
         self._leaders: dict[tuple[str, int], tuple[int, int]] = {}
-        self._offsets = GroupOffsets()
+        self._offsets = GroupOffsets() if offsets is None else offsets
+        self._learns_offsets = offsets is None
         self._learns = False
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
@@ -149,7 +150,8 @@ class TopicPortraits(Portraits):
         if exchange.api_key is None:
             return
         exchange.view("request")  # looks at both sides
-        self._offsets.learn(exchange)
+        if self._learns_offsets:
+            self._offsets.learn(exchange)
         if exchange.api_key != METADATA:
             return
         time_ns = exchange.response_ns or exchange.time_ns
@@ -186,16 +188,20 @@ class TopicPortraits(Portraits):
                 heads = list(batch_heads(part.get("records"), exchange.request_raw))
                 if number is None or not heads or (topic, number) in refused:
                     continue
-                its = self._written.setdefault(topic, Written())
+                its = self._written.get(topic)
+                if its is None:
+                    its = self._written[topic] = Written()
                 its.span(exchange.time_ns, exchange.time_ns)
                 records, size = sum(head.records for head in heads), sum(head.size for head in heads)
                 its.count(number, len(heads), records, size)
-                batches = TopicBatches(len(heads), records, size)
+                batches = its.batches
+                batches.batches += len(heads)
+                batches.records += records
+                batches.size += size
                 for head in heads:
                     batches.codecs[head.codec] += 1
                     batches.sizes.measure(head.size)
                     batches.counts.measure(head.records)
-                its.batches.merge(batches)
 
     def said(self, exchange: Exchange) -> Iterable[Said]:
         """Each topic; its clients by what they do, groups that read it, and how often what is asked."""
@@ -217,20 +223,23 @@ class TopicPortraits(Portraits):
             self._ids[name] = max(self._ids.get(name, told), told)
         for place, leader in other._leaders.items():
             self._leaders[place] = max(self._leaders.get(place, leader), leader)
-        self._offsets.merge(other._offsets)
+        if self._learns_offsets:
+            self._offsets.merge(other._offsets)
 
     def export(self) -> bytes:
         """The state, for `resume`."""
         written = [[topic, its.state()] for topic, its in self._written.items()]
         told = [list(self._ids.items()), list(self._leaders.items())]
-        return pack([super().export(), written, *told, self._offsets.export(), self._learns])
+        offsets = self._offsets.export() if self._learns_offsets else b""
+        return pack([super().export(), written, *told, offsets, self._learns])
 
     def resume(self, state: bytes) -> None:
         """Go on where `export` was called. Raises DecodeError."""
         kinds = (bytes, list, list, list, bytes, bool)
         portraits, written, ids, leaders, offsets, self._learns = fields(unpack(state), *kinds)
         super().resume(portraits)
-        self._offsets.resume(offsets)
+        if self._learns_offsets:
+            self._offsets.resume(offsets)
         for item in written:
             topic, its = fields(item, str, list)
             self._written[topic] = Written.of(its)

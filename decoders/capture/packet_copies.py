@@ -14,6 +14,8 @@ from decoders.tcp.chunks import Segment
 __all__ = ["CopyReader", "PacketCopy", "Span"]
 
 _SYN: Final = 2
+# In a header of TCP: its size.
+_OFFSET_AT: Final = 12
 _MASK: Final = 0xFFFF_FFFF
 
 
@@ -30,6 +32,7 @@ class PacketCopy(NamedTuple):
 
     `key` is empty where it has no TCP segment. `source` is link type and name of its interface, `wire` its size there.
     `earlier` are the packets before it with the other fragments of its IP packet, `note` what it was cut out with.
+    `tcp` is the header of TCP, behind which `held` bytes of payload were captured and `missing` ones were not.
     """
 
     key: bytes
@@ -41,6 +44,9 @@ class PacketCopy(NamedTuple):
     spans: tuple[Span, ...] = ()
     earlier: tuple[PacketCopy, ...] = ()
     note: CutNote | None = None
+    tcp: bytes = b""
+    held: int = 0
+    missing: int = 0
 
 
 class _Copying(Dissector):
@@ -52,6 +58,7 @@ class _Copying(Dissector):
         self._fragments: dict[bytes, list[PacketCopy]] = {}
         self._earlier: list[PacketCopy] = []
         self._copy = PacketCopy(b"", 0, 0, b"", 0, (0, ""))
+        self._head = b""
 
     def segment(
         self, link: Link, buf: bytes, at: int, end: int, missing: int, time_ns: int, packet: int
@@ -62,9 +69,22 @@ class _Copying(Dissector):
         segment = super().segment(link, buf, at, end, missing, time_ns, packet)
         copy: Any = self._copy
         if segment is not None:
-            copy = copy._replace(key=segment[0], spans=(_span(segment),), earlier=tuple(self._earlier))
+            copy = copy._replace(
+                key=segment[0],
+                spans=(_span(segment),),
+                earlier=tuple(self._earlier),
+                tcp=self._head,
+                held=len(segment[6]),
+                missing=segment[7],
+            )
         found: Segment = copy
         return found
+
+    def _tcp(
+        self, buf: bytes, at: int, end: int, stop: int, addresses: bytes, time_ns: int, packet: int
+    ) -> Segment | None:
+        self._head = buf[at : at + (buf[at + _OFFSET_AT] >> 4) * 4] if at + _OFFSET_AT < end else b""
+        return super()._tcp(buf, at, end, stop, addresses, time_ns, packet)
 
     def _defragmented(
         self, name: bytes, at: int, more: bool, protocol: int, data: bytes | None, addresses: bytes

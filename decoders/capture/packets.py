@@ -250,7 +250,7 @@ class Dissector:
                 break
             protocol, buf, at, end, stop, addresses = found
             if protocol == PROTOCOL:
-                segment = tcp_segment(buf, at, end, stop, addresses, time_ns, packet)
+                segment = self._tcp(buf, at, end, stop, addresses, time_ns, packet)
                 if segment is not None:
                     return segment
                 count = "unreadable"
@@ -263,6 +263,12 @@ class Dissector:
             kind, at = inner
         self.counts[count] += 1
         return None
+
+    def _tcp(
+        self, buf: bytes, at: int, end: int, stop: int, addresses: bytes, time_ns: int, packet: int
+    ) -> Segment | None:
+        """The segment whose header begins at `at`, as `tcp_segment` gives it."""
+        return tcp_segment(buf, at, end, stop, addresses, time_ns, packet)
 
     # Each of these gives what the packet carries, or the count of packets without a segment that it is one of.
 

@@ -35,6 +35,7 @@ __all__ = [
     "encode_embedded",
     "find_structure",
     "held_json",
+    "locate_structure",
     "read_structure",
     "record_structures",
     "structure",
@@ -280,6 +281,12 @@ def read_structure(name: str, data: bytes, *, reveal: bool = False) -> tuple[Pla
     head = _begin(name, data)
     value = decode(head.plan, data, head.end, strict=False)
     return head.plan, _shown(head, value, value.pop(TRAILING, b""), reveal=reveal)
+
+
+def locate_structure(name: str, data: bytes) -> tuple[str, Plan, int]:
+    """The exact name of the structure in `data`, its plan, and where its fields begin. Raises DecodeError."""
+    head = _begin(name, data)
+    return head.name, head.plan, head.end
 
 
 def _shown(head: _Head, value: dict[str, Any], rest: bytes, *, reveal: bool) -> dict[str, Any]:

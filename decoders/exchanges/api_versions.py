@@ -26,7 +26,7 @@ from decoders.apis.keys import (
 )
 from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion, without_frames
 from decoders.exchanges.needs import Needs
-from decoders.exchanges.topics import TOPIC_ID_SOURCES, Topics, at_path, nameless_ids
+from decoders.exchanges.topics import TOPIC_ID_SOURCES, WELL_KNOWN, Topics, at_path, nameless_ids
 from decoders.frames.headers import flexible, request_head, response_body
 from decoders.schema.codec import CRUDE, TRAILING, Projector, decode, partial, projector
 from decoders.schema.large_body import is_large, known
@@ -349,7 +349,7 @@ class ApiVersion:
             for path in self.nameless(side):
                 for identity in at_path(exchange.values(side), path):
                     name = exchange.topic_name(identity)
-                    if name is not None:
+                    if name is not None and identity not in WELL_KNOWN:
                         found[uuid_text(identity.bytes)] = name
         return found
 

@@ -3,7 +3,6 @@
 They hold, they do not decode: an Exchange keeps its frames' bytes, and api_versions.py reads them when asked.
 Attributes have the names of the exchange record. Plain slots set by the engine, because there are hundreds of
 thousands.
-
 """
 
 from __future__ import annotations
@@ -216,7 +215,7 @@ class EnvelopeId(TypedDict):
 class ConnectionInfo:
     """The connection of an exchange: its number for people, its two addresses, the time of its first packet."""
 
-    __slots__ = ("began_ns", "broker", "client", "exchanges", "late_ns", "number", "tls", "topics")
+    __slots__ = ("began_ns", "broker", "client", "exchanges", "late_ns", "number", "tls", "topics", "uncounted")
 
     def __init__(self, number: int, client: str, broker: str, began_ns: int, topics: Topics) -> None:
         self.number = number
@@ -227,6 +226,7 @@ class ConnectionInfo:
         self.exchanges = 0  # settled so far, where somebody counts
         self.late_ns = 0  # had other connections shown the broker before this time, it would have been known for one
         self.tls: TlsInfo | None = None  # where what it carries was decrypted
+        self.uncounted = (0, 0)  # bytes of the client's and the broker's stream before those that places count
 
 
 class ApiError(NamedTuple):

@@ -360,6 +360,8 @@ class Pairer:
             ends.tls = facts.info()
         elif not first or len(undecided.chunks) > 1 or undecided.dropped:
             ends.late_ns = since_ns
+        if undecided.dropped:
+            ends.uncounted = tuple(undecided.dropped.get(each, (0, 0))[0] for each in (first, not first))  # type: ignore[assignment]  # two
         pairing = Pairing(context, ends, client_first=first, opening=connection.opened and not undecided.dropped)
         context.pairings[connection.number] = pairing
         context.note(pairing)

@@ -73,9 +73,9 @@ class Topics:
         self.names[identity] = self.texts[uuid_text(identity.bytes)] = (name, len(self.names))
 
     def name(self, identity: UUID, known: int) -> str | None:
-        """The name of an id when the first `known` names had been learnt."""
+        """The name of an id when the first `known` names had been learnt, or that all clusters have for it."""
         found = self.names.get(identity)
-        return found[0] if found is not None and found[1] < known else None
+        return found[0] if found is not None and found[1] < known else WELL_KNOWN.get(identity)
 
 
 def holds_metadata(key: int | None, side: Side, body: Mapping[str, Any]) -> bool:

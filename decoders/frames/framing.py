@@ -46,13 +46,20 @@ RESPONSE_HEAD: Final = 8
 
 SIZE: Final = Struct(">i")
 Missing = Literal["", "lost", "snaplen", "limit", "incomplete"]
-Reason = Literal["lost", "midstream", "garbage", "oversized"]
+Reason = Literal["lost", "midstream", "garbage", "oversized", "encrypted"]
 # The details of a run that may have no bytes: how many are missing is not known.
 JUMP: Final = "sequence numbers jump"
 UNOPENED: Final = "TLS records that no key opens"
 UNKNOWN_SIZES: Final = {"jump": JUMP, "encrypted": UNOPENED}
 _MISSING: Final[dict[str, Missing]] = {"snaplen": "snaplen", "limit": "limit"}
-_WHY: Final = {"snaplen": "cut by the snap length", "encrypted": UNOPENED}
+_WHY: Final = {
+    "snaplen": "cut by the snap length",
+    "encrypted": UNOPENED,
+    "keyless": "its key is missing from the key log, or does not fit",
+    "renegotiated": "renegotiated: what follows is not read",
+}
+# Bytes that are in the capture.
+_ENCRYPTED: Final = ("keyless", "renegotiated")
 
 
 class Frame:
@@ -384,7 +391,8 @@ def gap(direction: FrameDirection, time_ns: int, packet: int, size: int, why: Mi
             _complete(direction, time_ns, packet, took)
         if not size:
             return
-    lose_step(direction, "lost", _WHY.get(why, "segment lost"), time_ns, packet, size)
+    reason: Reason = "encrypted" if why in _ENCRYPTED else "lost"
+    lose_step(direction, reason, _WHY.get(why, "segment lost"), time_ns, packet, size)
 
 
 def jump(direction: FrameDirection, time_ns: int, packet: int, detail: str = JUMP) -> None:

@@ -22,7 +22,7 @@ from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exch
 from decoders.exchanges.logins import known_login
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairing import begin
-from decoders.exchanges.topics import Topics
+from decoders.exchanges.topics import WELL_KNOWN, Topics
 from decoders.limits import CONNECTIONS_MAX
 from decoders.messages.redact_record import redact_record
 from decoders.schema.json_form import STRUCTURE, shown
@@ -53,8 +53,8 @@ class RecordedExchange(Exchange):
     views: tuple[Any, Any]
 
     def topic_name(self, identity: UUID) -> str | None:
-        """The name that the record has for a topic id: what others say does not matter, whoever was read before."""
-        return self.names.get(identity)
+        """The name that the record has for a topic id, or all clusters: what others say does not matter."""
+        return self.names.get(identity) or WELL_KNOWN.get(identity)
 
 
 class Recorded(ApiVersion):

@@ -13,7 +13,7 @@ from uuid import UUID
 from decoders.apis.keys import FETCH_SNAPSHOT
 from decoders.embedded import TOPICS, embedded_json, record_structures
 from decoders.errors import EncodeError
-from decoders.exchanges.topics import METADATA_TOPIC, RECORD_ARRAYS, TOPIC_ID, TOPIC_NAMES, WELL_KNOWN, TopicArray
+from decoders.exchanges.topics import METADATA_TOPIC, RECORD_ARRAYS, TOPIC_ID, TOPIC_NAMES, TopicArray
 from decoders.schema.json_form import bytes_from_json
 from decoders.wire.deferred import DeferredEach, DeferredList
 from decoders.wire.primitives import uuid_bytes
@@ -66,7 +66,7 @@ def _name_of(exchange: Exchange, identity: object) -> str | None:
         found = UUID(bytes=uuid_bytes(identity))
     except (EncodeError, ValueError):
         return None
-    return WELL_KNOWN.get(found) or exchange.topic_name(found)
+    return exchange.topic_name(found)
 
 
 def _show_partition(part: dict[str, Any], records: str, topic: str, reveal: bool) -> None:

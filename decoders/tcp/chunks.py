@@ -22,8 +22,8 @@ Segment = tuple[bytes, int, int, int, int, int, bytes, int]
 # because its ports were taken by a new connection or because it was silent for too long, end of input.
 How = Literal["fin", "rst", "idle", "capture_end"]
 # Why bytes are missing. `jump`: the sequence numbers go on elsewhere, farther off than any window reaches. `encrypted`:
-# no key opens the TLS records that they were in.
-Why = Literal["lost", "snaplen", "limit", "jump", "encrypted"]
+# no key opens the TLS records that they were in. `keyless`, `renegotiated`: they are there, but its keys are not known.
+Why = Literal["lost", "snaplen", "limit", "jump", "encrypted", "keyless", "renegotiated"]
 
 
 class Gap(NamedTuple):

@@ -81,6 +81,7 @@ class HalfStream(Half):
         "heard",
         "held",
         "held_size",
+        "jumps",
         "key",
         "mark",
         "next",
@@ -102,6 +103,7 @@ class HalfStream(Half):
         self.next = UNSEEN
         self.place = 0  # 0: not even guessed; a guess until `started`
         self.first = 0
+        self.jumps: tuple[tuple[int, int], ...] = ()  # before which byte of the stream `first` was another number
         self.started = False  # `first` and `place` are sure
         self.syn = False  # by its SYN
         self.ended = False  # the FIN was reached
@@ -131,6 +133,11 @@ class HalfStream(Half):
         """Bytes of the stream so far, missing ones included."""
         self.sync()
         return max(self.place - self.first - self.ended, 0) if self.started else 0
+
+    def number(self, at: int) -> int:
+        """The raw sequence number of byte `at` of the stream; that of the latest resumption where it was resumed."""
+        first = next((first for size, first in self.jumps if at < size), self.first)
+        return first + at & MASK
 
     def begin(self, place: int) -> None:
         """From now on it is sure that the stream begins at this number."""

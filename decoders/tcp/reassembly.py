@@ -160,6 +160,7 @@ class Delivery:
     def jump(self, flow: HalfStream, place: int, time_ns: int, packet: int) -> None:
         """The stream goes on at a number farther off than any window reaches: no number of bytes lies between."""
         flow.gaps += 1
+        flow.jumps += ((flow.place - flow.first - flow.ended, flow.first),)
         flow.first += place - flow.place
         flow.place = place
         self.out.append((flow, time_ns, packet, Gap(0, "jump")))

@@ -10,8 +10,8 @@ TLS 1.2   PLAIN ─ change of cipher ──────────────�
 ```
 
 A record does not say its number, nor its epoch. Behind a hole both are found by trying: the numbers that so many
-missing bytes may have used up, of this epoch and of the next (`_search`). What is found is certain, for records are
-authenticated. Where the size of all records in the hole is known, so is that of the content that is missing.
+missing bytes may have used up, of this epoch and of those behind it (`_search`). What is found is certain, for records
+are authenticated. Where the size of all records in the hole is known, so is that of the content that is missing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,13 @@ import re
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from decoders.errors import Malformed
-from decoders.limits import TLS_ALERTS_MAX, TLS_SEARCH_MAX, TLS_TRIES_MAX
+from decoders.limits import (
+    TLS_ALERTS_MAX,
+    TLS_SEARCH_MAX,
+    TLS_TRIES_MAX,
+    TLS_UPDATED_SEARCH_MAX,
+    TLS_UPDATES_MAX,
+)
 from decoders.tcp.chunks import Chunk, Connection, Gap, Half, Retransmission, Why
 from decoders.tls.alerts import ALERTS
 from decoders.tls.facts import TlsFacts
@@ -65,6 +71,8 @@ HEARTBEAT: Final = 24
 _HEADER_MARK: Final = re.compile(rb"[\x14-\x18]\x03\x03[\x00-\x48]")
 # The least that a record of TLS 1.3 or of an AEAD has: header, tag, content type.
 _RECORD_MIN: Final = HEADER_SIZE + 17
+# The most that a record has without compression, by version (RFC 8446, 5.2; RFC 5246, 6.2.3).
+_RECORD_SIZES: Final = {TLS_1_2: HEADER_SIZE + (1 << 14) + 1024, TLS_1_3: HEADER_SIZE + (1 << 14) + 256}
 _SAVED: Final = (
     *("phase", "client_first", "client_random", "server_random", "session_id", "version", "suite_number"),
     *("encrypt_then_mac", "early_pending", "retried", "impatient", "since_ns", "waiting_size", "stalled_first"),
@@ -76,7 +84,9 @@ Phase = Literal["open", "waiting", "over"]
 NO_KEY: Final = "the key log has no key of it"
 WRONG_KEY: Final = "the key in the key log does not fit"
 NO_START: Final = "the start is missing"
-RENEGOTIATED: Final = "renegotiated: what follows is not read"
+# Why nothing more of a direction is read.
+_KEYLESS: Final[Why] = "keyless"
+_RENEGOTIATED: Final[Why] = "renegotiated"
 DAMAGED: Final = "records are missing or damaged"
 
 
@@ -156,7 +166,8 @@ class TlsConnection:
             if side.searching and not side.silent:
                 unread += side.place + side.have - side.lost_at if side.lost_at >= 0 else side.have
             if unread:
-                self.out.append((side.half, time_ns, packet, Gap(unread, "encrypted")))
+                why = side.why if side.why in (_KEYLESS, _RENEGOTIATED) else "encrypted"
+                self.out.append((side.half, time_ns, packet, Gap(unread, why)))
 
     def go_on(self, *, patient: bool = True) -> None:
         """Try again to go on where a key was missing; not `patient`: without waiting any more."""
@@ -291,8 +302,7 @@ class TlsConnection:
         elif kind == ALERT:
             self._alert(side, data)
         elif kind == CHANGE_CIPHER and self.version == TLS_1_2:
-            self.facts.problem = RENEGOTIATED
-            side.dead = True
+            self._end_side(side, _RENEGOTIATED)
 
     def _alert(self, side: TlsSide, data: bytes) -> None:
         """Note an alert, but for the usual farewell."""
@@ -439,7 +449,7 @@ class TlsConnection:
         elif side.epoch == EARLY:
             self._lose(side, side.place + at, end - at, synced=True)
         elif self.facts.opened:
-            side.dead = True
+            self._end_side(side, _KEYLESS)
         else:
             self._give_up(self._why_no_key())
         return True
@@ -474,10 +484,13 @@ class TlsConnection:
         if side.opened:
             self._lose(side, side.place + at, end - at, synced=True)
         elif self.facts.opened:
-            self.facts.problem = self.facts.problem or WRONG_KEY
-            side.dead = True
+            self._end_side(side, _KEYLESS)
         else:
             self._give_up(WRONG_KEY)
+
+    @staticmethod
+    def _end_side(side: TlsSide, why: Why) -> None:
+        side.dead, side.why = True, why
 
     # Holes.
 
@@ -575,36 +588,39 @@ class TlsConnection:
             at = end if side.synced else at + 1
         return at
 
-    def _candidates(self, side: TlsSide) -> list[tuple[int, int]]:
-        """Epochs and first numbers that the record behind a hole may have."""
+    def _candidates(self, side: TlsSide, place: int) -> list[tuple[int, range]]:
+        """Epochs and numbers that the record behind a hole may have, which begins at `place`."""
         epoch = side.epoch
+        count = min(side.spread, TLS_SEARCH_MAX) + 1
+        least = 0  # records that so many bytes are
+        if side.lost_at >= 0 and self.version in _RECORD_SIZES:
+            least = (place - side.lost_at) // _RECORD_SIZES[self.version]
+        first = side.number + least
         if self.version != TLS_1_3:
-            return [(APPLICATION, side.number if epoch == APPLICATION else 0)]
-        found = [(epoch, side.number)]
-        if epoch == EARLY:
-            found.append((HANDSHAKE, 0))
+            return [(APPLICATION, range(first, first + count) if epoch == APPLICATION else range(count))]
+        found = [(epoch, range(first, first + count))]
         if epoch < APPLICATION:
-            found.append((APPLICATION, 0))
-        else:
-            found.append((epoch + 1, 0))
-        return found
+            behind = (HANDSHAKE, APPLICATION) if epoch == EARLY else (APPLICATION,)
+            return found + [(each, range(count)) for each in behind]
+        found.append((epoch + 1, range(count)))
+        few = range(min(count, TLS_UPDATED_SEARCH_MAX))
+        return found + [(epoch + updates, few) for updates in range(2, min(side.spread, TLS_UPDATES_MAX) + 1)]
 
     def _try(self, side: TlsSide, buf: bytes, view: memoryview, at: int, end: int) -> bool:
         """Try to open a record with all keys and numbers that it may have."""
         header, body = buf[at : at + HEADER_SIZE], view[at + HEADER_SIZE : end]
-        window = min(side.spread, TLS_SEARCH_MAX)
-        for epoch, low in self._candidates(side):
+        for epoch, numbers in self._candidates(side, side.place + at):
             cipher = side.cipher if epoch == side.epoch and side.cipher else self._find_cipher(side, epoch)
             if cipher is None:
                 continue
             if epoch == side.epoch:
                 side.cipher = cipher
-            for number in range(low, low + window + 1):
+            for number in numbers:
                 opened = cipher.open(number, header, body)
                 if opened is not None:
                     self._found(side, (epoch, number, cipher), opened, at, end)
                     return True
-            side.tries += window + 1
+            side.tries += len(numbers)
         if side.tries > TLS_TRIES_MAX:
             side.dead = True
             if side.lost_at >= 0:

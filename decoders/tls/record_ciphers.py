@@ -31,7 +31,6 @@ HASH_SIZES: Final = {"sha256": 32, "sha384": 48}
 _IV_SIZE: Final = 12
 _SALT_SIZE: Final = 4
 _EXPLICIT_SIZE: Final = 8
-_BLOCK: Final = 16
 
 
 class RecordCipher(Protocol):
@@ -186,23 +185,25 @@ class ChaCha20Cipher:
 
 
 class CbcCipher:
-    """AES-CBC of TLS 1.2: the MAC is of the content, then both are padded and encrypted."""
+    """The block ciphers of TLS 1.2: the MAC is of the content, then both are padded and encrypted."""
 
-    __slots__ = ("_algorithm", "_mac_key", "_mac_name", "_mac_size", "ahead", "overhead")
+    __slots__ = ("_algorithm", "_block", "_mac_key", "_mac_name", "_mac_size", "ahead", "overhead")
 
     def __init__(self, suite: Suite, key: bytes, mac_key: bytes) -> None:
-        self._algorithm = algorithms.AES(key)
+        self._algorithm = _block_cipher(suite, key)
+        self._block = self._algorithm.block_size // 8
         self._mac_key = mac_key
         self._mac_name = suite.mac_name
         self._mac_size = suite.mac_size
-        self.ahead = _BLOCK
+        self.ahead = self._block
         self.overhead = -1
 
     def _decipher(self, body: Buffer) -> bytes:
         """What was encrypted, without its padding; empty where it has none that could be."""
-        if len(body) < 2 * _BLOCK or len(body) % _BLOCK:
+        block = self._block
+        if len(body) < 2 * block or len(body) % block:
             return b""
-        data: bytes = Cipher(self._algorithm, modes.CBC(bytes(body[:_BLOCK]))).decryptor().update(body[_BLOCK:])
+        data: bytes = Cipher(self._algorithm, modes.CBC(bytes(body[:block]))).decryptor().update(body[block:])
         size = len(data) - 1 - data[-1]
         return data[:size] if size >= 0 and data.endswith(data[-1:] * (data[-1] + 1)) else b""
 
@@ -232,6 +233,16 @@ class EncryptThenMacCipher(CbcCipher):
         data = self._decipher(body[:size])
         # Of content that is empty nothing but padding is left, which is as well what is no padding: the MAC was right.
         return header[0], data, len(data)
+
+
+def _block_cipher(suite: Suite, key: bytes) -> Any:
+    if suite.block == "AES":
+        return algorithms.AES(key)
+    from cryptography.hazmat.decrepit.ciphers import algorithms as old  # hardly anybody uses them
+
+    if suite.block == "3DES":
+        return old.TripleDES(key)
+    return (old if hasattr(old, "Camellia") else algorithms).Camellia(key)  # it moved in release 47
 
 
 def _aead(suite: Suite, key: bytes) -> Any:

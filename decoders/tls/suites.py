@@ -1,7 +1,7 @@
 """Numbers of cipher suites in, their names and what protects their records out (IANA's registry of TLS parameters).
 
 A suite's name says all: behind `_WITH_` (in TLS 1.3 behind `TLS_`) its cipher, then its hash. What has no row in
-`_CIPHERS` is named and cannot be read: 3DES, RC4, Camellia, ARIA.
+`_CIPHERS` is named and cannot be read: ARIA (`cryptography` has none), RC4, what is not encrypted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ CipherKind = Literal["gcm", "ccm", "chacha20", "cbc", ""]
 class Suite(NamedTuple):
     """One suite: `kind` is empty where its records cannot be read. `hash_name` is that of key schedule or PRF.
 
-    `key_size` and `tag_size` are in bytes; `mac_name` and `mac_size` are of suites of kind `cbc`.
+    `key_size` and `tag_size` are in bytes; `block`, the block cipher's name, `mac_name` and `mac_size` are of suites of
+    kind `cbc`.
     """
 
     number: int
@@ -27,6 +28,7 @@ class Suite(NamedTuple):
     hash_name: str
     mac_name: str
     mac_size: int
+    block: str = ""
 
 
 # Key exchange → cipher and hash → number.
@@ -39,6 +41,7 @@ _NAMES: Final[dict[str, dict[str, int]]] = {
         "AES_128_CCM_8_SHA256": 0x1305,
     },
     "RSA": {
+        "NULL_MD5": 0x0001,
         "NULL_SHA": 0x0002,
         "RC4_128_MD5": 0x0004,
         "RC4_128_SHA": 0x0005,
@@ -62,25 +65,32 @@ _NAMES: Final[dict[str, dict[str, int]]] = {
         "AES_256_CCM_8": 0xC0A1,
     },
     "DHE_DSS": {
+        "3DES_EDE_CBC_SHA": 0x0013,
         "AES_128_CBC_SHA": 0x0032,
         "AES_256_CBC_SHA": 0x0038,
         "AES_128_CBC_SHA256": 0x0040,
+        "CAMELLIA_128_CBC_SHA": 0x0044,
         "AES_256_CBC_SHA256": 0x006A,
+        "CAMELLIA_256_CBC_SHA": 0x0087,
         "AES_128_GCM_SHA256": 0x00A2,
         "AES_256_GCM_SHA384": 0x00A3,
+        "CAMELLIA_128_CBC_SHA256": 0x00BD,
+        "CAMELLIA_256_CBC_SHA256": 0x00C3,
+        "ARIA_128_GCM_SHA256": 0xC056,
+        "ARIA_256_GCM_SHA384": 0xC057,
     },
     "DHE_RSA": {
         "3DES_EDE_CBC_SHA": 0x0016,
         "AES_128_CBC_SHA": 0x0033,
         "AES_256_CBC_SHA": 0x0039,
+        "CAMELLIA_128_CBC_SHA": 0x0045,
         "AES_128_CBC_SHA256": 0x0067,
         "AES_256_CBC_SHA256": 0x006B,
-        "CAMELLIA_128_CBC_SHA": 0x0045,
         "CAMELLIA_256_CBC_SHA": 0x0088,
-        "CAMELLIA_128_CBC_SHA256": 0x00BE,
-        "CAMELLIA_256_CBC_SHA256": 0x00C4,
         "AES_128_GCM_SHA256": 0x009E,
         "AES_256_GCM_SHA384": 0x009F,
+        "CAMELLIA_128_CBC_SHA256": 0x00BE,
+        "CAMELLIA_256_CBC_SHA256": 0x00C4,
         "ARIA_128_GCM_SHA256": 0xC052,
         "ARIA_256_GCM_SHA384": 0xC053,
         "AES_128_CCM": 0xC09E,
@@ -90,14 +100,20 @@ _NAMES: Final[dict[str, dict[str, int]]] = {
         "CHACHA20_POLY1305_SHA256": 0xCCAA,
     },
     "DH_anon": {
+        "3DES_EDE_CBC_SHA": 0x001B,
         "AES_128_CBC_SHA": 0x0034,
         "AES_256_CBC_SHA": 0x003A,
+        "CAMELLIA_128_CBC_SHA": 0x0046,
         "AES_128_CBC_SHA256": 0x006C,
         "AES_256_CBC_SHA256": 0x006D,
+        "CAMELLIA_256_CBC_SHA": 0x0089,
         "AES_128_GCM_SHA256": 0x00A6,
         "AES_256_GCM_SHA384": 0x00A7,
+        "CAMELLIA_128_CBC_SHA256": 0x00BF,
+        "CAMELLIA_256_CBC_SHA256": 0x00C5,
     },
     "ECDH_ECDSA": {
+        "3DES_EDE_CBC_SHA": 0xC003,
         "AES_128_CBC_SHA": 0xC004,
         "AES_256_CBC_SHA": 0xC005,
         "AES_128_CBC_SHA256": 0xC025,
@@ -106,6 +122,7 @@ _NAMES: Final[dict[str, dict[str, int]]] = {
         "AES_256_GCM_SHA384": 0xC02E,
     },
     "ECDHE_ECDSA": {
+        "NULL_SHA": 0xC006,
         "3DES_EDE_CBC_SHA": 0xC008,
         "AES_128_CBC_SHA": 0xC009,
         "AES_256_CBC_SHA": 0xC00A,
@@ -124,6 +141,7 @@ _NAMES: Final[dict[str, dict[str, int]]] = {
         "CHACHA20_POLY1305_SHA256": 0xCCA9,
     },
     "ECDH_RSA": {
+        "3DES_EDE_CBC_SHA": 0xC00D,
         "AES_128_CBC_SHA": 0xC00E,
         "AES_256_CBC_SHA": 0xC00F,
         "AES_128_CBC_SHA256": 0xC029,
@@ -132,6 +150,7 @@ _NAMES: Final[dict[str, dict[str, int]]] = {
         "AES_256_GCM_SHA384": 0xC032,
     },
     "ECDHE_RSA": {
+        "NULL_SHA": 0xC010,
         "3DES_EDE_CBC_SHA": 0xC012,
         "AES_128_CBC_SHA": 0xC013,
         "AES_256_CBC_SHA": 0xC014,
@@ -145,14 +164,27 @@ _NAMES: Final[dict[str, dict[str, int]]] = {
         "CAMELLIA_256_CBC_SHA384": 0xC077,
         "CHACHA20_POLY1305_SHA256": 0xCCA8,
     },
-    "ECDH_anon": {"AES_128_CBC_SHA": 0xC018, "AES_256_CBC_SHA": 0xC019},
+    "ECDH_anon": {
+        "NULL_SHA": 0xC015,
+        "3DES_EDE_CBC_SHA": 0xC017,
+        "AES_128_CBC_SHA": 0xC018,
+        "AES_256_CBC_SHA": 0xC019,
+    },
     "PSK": {
+        "NULL_SHA": 0x002C,
+        "3DES_EDE_CBC_SHA": 0x008B,
         "AES_128_CBC_SHA": 0x008C,
         "AES_256_CBC_SHA": 0x008D,
         "AES_128_GCM_SHA256": 0x00A8,
         "AES_256_GCM_SHA384": 0x00A9,
         "AES_128_CBC_SHA256": 0x00AE,
         "AES_256_CBC_SHA384": 0x00AF,
+        "NULL_SHA256": 0x00B0,
+        "NULL_SHA384": 0x00B1,
+        "ARIA_128_GCM_SHA256": 0xC06A,
+        "ARIA_256_GCM_SHA384": 0xC06B,
+        "CAMELLIA_128_CBC_SHA256": 0xC094,
+        "CAMELLIA_256_CBC_SHA384": 0xC095,
         "AES_128_CCM": 0xC0A4,
         "AES_256_CCM": 0xC0A5,
         "AES_128_CCM_8": 0xC0A8,
@@ -160,22 +192,69 @@ _NAMES: Final[dict[str, dict[str, int]]] = {
         "CHACHA20_POLY1305_SHA256": 0xCCAB,
     },
     "ECDHE_PSK": {
+        "3DES_EDE_CBC_SHA": 0xC034,
         "AES_128_CBC_SHA": 0xC035,
         "AES_256_CBC_SHA": 0xC036,
         "AES_128_CBC_SHA256": 0xC037,
         "AES_256_CBC_SHA384": 0xC038,
+        "NULL_SHA": 0xC039,
+        "NULL_SHA256": 0xC03A,
+        "NULL_SHA384": 0xC03B,
+        "CAMELLIA_128_CBC_SHA256": 0xC09A,
+        "CAMELLIA_256_CBC_SHA384": 0xC09B,
         "CHACHA20_POLY1305_SHA256": 0xCCAC,
     },
     "DHE_PSK": {
+        "NULL_SHA": 0x002D,
+        "3DES_EDE_CBC_SHA": 0x008F,
         "AES_128_CBC_SHA": 0x0090,
         "AES_256_CBC_SHA": 0x0091,
         "AES_128_GCM_SHA256": 0x00AA,
         "AES_256_GCM_SHA384": 0x00AB,
         "AES_128_CBC_SHA256": 0x00B2,
         "AES_256_CBC_SHA384": 0x00B3,
+        "NULL_SHA256": 0x00B4,
+        "NULL_SHA384": 0x00B5,
+        "ARIA_128_GCM_SHA256": 0xC06C,
+        "ARIA_256_GCM_SHA384": 0xC06D,
+        "CAMELLIA_128_CBC_SHA256": 0xC096,
+        "CAMELLIA_256_CBC_SHA384": 0xC097,
         "AES_128_CCM": 0xC0A6,
         "AES_256_CCM": 0xC0A7,
         "CHACHA20_POLY1305_SHA256": 0xCCAD,
+    },
+    "RSA_PSK": {
+        "NULL_SHA": 0x002E,
+        "3DES_EDE_CBC_SHA": 0x0093,
+        "AES_128_CBC_SHA": 0x0094,
+        "AES_256_CBC_SHA": 0x0095,
+        "AES_128_GCM_SHA256": 0x00AC,
+        "AES_256_GCM_SHA384": 0x00AD,
+        "AES_128_CBC_SHA256": 0x00B6,
+        "AES_256_CBC_SHA384": 0x00B7,
+        "NULL_SHA256": 0x00B8,
+        "NULL_SHA384": 0x00B9,
+        "ARIA_128_GCM_SHA256": 0xC06E,
+        "ARIA_256_GCM_SHA384": 0xC06F,
+        "CAMELLIA_128_CBC_SHA256": 0xC098,
+        "CAMELLIA_256_CBC_SHA384": 0xC099,
+        "CHACHA20_POLY1305_SHA256": 0xCCAE,
+    },
+    "PSK_DHE": {
+        "AES_128_CCM_8": 0xC0AA,
+        "AES_256_CCM_8": 0xC0AB,
+    },
+    "SRP_SHA_DSS": {
+        "AES_128_CBC_SHA": 0xC01F,
+        "AES_256_CBC_SHA": 0xC022,
+    },
+    "SRP_SHA_RSA": {
+        "AES_128_CBC_SHA": 0xC01E,
+        "AES_256_CBC_SHA": 0xC021,
+    },
+    "SRP_SHA": {
+        "AES_128_CBC_SHA": 0xC01D,
+        "AES_256_CBC_SHA": 0xC020,
     },
 }
 
@@ -190,6 +269,9 @@ _CIPHERS: Final[dict[str, tuple[CipherKind, int, int]]] = {
     "CHACHA20_POLY1305": ("chacha20", 32, 16),
     "AES_128_CBC": ("cbc", 16, 0),
     "AES_256_CBC": ("cbc", 32, 0),
+    "CAMELLIA_128_CBC": ("cbc", 16, 0),
+    "CAMELLIA_256_CBC": ("cbc", 32, 0),
+    "3DES_EDE_CBC": ("cbc", 24, 0),
 }
 # Hash of the name → hash of the PRF (at least SHA-256: RFC 5246, 5), size.
 _HASHES: Final[dict[str, tuple[str, str, int]]] = {
@@ -207,8 +289,8 @@ def _suite(number: int, exchange: str, rest: str) -> Suite:
     kind, key_size, tag_size = _CIPHERS.get(cipher, ("", 0, 0))
     prf, mac_name, mac_size = _HASHES.get(hash_name, ("", "", 0))
     if kind != "cbc":
-        mac_name, mac_size = "", 0
-    return Suite(number, name, kind, key_size, tag_size, prf, mac_name, mac_size)
+        return Suite(number, name, kind, key_size, tag_size, prf, "", 0)
+    return Suite(number, name, kind, key_size, tag_size, prf, mac_name, mac_size, cipher.partition("_")[0])
 
 
 _SUITES: Final = {

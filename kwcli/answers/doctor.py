@@ -60,6 +60,8 @@ def check_source(capture: CaptureOptions, connection: ConnectionOptions) -> bool
     live = bool(connection.servers or connection.controllers)
     if live and (capture.files or capture.interface):
         raise Failure("-b looks at a cluster, FILE and -i at its traffic: one of them", Exit.USAGE)
+    if live and (capture.metrics is not None or capture.otlp is not None):
+        raise Failure("--metrics and --otlp tell of traffic, and -b looks at a cluster", Exit.USAGE)
     if not live:
         capture.check()
     return live

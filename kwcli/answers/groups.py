@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from decoders.analysis.fold import Row
     from kwcli.env import Settings
 
-__all__ = ["GROUP_LINES", "format_share", "group_details"]
+__all__ = ["GROUP_LINES", "MemberNames", "format_assignment", "format_cause", "format_share", "group_details"]
 
 _NOTHING: Final = "–"
 _MARGIN: Final = 4
@@ -86,7 +86,7 @@ GROUP_LINES: Final[tuple[tuple[str, Callable[[Row], str]], ...]] = (
 
 def group_details(row: Row, settings: Settings) -> list[str]:
     """The lines below the list of a group's page: its timeline, refusals, members, partitions."""
-    names = _Names([*row["members"], *(member for each in row["timeline"] for member in each["members"])])
+    names = MemberNames([*row["members"], *(member for each in row["timeline"] for member in each["members"])])
     several_days = row["first"][:10] != row["last"][:10]
     lines: list[str] = []
     if row["timeline"]:
@@ -102,7 +102,7 @@ def group_details(row: Row, settings: Settings) -> list[str]:
     return lines
 
 
-class _Names:
+class MemberNames:
     """What members are called: by client id, with the end of the member id where several have that."""
 
     def __init__(self, members: Iterable[Row]) -> None:
@@ -130,12 +130,14 @@ def format_assignment(assignment: Mapping[str, Sequence[int]] | None) -> str:
     return " ".join(f"{clean(topic)}[{format_ranges(numbers)}]" for topic, numbers in assignment.items()) or "nothing"
 
 
-def _generations(timeline: Sequence[Row], names: _Names, settings: Settings, *, days: bool) -> list[str]:
+def _generations(timeline: Sequence[Row], names: MemberNames, settings: Settings, *, days: bool) -> list[str]:
     lines = []
     for its in timeline:
         time = its["began"][:23].replace("T", " ") if days else its["began"][11:23]
         ready = f"ready in {format_latency(its['took_ms'])}" if its["took_ms"] is not None else "not seen to be ready"
-        lines.append(f"{' ' * _MARGIN}{time}  generation {its['generation']:,}, {ready}{_cause(its['cause'], names)}")
+        lines.append(
+            f"{' ' * _MARGIN}{time}  generation {its['generation']:,}, {ready}{format_cause(its['cause'], names)}"
+        )
         new = {member["member_id"] for member in its["joined"]}
         rows = [(member, "+" if member["member_id"] in new else " ") for member in its["members"][:_LISTED]]
         lines += _drawn(
@@ -162,14 +164,15 @@ def _waited(member: Row) -> str:
     return "" if member["waited_ms"] is None else f"waited {format_latency(member['waited_ms'])}"
 
 
-def _cause(cause: Row | None, names: _Names) -> str:
+def format_cause(cause: Row | None, names: MemberNames) -> str:
+    """`: billing-2 joined`; nothing where it is not known."""
     if cause is None:
         return ""
     reason = f" ({clean(cause['reason'])})" if cause["reason"] else ""
     return f": {_CAUSES[cause['what']].format(names.of(cause))}{reason}"
 
 
-def _members(members: Sequence[Row], names: _Names, settings: Settings) -> list[str]:
+def _members(members: Sequence[Row], names: MemberNames, settings: Settings) -> list[str]:
     rows = members[:_LISTED]
     lines = _drawn(
         [
@@ -186,7 +189,7 @@ def _members(members: Sequence[Row], names: _Names, settings: Settings) -> list[
     return lines + _rest(members)
 
 
-def _partitions(partitions: Sequence[Row], names: _Names, settings: Settings) -> list[str]:
+def _partitions(partitions: Sequence[Row], names: MemberNames, settings: Settings) -> list[str]:
     """Those that are farthest behind first where not all are listed."""
     rows = partitions
     if len(rows) > _LISTED:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from decoders.filters import parse
 from kwcli.answers.portraits import PORTRAITS, PortraitRenderer
 from kwcli.answers.view import view_of
+from kwcli.capture_paths import is_named_capture, is_named_records
 from kwcli.key_logs import KeyLogFiles, key_log_names
-from kwcli.sniff.run import Sniffing
+from kwcli.sniff.run import Sniffing, watched
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.doctor import Doctor
@@ -37,7 +39,7 @@ def answer(
         limit=limit,
         sort=None,
         strict=False,
-        view=view_of(renderer),
+        view=watched(env, settings, capture, view_of(renderer)),
         key_logs=KeyLogFiles(key_log_names(capture.keylogs, env.variables), follow=capture.is_live),
     )
     return sniffing.run(capture).exit_code()
@@ -61,6 +63,17 @@ def look_at(env: Environment, config: ClientConfig, doctor: Doctor, renderer: An
     return code
 
 
+def _named(capture: CaptureOptions, name: str | None) -> tuple[CaptureOptions, str | None]:
+    """`kw topics FILE orders`: the last word is the name that is asked for, where it is no file and reads like none."""
+    *files, last = capture.files or ("",)
+    other = bool(files or capture.interface)
+    if name is not None or not other or last == "-" or set(last) & set("/*?[=<>~") or os.path.lexists(last):
+        return capture, name
+    if is_named_capture(last) or is_named_records(last):
+        return capture, name
+    return capture._replace(files=tuple(files)), last
+
+
 def show_portraits(
     word: str,
     env: Environment,
@@ -71,6 +84,7 @@ def show_portraits(
     shown: OutputOptions,
 ) -> Exit:
     """What `kw clients`, `kw groups`, `kw topics` and `kw brokers` do."""
+    capture, name = _named(capture, name)
     capture.check()
     settings = shown.settings(env)
     within = parse(capture.times(env, settings.zone)).matches

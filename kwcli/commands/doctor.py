@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kwcli.env import Environment
+from kwcli.env import Environment, Exit
 from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_options_of_others
 from kwcli.options import (
     CaptureOptions,
@@ -14,6 +14,7 @@ from kwcli.options import (
     filter_options,
     limit_option,
     output_options,
+    telemetry_options,
 )
 
 EXAMPLES = """\b
@@ -27,6 +28,7 @@ Examples:
 
 @click.command("doctor", cls=ConnectingCommand, epilog=EXAMPLES)
 @capture_options
+@telemetry_options
 @connection_options_of_others
 @click.option(
     "--fail-on",
@@ -71,6 +73,6 @@ def command(
     else:
         done = answer(env, settings, capture, filters, limit, renderer)
     code = renderer.exit_code(done, fail_on)
-    if not settings.quiet:
+    if not settings.quiet and (renderer.found or code != Exit.FAILURE):
         env.say(f"kw: {renderer.line()}")
     return code

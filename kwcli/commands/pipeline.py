@@ -159,7 +159,7 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
 @output_options(
     verbose="Leave out no row and no column.",
     quiet="Say nothing on standard error.",
-    formats=("text", "ndjson", "json"),
+    formats=("text", "md", "ndjson", "json"),
 )
 @click.pass_obj
 def report_command(

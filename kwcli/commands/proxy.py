@@ -8,6 +8,7 @@ import click
 
 from kwcli.env import Environment
 from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_options_of_others
+from kwcli.option_types import MetricsAddress
 from kwcli.options import Clash, FilterOptions, refuse_clashes
 from kwcli.proxy.log.options import LogOptions, log_options
 from kwcli.proxy.tls.options import Security, security_options
@@ -46,9 +47,9 @@ CLASHES = (
 @security_options
 @click.option(
     "--metrics",
-    type=click.IntRange(1, 65535),
-    metavar="PORT",
-    help="Tell Prometheus what passes, on http://127.0.0.1:PORT/metrics.",
+    type=MetricsAddress(),
+    metavar="[ADDRESS:]PORT",
+    help="Tell Prometheus what passes, on http://127.0.0.1:PORT/metrics, or at this address.",
 )
 @click.option("--check", "only_check", is_flag=True, help="Only look whether all is well for a proxy; then end.")
 @log_options

@@ -19,6 +19,7 @@ from kwcli.options import (
     guess_option,
     limit_option,
     output_options,
+    telemetry_options,
 )
 
 EXAMPLES = """\b
@@ -34,6 +35,7 @@ Examples:
 @click.command("sniff", epilog=EXAMPLES)
 @cut_options
 @capture_options
+@telemetry_options
 @guess_option
 @click.option("--rotate-size", type=Amount(), metavar="SIZE", help="With -w: files of this size: 100MB.")
 @click.option("--rotate-interval", type=Seconds(), metavar="TIME", help="With -w: files of this time: 10m.")
@@ -71,7 +73,7 @@ def command(
     merged by packet time; `-` is standard input. Kafka is found on any port.
     """
     from kwcli.key_logs import KeyLogFiles, key_log_names
-    from kwcli.sniff.run import Sniffing
+    from kwcli.sniff.run import Sniffing, watched
 
     capture.check(cuts=True)
     if shown.output == "raw" and env.stdout_terminal:
@@ -86,6 +88,7 @@ def command(
         limit=limit,
         sort=sort,
         strict=strict,
+        view=watched(env, settings, capture),
         key_logs=KeyLogFiles(key_log_names(capture.keylogs, env.variables), follow=live),
     )
     return sniffing.run(capture).exit_code()

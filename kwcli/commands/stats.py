@@ -16,6 +16,7 @@ from kwcli.options import (
     guess_option,
     limit_option,
     output_options,
+    telemetry_options,
     words_option,
 )
 from kwcli.stats import BY, METRICS, SORTS, StatsOptions
@@ -32,6 +33,7 @@ Examples:
 
 @click.command("stats", epilog=EXAMPLES)
 @capture_options
+@telemetry_options
 @guess_option
 @words_option("--by", known=BY, metavar="NAME,...", help=f"Group by {', '.join(BY)}; api without it.")
 @click.option("--metric", type=click.Choice(METRICS), default="latency", help="What is measured; latency without it.")
@@ -77,7 +79,7 @@ def command(
     fetches that waited for records are counted apart.
     """
     from kwcli.key_logs import KeyLogFiles, key_log_names
-    from kwcli.sniff.run import Sniffing
+    from kwcli.sniff.run import Sniffing, watched
     from kwcli.stats.options import check_options
     from kwcli.stats.view import view
 
@@ -93,7 +95,7 @@ def command(
         limit=limit,
         sort=None,
         strict=strict,
-        view=view(check_options(words), settings),
+        view=watched(env, settings, capture, view(check_options(words), settings)),
         key_logs=KeyLogFiles(key_log_names(capture.keylogs, env.variables), follow=capture.is_live),
     )
     return sniffing.run(capture).exit_code()

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
 
 from decoders.apis.enums import ENUMS
-from decoders.exchanges.topics import WELL_KNOWN
 from decoders.schema.projection import Get, getter
 from decoders.wire.primitives import uuid_text
 from decoders.wire.units import format_size
@@ -94,7 +93,7 @@ def topic_of(element: View, names: Names, shape: Shape) -> str:
 
 def topic_id(value: UUID, names: Names, shape: Shape) -> str:
     """The name of a topic id, or the id itself as Kafka prints it."""
-    return names(value) or WELL_KNOWN.get(value) or short(uuid_text(value.bytes), shape)
+    return names(value) or short(uuid_text(value.bytes), shape)
 
 
 def short(text: str, shape: Shape) -> str:

@@ -134,6 +134,7 @@ SKIPPED: Final[dict[str, str]] = {
     "one_direction": "one direction only",
     "garbage": "no Kafka frame",
     "oversized": "a frame larger than kw keeps",
+    "encrypted": "TLS not decrypted",
     "not_kafka": "not Kafka",
     "tls": "a TLS connection",
     "snaplen": "cut by the snaplen",

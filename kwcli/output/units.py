@@ -70,9 +70,11 @@ def format_period(ms: int) -> str:
 
 
 def count_of(count: int, noun: str) -> str:
-    """`1 topic`, `3 topics`, `2 replicas`, `4 entries`."""
+    """`1 topic`, `3 topics`, `2 replicas`, `4 entries`, `5 batches`."""
     if count == 1:
         return f"1 {noun}"
+    if noun.endswith("ch"):
+        return f"{count:,} {noun}es"
     return f"{count:,} {noun[:-1]}ies" if noun.endswith("ry") else f"{count:,} {noun}s"
 
 

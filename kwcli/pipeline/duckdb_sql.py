@@ -14,10 +14,11 @@ goes to the temporary folder. What is given up: text and table hold all rows, si
 
 from __future__ import annotations
 
+import glob
 import json
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -82,8 +83,8 @@ class TablesDatabase:
         self._tables = tables
         self._spill = TemporaryDirectory(prefix="kw-sql-")
         self._database = duckdb.connect(":memory:")
-        files = [file for name in tables.files for file in tables.files[name]]
-        reachable = {"allowed_paths": files, "allowed_directories": [] if within is None else [within]}
+        files = [file for its in tables.files.values() for file in its]
+        reachable = {"allowed_paths": _known(files), "allowed_directories": _known([within] if within else [])}
         limits = {"memory_limit": f"{SQL_MEMORY_MAX}B", "temp_directory": self._spill.name}
         try:
             self._set(_SETTINGS | limits)
@@ -94,9 +95,9 @@ class TablesDatabase:
                     kind = "view" if VIEWS[name].of else "table"
                     self._database.execute(f"create {kind} {_quoted(name)} as {query_of(name)}")
             self._set(reachable | {"enable_external_access": False, "lock_configuration": True})
-        except duckdb.Error as problem:
+        except BaseException:
             self.close()
-            raise Failure(f"{tables.place}: {_reason(_about(problem))}") from None
+            raise
 
     def _set(self, settings: Mapping[str, Any]) -> None:
         for name, value in settings.items():
@@ -108,7 +109,10 @@ class TablesDatabase:
         for name in tables_about(self._query, names_in(tables)):
             if name in TABLES:
                 made = _table(name, tables.files[name])
-                self._database.execute(f"create or replace view {_quoted(name)} as {made}")
+                try:
+                    self._database.execute(f"create or replace view {_quoted(name)} as {made}")
+                except duckdb.Error as problem:
+                    raise Failure(f"{tables.place}/{name}: {_reason(_about(problem))}") from None
 
     def answer(self, env: Environment, shown: Settings, limit: int | None = None) -> None:
         """Ask, and write the answer. Failure says in one line what is wrong, with the place in the query."""
@@ -147,7 +151,25 @@ class TablesDatabase:
 
     def check(self) -> duckdb.DuckDBPyRelation:
         """The query, of which all names are there, and which only looks. Failure where it is no such."""
-        return _asked(self._database, self._query, self._tables)
+        database, query = self._database, self._query
+        try:
+            if _refuse_statements(database, query) == duckdb.StatementType.EXPLAIN:
+                with ThreadPoolExecutor(1) as pool:
+                    rows = self._wait(pool.submit(lambda: database.execute(query).fetchall()))
+                values = ", ".join(f"({_literal(str(name))}, {_literal(str(text))})" for name, text in rows)
+                return database.sql(f"select * from (values {values}) as t(plan, text)")
+            self._plan()
+            return database.sql(query)
+        except duckdb.Error as problem:
+            raise Failure(_told(problem, query, self._tables), Exit.USAGE) from None
+
+    def _plan(self) -> None:
+        """Have DuckDB look up all names: what it says of this has the place, which `sql` leaves out."""
+        explain = "explain "
+        try:
+            self._database.execute(explain + self._query)
+        except duckdb.Error as problem:
+            raise Failure(_told(problem, self._query, self._tables, before=len(explain)), Exit.USAGE) from None
 
     def columns(self, name: str) -> tuple[str, ...]:
         """The names of the columns of a table or view."""
@@ -165,6 +187,11 @@ def _literal(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else "'" + str(value).replace("'", "''") + "'"
 
 
+def _known(names: Iterable[str]) -> list[str]:
+    """Names of files as they are, and as the patterns that DuckDB takes them for: it asks for both."""
+    return [known for name in names for known in {name, glob.escape(name)}]
+
+
 def _quoted(name: str) -> str:
     return f'"{name}"'
 
@@ -176,34 +203,11 @@ def _table(name: str, files: Sequence[str]) -> str:
         nothing = (f"cast(null as {_TYPES[column.type]}) as {_quoted(column.name)}" for column in columns)
         return f"select {', '.join(nothing)}, cast(null as date) as date where false"
     listed = ", ".join(_quoted(column.name) for column in columns)
-    parquet = f"read_parquet({_literal(list(files))}, hive_partitioning = false)"
+    parquet = f"read_parquet({_literal(list(map(glob.escape, files)))}, hive_partitioning = false)"
     return f"select {listed}, cast(time as date) as date from {parquet}"
 
 
 # -- asking ------------------------------------------------------------------------------------------------------------
-
-
-def _asked(database: duckdb.DuckDBPyConnection, query: str, tables: TableFiles) -> duckdb.DuckDBPyRelation:
-    """The query, checked: what it names is there, and it only looks."""
-    try:
-        kind = _refuse_statements(database, query)
-        if kind == duckdb.StatementType.EXPLAIN:
-            rows = database.execute(query).fetchall()
-            values = ", ".join(f"({_literal(str(name))}, {_literal(str(text))})" for name, text in rows)
-            return database.sql(f"select * from (values {values}) as t(plan, text)")
-        _plan(database, query, tables)
-        return database.sql(query)
-    except duckdb.Error as problem:
-        raise Failure(_told(problem, query, tables), Exit.USAGE) from None
-
-
-def _plan(database: duckdb.DuckDBPyConnection, query: str, tables: TableFiles) -> None:
-    """Have DuckDB look up all names. Failure as it says it, which says where, as `sql` does not."""
-    explain = "explain "
-    try:
-        database.execute(explain + query)
-    except duckdb.Error as problem:
-        raise Failure(_told(problem, query, tables, before=len(explain)), Exit.USAGE) from None
 
 
 def _refuse_statements(database: duckdb.DuckDBPyConnection, query: str) -> duckdb.StatementType:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from kwcli.env import Failure
 from kwcli.net.addresses import shown
 from kwcli.net.config.client_config import Address
+from kwcli.net.listening import BACKLOG
 
 if TYPE_CHECKING:
     from kwcli.net.session.aio import Dialler
@@ -90,7 +91,6 @@ async def dial_first(
 
 FIRST_S: Final = 0.1
 MOST_S: Final = 2.0
-BACKLOG: Final = 4096
 
 
 class Server(Protocol):

@@ -21,11 +21,12 @@ from kwcli.net.addresses import shown
 from kwcli.net.cluster.cluster import ClusterClient
 from kwcli.net.config.client_config import Address, ClientConfig
 from kwcli.net.deadline import Deadline
+from kwcli.net.listening import listening
 from kwcli.net.session.opening import impossible
 from kwcli.output.units import count_of, cut
-from kwcli.proxy.listeners import ProxyPorts, listening, ports_file
-from kwcli.proxy.metrics import metrics_socket
+from kwcli.proxy.listeners import ProxyPorts, ports_file
 from kwcli.proxy.relay.rewrite import ROWS, highest
+from kwcli.telemetry.http_server import metrics_socket
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class CheckOptions(NamedTuple):
     bind: str
     advertise: str
     tls: Callable[[], Inbound] | None = None
-    metrics: int | None = None
+    metrics: Address | None = None
 
 
 def check(env: Environment, options: CheckOptions, output: str | None = None) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import glob
 import json
 import os
@@ -14,7 +13,7 @@ from typing import Final
 from kwcli.env import Failure
 from kwcli.net.addresses import PORT_MAX, shown
 from kwcli.net.config.client_config import Address
-from kwcli.proxy.accepting import BACKLOG
+from kwcli.net.listening import listening
 from kwcli.proxy.relay.rewrite import Endpoint
 from kwcli.user_files import own_folder, sweep
 
@@ -212,35 +211,3 @@ class ProxyListeners:
         listener = Listener(node_id, (self._advertise, sock.getsockname()[1]), targets, rack)
         self._opened(listener, sock)
         return listener
-
-
-def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens there. Raises Failure."""
-    try:
-        family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-    except (OSError, UnicodeError):
-        raise Failure(f"--bind {host}: this machine knows no such address") from None
-    sock = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.bind(place)
-        sock.listen(BACKLOG)
-        sock.setblocking(False)
-    except OSError as error:
-        sock.close()
-        raise _failure(host, port, error) from None
-    except BaseException:
-        sock.close()
-        raise
-    return sock
-
-
-def _failure(host: str, port: int, error: OSError) -> Failure:
-    where = shown((host, port))
-    if error.errno == errno.EADDRINUSE:
-        return Failure(f"{where} is taken by another program: give another --port-base")
-    if error.errno == errno.EACCES:
-        return Failure(f"{where}: ports below 1024 are for root: give another --port-base")
-    if error.errno == errno.EADDRNOTAVAIL:
-        return Failure(f"--bind {host}: it is no address of this machine")
-    return Failure(f"{where}: cannot listen there: {os.strerror(error.errno or 0)}")

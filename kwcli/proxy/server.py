@@ -15,18 +15,20 @@ from typing import TYPE_CHECKING, Any, Final
 from kwcli.env import Environment, Exit
 from kwcli.net.addresses import shown
 from kwcli.net.config.client_config import Address
+from kwcli.net.listening import BACKLOG
 from kwcli.net.session.aio import Dialler, Logins, TlsServer
-from kwcli.proxy.accepting import BACKLOG, Acceptor, LoginBackoff, Reached, dial_first
+from kwcli.proxy.accepting import Acceptor, LoginBackoff, Reached, dial_first
 from kwcli.proxy.listeners import Listener, ProxyListeners, ProxyPorts, ports_file
 from kwcli.proxy.log_once import Folded, SaidOnce
 from kwcli.proxy.malloc_trim import TRIM_S, Trimmer, tune
-from kwcli.proxy.metrics import Metrics, MetricsConnection, metrics_socket
+from kwcli.proxy.metrics import Metrics
 from kwcli.proxy.relay.connection import Relay
 from kwcli.proxy.relay.memory_share import Budget
 from kwcli.proxy.relay.rewritten_answers import Remembered
 from kwcli.proxy.relay.socket_half import SocketHalf, Turns
 from kwcli.proxy.relay.upstream_login import BrokerLogin
 from kwcli.proxy.settings import Discovered, ProxySettings
+from kwcli.telemetry.http_server import MetricsConnection, metrics_socket
 
 if TYPE_CHECKING:
     from kwcli.proxy.log.log_queue import LogQueue

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from kwcli.env import Exit, Failure
 from kwcli.net.cluster.cluster import ClusterClient
 from kwcli.net.cluster.metadata_requests import Node
-from kwcli.net.config.client_config import ClientConfig
+from kwcli.net.config.client_config import Address, ClientConfig
 from kwcli.net.deadline import Deadline
 from kwcli.proxy.relay.memory_share import BUDGET
 
@@ -28,7 +28,7 @@ class Listening(NamedTuple):
     port_base: int = PORT_BASE
     bind: str = LOOPBACK
     advertise: str | None = None
-    metrics: int | None = None
+    metrics: Address | None = None
 
 
 class ProxySettings(NamedTuple):
@@ -42,7 +42,7 @@ class ProxySettings(NamedTuple):
     drain_s: float = DRAIN_S
     verbose: int = 0
     quiet: bool = False  # say nothing at the end
-    metrics: int | None = None  # the port for Prometheus on loopback
+    metrics: Address | None = None  # where Prometheus asks
     tls: Inbound | None = None  # what listeners speak TLS by
 
 

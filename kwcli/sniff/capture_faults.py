@@ -39,7 +39,8 @@ class CaptureCounts(NamedTuple):
 
     `packets` are the counts of readers and reassembly (`dropped` with those of the kernel), `runs` and `run_bytes`
     those of skipped bytes by reason. `answers_only` and `requests_only`: port of the broker → Kafka connections of
-    which the capture has only that direction; `foreign`: protocol (or "") and port → connections that are no Kafka.
+    which the capture has only that direction; `foreign`: protocol (or "") and port → connections that are no Kafka;
+    `has_keys`: there were keys of TLS connections.
     """
 
     exchanges: int
@@ -51,6 +52,7 @@ class CaptureCounts(NamedTuple):
     requests_only: Mapping[int, int]
     foreign: Mapping[tuple[str, int], int]
     ports: frozenset[int] | None = None
+    has_keys: bool = False
 
     @property
     def one_direction(self) -> int:
@@ -59,7 +61,7 @@ class CaptureCounts(NamedTuple):
 
 
 def counts_of_summary(
-    summary: Summary, packets: Mapping[str, int], ports: frozenset[int] | None = None
+    summary: Summary, packets: Mapping[str, int], ports: frozenset[int] | None = None, *, has_keys: bool = False
 ) -> CaptureCounts:
     """Those of an engine's counts."""
     return CaptureCounts(
@@ -72,6 +74,7 @@ def counts_of_summary(
         summary.requests_only,
         summary.foreign,
         ports,
+        has_keys,
     )
 
 
@@ -164,10 +167,11 @@ def _no_kafka(counts: CaptureCounts) -> Iterable[str]:
             there[port] += count
         yield f"no connection to port {named}; there are connections to {_listed(there)}"
     elif tls and not others:
-        yield (
-            f"{'the only connection is' if tls == 1 else f'all {tls:,} connections are'} TLS and none was decrypted:"
-            " give its key log with --keylog FILE, or have the clients go through kw proxy (kw help tls)"
-        )
+        which = "the only connection is" if tls == 1 else f"all {tls:,} connections are"
+        what = "give its key log with --keylog FILE, or have the clients go through kw proxy (kw help tls)"
+        if counts.has_keys:
+            what = "the key log has no key that fits (kw sniff -v says of each connection why)"
+        yield f"{which} TLS and none was decrypted: {what}"
     elif tls or others:
         names = Counter[str]()
         for (name, port), count in counts.foreign.items():

@@ -71,6 +71,12 @@ class OutFile:
         self.write(PcapngWriter.commented(packet.time_ns, packet.frame, comments, wire=packet.wire, interface=source))
         self.packets += 1
 
+    def flush(self) -> str:
+        """Have the file hold what was written; the name that it has until `finish`."""
+        assert self._file is not None
+        self._file.flush()
+        return self._part
+
     def finish(self) -> None:
         """Everything was taken: the file gets its name."""
         assert self._file is not None

@@ -37,7 +37,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 from uuid import UUID
 
 from decoders.apis import api_name
@@ -47,15 +47,15 @@ from decoders.capture.merge import file_of
 from decoders.capture.packet_copies import PacketCopy
 from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.errors import without_frames
-from decoders.exchanges.engine import Engine
-from decoders.tcp.chunks import Chunk, Close, Connection, Gap, Segment
-from decoders.tcp.connections import MASK, HalfStream, ahead, turned
+from decoders.tcp.chunks import Segment
+from decoders.tcp.connections import ahead, turned
 from decoders.wire.primitives import uuid_bytes
 from kwcli.env import Exit, Failure
 from kwcli.inputs import Captures
 from kwcli.output.units import count_of
 from kwcli.sniff.cut_files import OutFile
-from kwcli.sniff.sorted_records import SortedRecords
+from kwcli.sniff.segment_log import NEVER_NS, MetConnection, SegmentLog
+from kwcli.sniff.sorted_records import BY_FILE, BY_PACKET, PacketRecords, SortedRecords
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled
@@ -63,18 +63,10 @@ if TYPE_CHECKING:
     from decoders.tls.sessions import Origin
     from kwcli.env import Environment
 
-__all__ = ["CutEngine", "CutOut"]
+__all__ = ["CutOut"]
 
-# Segments of the log are found by the 4 KiB of sequence numbers that they are in.
-_BUCKET: Final = 12
-_BUCKETS: Final = (1 << 32) >> _BUCKET
-# After so many segments the log is cleared of those of which no row can come any more.
-_LOGGED: Final = 200_000
-_NEVER_NS: Final = 1 << 63
 # Of a client id, in a comment.
 _SHOWN_MAX: Final = 80
-_SYN: Final = 2
-_ACK: Final = 16
 
 # Records by direction and place: number of the connection and side, place, kind; then what the kind says.
 _PLACED: Final = Struct(">QQB")
@@ -82,9 +74,7 @@ _RANGE, _RUN, _ACKED = range(3)
 _RANGE_SAYS: Final = Struct(">Q")  # its size; behind it the broker
 _RUN_SAYS: Final = Struct(">QII")  # packet, sequence number, size
 _ACK_SAYS: Final = Struct(">Q")  # packet
-# Records by packet: its file, its number (which has the file too), kind; then what the kind says.
-_NOTED: Final = Struct(">IQB")
-_FILE: Final = Struct(">I")
+# Records by packet; behind the kind what it says.
 _COMMENT, _PART, _ACK_AT, _ROW = range(4)
 _PART_SAYS: Final = Struct(">QIIQ")  # number of the connection and side, sequence number, size, place; then the broker
 _ACK_AT_SAYS: Final = Struct(">Q")
@@ -92,66 +82,13 @@ _ROW_SAYS: Final = Struct(">Q")  # where its request begins, as the pairing coun
 # Skipped runs that are whole connections.
 _CONNECTIONS: Final = frozenset({"one_direction", "not_kafka", "tls"})
 
-# A segment with bytes: time, packet, sequence number of its first byte, size, raw acknowledgement or None.
-_Logged = tuple[int, int, int, int, int | None]
-
-
-class _Side:
-    """One direction of a connection: where its stream is in sequence numbers."""
-
-    __slots__ = ("_begins", "base", "half")
-
-    def __init__(self, half: HalfStream) -> None:
-        self.half = half
-        self.base = 0  # place in the stream of the byte that the pairing counts as its first
-        self._begins: list[tuple[int, int]] = []  # from a place on, the number that place 0 would have
-
-    def note(self, place: int) -> None:
-        """From this place on the stream is where it is now."""
-        self._begins.append((place, self.half.first & MASK))
-
-    def number(self, place: int) -> int:
-        """The sequence number of a place."""
-        if not self._begins:
-            self.note(0)
-        first = next((first for since, first in reversed(self._begins) if since <= place), self._begins[0][1])
-        return first + place & MASK
-
-    def place_of(self, ack: int) -> int | None:
-        """The place that an acknowledgement names, None while nothing is known of the stream."""
-        half = self.half
-        if not half.started:
-            return None
-        size = half.size
-        return max(size + ahead(ack, half.first + size & MASK), 0)
-
-
-class _Met:
-    """A connection of which a chunk has come."""
-
-    __slots__ = ("began_ns", "connection", "ended_ns", "latest_ns", "number", "session", "sides", "stated")
-
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
-        self.number = connection.number
-        self.began_ns = connection.began_ns
-        self.ended_ns = _NEVER_NS  # when its ports were taken by another one
-        self.latest_ns = 0  # the end of the last of its rows that are kept
-        self.sides = (_Side(cast("HalfStream", connection.first)), _Side(cast("HalfStream", connection.second)))
-        self.session: Origin | None = None  # of TLS
-        self.stated = False  # the bases of its sides are known
-
-    def side(self, source: str) -> int:
-        """0 for the side with this address, 1 for the other one."""
-        return 0 if self.sides[0].half.source == source else 1
-
 
 class _Taken:
     """A connection that is taken whole, up to a time; `some`: not all of its exchanges up to then are rows."""
 
     __slots__ = ("began_ns", "broker", "client_key", "ended_ns", "named", "number", "some", "until_ns")
 
-    def __init__(self, met: _Met, client_key: bytes, broker: str, until_ns: int, *, some: bool) -> None:
+    def __init__(self, met: MetConnection, client_key: bytes, broker: str, until_ns: int, *, some: bool) -> None:
         self.some = some
         self.number = met.number
         self.began_ns = met.began_ns
@@ -169,7 +106,7 @@ class _Taken:
 class Pieces(NamedTuple):
     """What a row is made of: records by place and by packet, or (`alone` False) its connection up to a time."""
 
-    met: _Met
+    met: MetConnection
     alone: bool
     client_key: bytes
     broker: str
@@ -189,19 +126,13 @@ class CutOut:
         self._keys = keys
         self._whole = whole
         self._with_keys = with_keys
-        self._met: dict[int, _Met] = {}
-        self._by_key: dict[bytes, _Met] = {}
-        self._closed: list[int] = []
-        self._log: dict[bytes, dict[int, list[_Logged]]] = {}
-        self._logged = 0
-        self._log_most = _LOGGED
+        self.segments = SegmentLog(self._begun, places=not whole)
         self._placed = SortedRecords(_PLACED.size)
-        self._noted = SortedRecords(_FILE.size)
+        self._noted = SortedRecords(BY_FILE.size)
         self._taken: dict[int, _Taken] = {}
         self._taken_by_key: dict[bytes, list[_Taken]] = {}
         self._topics: dict[str, tuple[int, str]] = {}  # id → from when on its name is known, the name
         self._sessions: dict[bytes, Origin] = {}  # of TLS connections that are taken, by client random
-        self._engine: Engine | None = None
         self._failed: OSError | None = None
         self.rows = 0
         self._writer = OutFile(name)
@@ -218,140 +149,34 @@ class CutOut:
 
     def log(self, segments: list[Segment]) -> None:
         """Note segments that the engine gets next."""
-        for number in self._closed:
-            self._forget(number)
-        self._closed = []
-        if self._whole:
-            return
-        log = self._log
-        for key, time_ns, packet, seq, ack, flags, data, cut in segments:
-            size = len(data) + cut
-            if not size:
-                continue
-            first = seq + (flags & _SYN == _SYN) & MASK
-            entry = (time_ns, packet, first, size, ack if flags & _ACK else None)
-            buckets = log.get(key)
-            if buckets is None:
-                buckets = log[key] = {}
-            for bucket in range(first >> _BUCKET, (first + size - 1 >> _BUCKET) + 1):
-                buckets.setdefault(bucket % _BUCKETS, []).append(entry)
-            self._logged += 1
-        if self._logged > self._log_most:
-            self._clear_log()
+        self.segments.log(segments)
 
-    def meet(self, chunks: list[Chunk]) -> None:
-        """Note chunks on their way to the pairing."""
-        behind: dict[HalfStream, int] = {}
-        for half, _, _, data in chunks:
-            connection = half.connection
-            if connection.number not in self._met:
-                self._begin(connection)
-            if isinstance(data, Close):
-                self._closed.append(connection.number)
-            elif behind and half in behind:
-                behind[half] += data.size if isinstance(data, Gap) else len(cast("bytes", data))
-            if isinstance(data, Gap) and not data.size:
-                behind[cast("HalfStream", half)] = 0
-        for stream, size in behind.items():
-            met = self._met[stream.connection.number]
-            met.sides[stream is not met.connection.first].note(stream.size - size)
-
-    def note_sessions(self, chunks: list[Chunk]) -> None:
-        """Take note of what TLS is known by in a key log, while its connections are open."""
-        for half, *_ in chunks:
-            state = half.connection.tls
-            if getattr(state, "client_random", b""):
-                self._met[half.connection.number].session = state.origin()
-
-    def _begin(self, connection: Connection) -> None:
-        met = self._met[connection.number] = _Met(connection)
-        key = met.sides[0].half.key
-        for each in (key, turned(key)):
-            before = self._by_key.get(each)
-            if before is not None:
-                before.ended_ns = met.began_ns
-            self._by_key[each] = met
-        for taken in self._taken_by_key.get(key, ()):
+    def _begun(self, met: MetConnection) -> None:
+        """A connection takes ports that another one had."""
+        for taken in self._taken_by_key.get(met.sides[0].half.key, ()):
             taken.ended_ns = min(taken.ended_ns, met.began_ns)
-        for side in met.sides:
-            if side.half.started:
-                side.note(0)
-
-    def _forget(self, number: int) -> None:
-        met = self._met.pop(number)
-        key = met.sides[0].half.key
-        for each in (key, turned(key)):
-            if self._by_key.get(each) is met:
-                del self._by_key[each]
-                self._log.pop(each, None)
-
-    def watch(self, engine: Engine) -> None:
-        """This engine decodes."""
-        self._engine = engine
-
-    def _clear_log(self) -> None:
-        """Let go of segments of which no row can come any more: those before all that is in flight or under way."""
-        assert self._engine is not None
-        context = self._engine.pairer.context
-        for met in self._met.values():
-            pairing = context.pairings.get(met.number)
-            undecided = context.undecided.get(met.number)
-            keys = [side.half.key for side in met.sides]
-            if self._by_key.get(keys[0]) is not met:
-                continue
-            if (undecided is not None and undecided.foreign) or met.connection.tls:
-                for key in keys:
-                    self._log.pop(key, None)
-            elif pairing is not None:
-                self._state(met)
-                client = met.side(pairing.ends.client)
-                for index, place in zip((client, 1 - client), _needed(pairing), strict=True):
-                    side = met.sides[index]
-                    first = side.number(place + side.base) >> _BUCKET
-                    buckets = self._log.get(side.half.key, {})
-                    for bucket in [each for each in buckets if (each - first) % _BUCKETS > _BUCKETS >> 1]:
-                        del buckets[bucket]
-        self._logged = sum(len(entries) for buckets in self._log.values() for entries in buckets.values())
-        self._log_most = max(_LOGGED, 2 * self._logged)
-
-    def _state(self, met: _Met) -> None:
-        """Find out which place of its stream the pairing counts as the first: it may not have seen the beginning."""
-        if met.stated or self._engine is None:
-            return
-        pairing = self._engine.pairer.context.pairings.get(met.number)
-        if pairing is None or pairing.ends.tls is not None:
-            return
-        met.stated = True
-        client = met.side(pairing.ends.client)
-        places = (
-            (pairing.client_place, pairing.server_place)
-            if pairing.resting
-            else (pairing.requests.place, pairing.responses.place)
-        )
-        for index, place in zip((client, 1 - client), places, strict=True):
-            met.sides[index].base = met.sides[index].half.size - place
 
     def take(self, row: Settled) -> Pieces | None:
         """What a row is made of; to be asked for before more segments are logged."""
-        met = self._met.get(row.ends.number)
+        met = self.segments.met(row.ends.number)
         if met is None:
             return None
-        self._state(met)
+        self.segments.state(met, row.ends)
         client = met.side(row.ends.client)
         key = met.sides[client].half.key
         if row.kind != "exchange":
             if self._whole or row.reason in _CONNECTIONS:
-                return Pieces(met, False, key, "", _NEVER_NS, [], [], {}, 0)
+                return Pieces(met, False, key, "", NEVER_NS, [], [], {}, 0)
             return None
         packet = row.request_packet or row.response_packet or 0
         file = file_of(packet)
-        noted = [_NOTED.pack(file, packet, _COMMENT) + _comment(row).encode("utf-8", "backslashreplace")]
+        noted = [BY_PACKET.pack(file, packet, _COMMENT) + _comment(row).encode("utf-8", "backslashreplace")]
         broker = row.ends.broker if row.ends.tls is None else ""
         until_ns = max(row.time_ns, row.request_end_ns or 0, row.response_end_ns or row.response_ns or 0)
         if self._whole:
-            return Pieces(met, False, key, broker, _NEVER_NS, [], noted, row.topic_names, until_ns)
+            return Pieces(met, False, key, broker, NEVER_NS, [], noted, row.topic_names, until_ns)
         if row.request_size is not None:
-            noted.append(_NOTED.pack(file, packet, _ROW) + _ROW_SAYS.pack(row.place))
+            noted.append(BY_PACKET.pack(file, packet, _ROW) + _ROW_SAYS.pack(row.place))
         if row.is_token or row.ends.tls is not None or row.envelope or row.api_key == ENVELOPE:
             return Pieces(met, False, key, broker, until_ns, [], noted, row.topic_names, until_ns)
         placed: list[bytes] = []
@@ -362,28 +187,19 @@ class CutOut:
         return Pieces(met, True, key, broker, until_ns, placed, noted, row.topic_names, until_ns)
 
     def _range(
-        self, met: _Met, index: int, broker_sends: int, place: int, size: int, ends: ConnectionInfo
+        self, met: MetConnection, index: int, broker_sends: int, place: int, size: int, ends: ConnectionInfo
     ) -> Iterator[bytes]:
         """A frame as records: its range, the parts of packets in it, what these acknowledge."""
         side, peer = met.sides[index], met.sides[1 - index]
         place += side.base
         direction = met.number << 1 | broker_sends
         yield _PLACED.pack(direction, place, _RANGE) + _RANGE_SAYS.pack(size) + ends.broker.encode()
-        first = side.number(place)
-        buckets = self._log.get(side.half.key, {})
-        found: dict[_Logged, None] = {}
-        for bucket in range(first >> _BUCKET, (first + size - 1 >> _BUCKET) + 1):
-            found.update(dict.fromkeys(buckets.get(bucket % _BUCKETS, ())))
-        for time_ns, packet, seq, length, ack in found:
-            step = ahead(seq, first)
-            begin, end = max(step, 0), min(step + length, size)
-            if begin >= end or not met.began_ns <= time_ns < met.ended_ns:
-                continue
-            says = _RUN_SAYS.pack(packet, first + begin & MASK, end - begin)
-            yield _PLACED.pack(direction, place + begin, _RUN) + says
-            acked = None if ack is None else peer.place_of(ack)
+        for run in self.segments.runs(met, index, place, size):
+            says = _RUN_SAYS.pack(run.packet, run.seq, run.size)
+            yield _PLACED.pack(direction, place + run.at, _RUN) + says
+            acked = None if run.ack is None else peer.place_of(run.ack)
             if acked is not None:
-                yield _PLACED.pack(direction ^ 1, acked, _ACKED) + _ACK_SAYS.pack(packet)
+                yield _PLACED.pack(direction ^ 1, acked, _ACKED) + _ACK_SAYS.pack(run.packet)
 
     def keep(self, pieces: Pieces | None) -> None:
         """A row is shown that is made of this."""
@@ -410,7 +226,7 @@ class CutOut:
         met = pieces.met
         taken = self._taken.get(met.number)
         if taken is None:
-            some = not self._whole and pieces.until_ns != _NEVER_NS
+            some = not self._whole and pieces.until_ns != NEVER_NS
             taken = _Taken(met, pieces.client_key, pieces.broker, met.latest_ns, some=some)
             self._taken[met.number] = taken
             for key in (pieces.client_key, turned(pieces.client_key)):
@@ -439,11 +255,11 @@ class CutOut:
             elif kind == _RUN:
                 packet, seq, size = _RUN_SAYS.unpack_from(record, _PLACED.size)
                 where = kept + place - begin
-                head = _NOTED.pack(file_of(packet), packet, _PART)
+                head = BY_PACKET.pack(file_of(packet), packet, _PART)
                 self._noted.add(head + _PART_SAYS.pack(direction, seq, size, where) + (b"" if where else broker))
             else:
                 (packet,) = _ACK_SAYS.unpack_from(record, _PLACED.size)
-                head = _NOTED.pack(file_of(packet), packet, _ACK_AT)
+                head = BY_PACKET.pack(file_of(packet), packet, _ACK_AT)
                 self._noted.add(head + _ACK_AT_SAYS.pack(kept + min(place, end) - begin))
 
     # The second reading.
@@ -490,26 +306,22 @@ class CutOut:
             for identity, (since_ns, name) in sorted(self._topics.items())
         )
         out.write(PcapngWriter(0, comments=(MARK, *write_topics(names))).section())
-        if self._with_keys and self._engine is not None:
-            sessions = self._engine.decryption.sessions
+        if self._with_keys and self.segments.engine is not None:
+            sessions = self.segments.engine.decryption.sessions
             lines = b"".join(sessions.lines(each, self._keys) for each in self._sessions.values())
             if lines:
                 out.write(PcapngWriter.secrets(lines))
-        cursors: dict[int, _Cursor] = {}
+        noted = PacketRecords(self._noted)
         left = self._noted.count
         for batch in captures:
             for each in batch:
                 packet = cast("PacketCopy", each)
                 taken = next((its for its in self._taken_by_key.get(packet.key, ()) if its.has(packet.time_ns)), None)
-                file = file_of(packet.packet)
-                cursor = cursors.get(file)
-                if cursor is None:
-                    cursor = cursors[file] = _Cursor(self._noted.from_prefix(_FILE.pack(file)))
-                said = cursor.take(packet.packet) if cursor.packet <= packet.packet else ()
+                said = noted.take(packet.packet)
                 left -= len(said)
                 if taken is not None:
                     out.packet(packet, [*_comments(said), *_named(packet, taken, said)])
-                elif any(record[_NOTED.size - 1] == _PART for record in said):
+                elif any(record[BY_PACKET.size - 1] == _PART for record in said):
                     note = _note(packet, said)
                     if note is not None:
                         out.packet(packet, [*_comments(said), write_note(note)])
@@ -522,61 +334,6 @@ class CutOut:
         self._writer.give_up()
         self._placed.close()
         self._noted.close()
-
-
-class CutEngine(Engine):
-    """An engine whose chunks a CutOut sees."""
-
-    def __init__(self, cut: CutOut, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._cut = cut
-        cut.watch(self)
-
-    def _plain(self, chunks: list[Chunk], now_ns: int = 0) -> list[Chunk]:
-        self._cut.meet(chunks)
-        plain = super()._plain(chunks, now_ns)
-        self._cut.note_sessions(chunks)
-        return plain
-
-
-class _Cursor:
-    """Records by packet, of one file, to be taken in the order of its packets."""
-
-    def __init__(self, records: Iterator[bytes]) -> None:
-        self._records = records
-        self._next = b""
-        self.packet = 0
-        self._step()
-
-    def _step(self) -> None:
-        self._next = next(self._records, b"")
-        self.packet = _NOTED.unpack_from(self._next)[1] if self._next else _NEVER_NS << 1
-
-    def take(self, packet: int) -> list[bytes]:
-        """The records of a packet; those before it are passed over."""
-        found: list[bytes] = []
-        while self.packet <= packet:
-            if self.packet == packet:
-                found.append(self._next)
-            self._step()
-        return found
-
-
-def _needed(pairing: Any) -> tuple[int, int]:
-    """The places of both directions before which nothing is in flight or under way."""
-    if pairing.resting:
-        return pairing.client_place, pairing.server_place
-    waiting = [exchange.place for exchange in (*pairing.in_flight.waiting(), *pairing.sasl.tokens)]
-    places = [_under_way(pairing.requests), _under_way(pairing.responses)]
-    early = [frame.place for frame in pairing.early.values()]
-    return min(places[0], *waiting) if waiting else places[0], min(places[1], *early) if early else places[1]
-
-
-def _under_way(direction: Any) -> int:
-    """Where the frame under way begins, or what may be the head of one."""
-    if direction.need:
-        return int(direction.begun)
-    return int(direction.place) - sum(map(len, direction.parts))
 
 
 def _comment(row: Exchange) -> str:
@@ -598,16 +355,16 @@ def _comment(row: Exchange) -> str:
 
 def _comments(said: Iterable[bytes]) -> Iterator[str]:
     for record in said:
-        if record[_NOTED.size - 1] == _COMMENT:
-            yield record[_NOTED.size :].decode("utf-8", "replace")
+        if record[BY_PACKET.size - 1] == _COMMENT:
+            yield record[BY_PACKET.size :].decode("utf-8", "replace")
 
 
 def _named(packet: PacketCopy, taken: _Taken, said: Iterable[bytes]) -> Iterator[str]:
     """The note on a packet of a connection that is taken whole, if any; that which it had is kept."""
     rows: tuple[int, ...] | None = None
     if taken.some:
-        kind = _NOTED.size - 1
-        rows = tuple(_ROW_SAYS.unpack_from(record, _NOTED.size)[0] for record in said if record[kind] == _ROW)
+        kind = BY_PACKET.size - 1
+        rows = tuple(_ROW_SAYS.unpack_from(record, BY_PACKET.size)[0] for record in said if record[kind] == _ROW)
     broker = "" if taken.named else taken.broker
     if packet.note is not None:
         yield write_note(packet.note._replace(broker=packet.note.broker or broker))
@@ -623,12 +380,12 @@ def _note(packet: PacketCopy, said: Iterable[bytes]) -> CutNote | None:
     broker = b""
     direction = 0
     for record in said:
-        kind = record[_NOTED.size - 1]
+        kind = record[BY_PACKET.size - 1]
         if kind == _ACK_AT:
-            ack = max(ack or 0, _ACK_AT_SAYS.unpack_from(record, _NOTED.size)[0])
+            ack = max(ack or 0, _ACK_AT_SAYS.unpack_from(record, BY_PACKET.size)[0])
         elif kind == _PART:
-            direction, seq, size, place = _PART_SAYS.unpack_from(record, _NOTED.size)
-            broker = broker or record[_NOTED.size + _PART_SAYS.size :]
+            direction, seq, size, place = _PART_SAYS.unpack_from(record, BY_PACKET.size)
+            broker = broker or record[BY_PACKET.size + _PART_SAYS.size :]
             for span in packet.spans:
                 step = ahead(seq, span.seq)
                 if 0 <= step < span.size:

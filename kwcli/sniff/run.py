@@ -252,6 +252,25 @@ class SniffView(NamedTuple):
     hear: Callable[[list[str]], None] | None = None
     names_files: bool = False
     tables: TableTaker | None = None
+    remembers: bool = False  # the renderer asks for what went before on a connection
+
+
+def own_view(settings: Settings) -> SniffView:
+    """That of `-o`."""
+    return SniffView(needs(settings), partial(open_renderer, settings), remembers=asks_history(settings))
+
+
+def watched(
+    env: Environment, settings: Settings, capture: CaptureOptions, view: SniffView | None = None
+) -> SniffView | None:
+    """The view, of whose exchanges those are told as well whom the options name. Raises Failure."""
+    if capture.metrics is None and capture.otlp is None:
+        return view
+    from kwcli.sniff.watching import watch
+
+    view = view or own_view(settings)
+    needs, opened = watch(env, settings, capture, view.needs, view.open)
+    return view._replace(needs=needs, open=opened)
 
 
 class Sniffing:
@@ -271,8 +290,8 @@ class Sniffing:
         key_logs: KeyLogFiles | None = None,
     ) -> None:
         self._file_names: list[str] = []  # of the inputs, where rows are to say theirs
-        self._remembers = selection.asks_history or (view is None and asks_history(settings))
-        view = view or SniffView(needs(settings), partial(open_renderer, settings))
+        view = view or own_view(settings)
+        self._remembers = selection.asks_history or view.remembers
         self._names_files = view.names_files or names_files(settings, selection)
         self._env = env
         self._settings = settings
@@ -326,13 +345,14 @@ class Sniffing:
     def cut(self, options: CaptureOptions, name: str) -> SniffOutcome:
         """Decode files, then write a capture of the packets of the rows that were shown."""
         from kwcli.sniff.cut_files import Spooled, check_output, env_reading, read_again
-        from kwcli.sniff.cutting import CutEngine, CutOut
+        from kwcli.sniff.cutting import CutOut
+        from kwcli.sniff.segment_log import LoggedEngine
 
         check_output(name, options.files)
         whole = options.whole_connections or (self._selection.everything and self._left is None)
         cut = CutOut(name, self._env, self._key_logs.keys, whole=whole, with_keys=options.with_keys)
         self._cut = cut
-        self._engine = CutEngine(cut, ports=self._ports, needs=self._wanted, keys=self._key_logs.keys)
+        self._engine = LoggedEngine(cut.segments, ports=self._ports, needs=self._wanted, keys=self._key_logs.keys)
         self._set_up(options)
         spooled = Spooled(self._env.stdin) if "-" in options.files else None
         try:
@@ -660,7 +680,9 @@ class Sniffing:
     def _faults(self, counts: Mapping[str, int]) -> list[str]:
         """What is wrong with the captures themselves."""
         whole = self._whole and not self._outcome.problems and not self._limited
-        return fault_lines(counts_of_summary(self._engine.summary, counts, self._ports), whole=whole)
+        has_keys = bool(self._key_logs.keys)
+        counted = counts_of_summary(self._engine.summary, counts, self._ports, has_keys=has_keys)
+        return fault_lines(counted, whole=whole)
 
     def _fitting(self, lines: list[str], more: str) -> str:
         """The longest line that the terminal has room for."""

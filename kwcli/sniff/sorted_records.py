@@ -6,10 +6,18 @@ import heapq
 from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import islice
+from struct import Struct
 from tempfile import TemporaryFile
 from typing import IO, Final
 
-__all__ = ["SortedRecords"]
+from decoders.capture.merge import file_of
+
+__all__ = ["BY_FILE", "BY_PACKET", "PacketRecords", "SortedRecords"]
+
+# What records by packet begin with: the packet's file, its number (which has the file too), kind.
+BY_PACKET: Final = Struct(">IQB")
+BY_FILE: Final = Struct(">I")
+_NEVER: Final = 1 << 64
 
 # Bytes of records, each with what Python needs for it, that are held before they go to a file.
 _HELD_MAX: Final = 48 << 20
@@ -84,6 +92,45 @@ class SortedRecords:
         for run in self._runs:
             run.close()
         self._runs, self._records = [merged], []
+
+
+class PacketRecords:
+    """Records by packet, to be taken in the order of the packets of each file."""
+
+    def __init__(self, records: SortedRecords) -> None:
+        self._records = records
+        self._cursors: dict[int, _Cursor] = {}
+
+    def take(self, packet: int) -> list[bytes]:
+        """The records of a packet; those before it in its file are passed over."""
+        file = file_of(packet)
+        cursor = self._cursors.get(file)
+        if cursor is None:
+            cursor = self._cursors[file] = _Cursor(self._records.from_prefix(BY_FILE.pack(file)))
+        return cursor.take(packet) if cursor.packet <= packet else []
+
+
+class _Cursor:
+    """The records of one file."""
+
+    def __init__(self, records: Iterator[bytes]) -> None:
+        self._records = records
+        self._next = b""
+        self.packet = 0
+        self._step()
+
+    def _step(self) -> None:
+        self._next = next(self._records, b"")
+        self.packet = BY_PACKET.unpack_from(self._next)[1] if self._next else _NEVER
+
+    def take(self, packet: int) -> list[bytes]:
+        """The records of a packet."""
+        found: list[bytes] = []
+        while self.packet <= packet:
+            if self.packet == packet:
+                found.append(self._next)
+            self._step()
+        return found
 
 
 def _written(records: Iterator[bytes], places: dict[bytes, int] | None = None, prefix_size: int = 0) -> IO[bytes]:

@@ -29,6 +29,7 @@ ASKED: tuple[tuple[list[str], float], ...] = (
     (["groups"], 2.0),
     (["topics"], 4.0),
     (["audit", "--security"], 2.0),
+    (["report"], 7.0),
 )
 
 

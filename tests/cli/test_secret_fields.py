@@ -310,6 +310,7 @@ def test_what_is_asked_for_by_name_is_hidden(capture: str, path: str) -> None:
         ("brokers", "-o", "json"),
         ("audit", "--target", "4.3"),
         ("audit", "--target", "4.3", "-o", "ndjson"),
+        ("sql", "select *, request_body, response_body from exchanges", "-o", "ndjson"),
     ],
     ids=" ".join,
 )

@@ -97,6 +97,7 @@ def test_no_format_has_a_secret_of_a_record(revealed: str, output: str) -> None:
         ("audit", "--target", "4.3"),
         ("doctor",),
         ("doctor", "-o", "ndjson"),
+        ("sql", "select *, request_body, response_body from exchanges", "-o", "ndjson"),
     ],
     ids=" ".join,
 )

@@ -11,6 +11,7 @@ from decoders.apis.error_codes import error_name
 from decoders.apis.expected_errors import expected_codes
 from decoders.exchanges.api_versions import Failure
 from decoders.exchanges.exchange import ApiError, Exchange, Skipped
+from decoders.exchanges.topics import WELL_KNOWN
 
 # 2026-11-21 03:04:05.123456 UTC
 TIME_NS = 1_795_230_245_123_456_000
@@ -105,7 +106,7 @@ class Fake:
         return self.request_view if side == "request" else self.response_view
 
     def topic_name(self, identity: UUID) -> str | None:
-        return self.topics.get(identity)
+        return self.topics.get(identity) or WELL_KNOWN.get(identity)
 
 
 def exchange(key: int | None = 3, version: int | None = 12, **attributes: Any) -> Exchange:

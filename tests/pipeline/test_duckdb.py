@@ -8,6 +8,7 @@ import json
 import re
 import resource
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -86,6 +87,22 @@ def test_records_that_kw_wrote_give_the_rows_of_their_capture() -> None:
     assert places == {"n": len(records.splitlines()), "file": "standard input"}
 
 
+def test_a_temporary_folder_may_have_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder := tmp_path / "a[b]*'c").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    assert rows("select count(*) > 0 as some from exchanges") == [{"some": True}]
+    assert not list(folder.iterdir())
+
+
+def test_a_table_that_is_no_parquet_is_told(folder: str, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path / "t")
+    for file in (tmp_path / "t").rglob("*.parquet"):
+        file.write_bytes(b"x" * file.stat().st_size)
+    outcome = asked("select count(*) from exchanges", source=str(tmp_path / "t"))
+    assert (outcome.code, outcome.out, outcome.err.count("\n")) == (Exit.FAILURE, "", 1)
+    assert f"{tmp_path / 't'}/exchanges: " in outcome.err
+
+
 def test_files_are_told_apart() -> None:
     files = [TOUR, str(FOLDER / "sasl-raw.pcap")]
     found = kw("sql", *files, "select source_file, count(*) as n from exchanges group by 1 order by 1", "-o", "ndjson")
@@ -119,9 +136,10 @@ def test_a_capture_that_ends_inside_a_packet_is_asked_as_far_as_it_goes(tmp_path
     assert "cut.pcapng" in outcome.err
 
 
-def test_several_folders_of_tables_are_one(folder: str) -> None:
+def test_several_folders_of_tables_are_one(folder: str, tmp_path: Path) -> None:
+    shutil.copytree(folder, other := tmp_path / "it's [a] *?")
     (one,) = rows("select count(*) as n from exchanges", source=folder)
-    both = kw("sql", folder, folder, "select count(*) as n from exchanges", "-o", "ndjson")
+    both = kw("sql", folder, str(other), "select count(*) as n from exchanges", "-o", "ndjson")
     assert json.loads(both.out) == {"n": 2 * one["n"]}
     mixed = kw("sql", folder, TOUR, "select 1")
     assert (mixed.code, "ask one kind at a time" in mixed.err) == (Exit.USAGE, True)

@@ -82,6 +82,15 @@ def test_spark_counts_the_same(spark: SparkSession, name: str, tmp_path: Path) -
     assert found(folder, master="local[2]") == found(folder)
 
 
+@pytest.mark.long
+def test_spark_finds_the_same_in_bodies(spark: SparkSession, tmp_path: Path) -> None:
+    assert spark.version
+    folder = write(tmp_path, "tour.pcapng", "--bodies")
+    here = found(folder)
+    assert here["findings"]
+    assert found(folder, master="local[2]") == here
+
+
 def test_old_versions_are_held_against_the_release_named(tmp_path: Path) -> None:
     folder = write(tmp_path, "tour.pcapng")
     (old,) = found(folder, target="4.0.1")["old_versions"]["old"]
@@ -199,16 +208,9 @@ def test_connections_alone_make_a_report_too(tmp_path: Path) -> None:
     assert kw("pipeline", "report", str(folder), "--html", str(page), "-q").code == Exit.DONE
 
 
-@pytest.mark.parametrize(
-    ("missing", "said"),
-    [
-        ("plotly", '--html draws its charts with plotly: install "kw[report]"'),
-        ("numpy", 'reading tables needs pyarrow: install "kw[report]"'),
-    ],
-)
-def test_what_is_not_installed_is_one_line(
-    missing: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("missing", ["numpy", "pyarrow"])
+def test_what_is_not_installed_is_one_line(missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = 'reading tables needs pyarrow: install "kw[report]"'
     monkeypatch.setattr("kwcli.pipeline.report.command.find_spec", lambda name: None if name == missing else True)
     outcome = kw("pipeline", "report", str(tmp_path), "--html", str(tmp_path / "page.html"))
     assert (outcome.code, outcome.out, outcome.err) == (Exit.FAILURE, "", f"kw: {said}\n")
@@ -227,7 +229,7 @@ def test_what_the_handbook_shows_is_what_is_printed(tmp_path: Path) -> None:
 
 def test_every_key_that_is_told_is_there(tmp_path: Path) -> None:
     page = read_page("report")
-    section = page[page.index("`-o json` is one object.") :]
+    section = page[page.index("`-o json` is one object") :]
     told = {
         key for line in re.findall(r"^\| (`.*?`) \|", section, re.MULTILINE) for key in re.findall(r"`(\w+)`", line)
     }

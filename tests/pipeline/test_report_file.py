@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def tables(tmp_path: Path) -> Path:
-    pytest.importorskip("plotly", reason="needs kw[report]")
+    pytest.importorskip("pyarrow", reason="needs kw[report]")
     run(TOUR, "--out", tmp_path / "tables")
     return tmp_path / "tables"
 
@@ -52,7 +52,7 @@ def test_a_full_disk_leaves_the_page_as_it_was(tables: Path, tmp_path: Path) -> 
         capture_output=True,
         text=True,
         check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)),
     )
     assert (done.returncode, done.stderr) == (Exit.FAILURE, f"kw: {page}: file too large\n")
     assert page.read_text() == "before"

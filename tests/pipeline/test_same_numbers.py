@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from decoders.wire.units import format_latency
 from kwcli.env import Exit
 from tests.captures.shipped import CLEAN, FOLDER
 from tests.cli.worlds import kw
-from tests.pipeline.test_report_page import Page
+from tests.report.pages import Page
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -268,7 +269,7 @@ def test_text_and_page_show_the_same_digits(by: str, captures: list[str], folder
     page = tmp_path / "page.html"
     said("pipeline", "report", folder, "--html", str(page), "-q")
     text = page.read_text()
-    section = text[text.index(f'<section id="latency-{by}">') :]
+    section = text[text.index(f'<section id="latency-{by}"') :]
     titles = re.findall(r"<th [^>]*>([^<]*)</th>", section[: section.index("</thead>")])
     cells = Page(text).cells[f"latency-{by}"]
     shown = rows([titles, *(row for row in cells if row)])
@@ -280,12 +281,10 @@ def test_text_and_page_show_the_same_digits(by: str, captures: list[str], folder
 def test_charts_are_drawn_of_the_same_numbers(folder: str, report: Row, stats: Stats, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     said("pipeline", "report", folder, "--html", str(page), "-q")
-    charts = json.loads(re.findall(r'<script type="application/json" id="charts">(.*?)</script>', page.read_text())[0])
-    lines = {trace["name"]: dict(zip(trace["x"], trace["y"], strict=True)) for trace in charts[0]["data"]}
-    points = stats("--by", "time", "--bucket", f"{report['bucket_s']}s")
-    for name in ("p50", "p90", "p99", "max"):
-        drawn = {time: value for time, value in lines[name].items() if value is not None}
-        assert drawn == {row["time"].removesuffix("Z"): row[name] / 1000 for row in points if row[name]}
-    (sent,) = [each for chart in charts for each in chart["data"] if each["name"] == "sent"]
-    clients = {row["client"]: row["request_bytes"] for row in stats("--by", "client")}
-    assert [clients[name] for name in sent["customdata"]] == sent["x"]
+    data = json.loads(re.findall(r'<script type="application/json" id="data">(.*?)</script>', page.read_text())[0])
+    points = {row["time"]: row for row in stats("--by", "time", "--bucket", f"{report['bucket_s']}s")}
+    drawn = {line.split(" · ")[0]: line.split(" · ")[1:] for line in data["charts"][0]}
+    for time, row in points.items():
+        shown = next(said for start, said in drawn.items() if time[:23].replace("T", " ").endswith(start))
+        names = [name for name in ("p50", "p90", "p99", "max") if row[name]]
+        assert shown == [f"{name} {format_latency(row[name])}" for name in names]

@@ -107,7 +107,7 @@ def test_every_fold_over_tables_gives_the_rows_of_the_capture(name: str) -> None
         assert rows(added(make(), read)) == expected(kind, name), kind
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(data=st.data())
 @pytest.mark.parametrize(
     "name", [pytest.param(each, marks=[pytest.mark.long] * (each != "tour.pcapng")) for each in CLEAN]

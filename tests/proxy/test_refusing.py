@@ -11,9 +11,9 @@ import pytest
 
 from kwcli.net.addresses import shown
 from kwcli.net.config.client_config import Address
+from kwcli.net.listening import listening
 from kwcli.playground.ports import free_ports
 from kwcli.proxy import accepting
-from kwcli.proxy.listeners import listening
 from kwcli.proxy.log_once import FOLD_S, Folded
 from kwcli.proxy.relay.rewrite import Endpoint
 from tests.proxy.running import WAIT_S, Running, beat, echo, in_loop, rest, running, sooner_or_later
@@ -68,7 +68,7 @@ def gauge(proxy: Running, node: str) -> float:
 async def test_clients_are_refused_until_the_broker_answers() -> None:
     target = place()
     (metrics,) = free_ports(1, "127.0.0.1")
-    async with running(None, servers=[target], metrics=metrics) as proxy:
+    async with running(None, servers=[target], metrics=("127.0.0.1", metrics)) as proxy:
         for _ in range(2):  # an outage, and another
             await refused(proxy)
             assert gauge(proxy, "boot") == 0

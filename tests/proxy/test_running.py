@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from kwcli.env import Exit, Failure
-from kwcli.proxy.listeners import ProxyPorts, listening
+from kwcli.net.listening import listening
+from kwcli.proxy.listeners import ProxyPorts
 from kwcli.proxy.relay.connection import now_ns
 from kwcli.proxy.relay.rewrite import Endpoint
 from tests.proxy.running import (

@@ -151,8 +151,20 @@ def epochs(capture: Path, keys: Path, monkeypatch: pytest.MonkeyPatch) -> set[in
     return found
 
 
-@pytest.mark.parametrize("listener", LISTENERS)
-@pytest.mark.parametrize("client", [*CLIENTS, pytest.param("node", marks=needs_program("node"))])
+# The rest is tried by `.ci/full`.
+SOME: Final = {("java-21", "SSL"), ("java-11", "MTLS"), ("librdkafka", "SASL_SSL"), ("python", "SSL"), ("go", "MTLS")}
+PROGRAMS: Final = {"go": [needs_program("go")], "node": [needs_program("node")]}
+
+
+def sessions() -> Iterator[Any]:
+    """Clients with listeners."""
+    for client in (*CLIENTS, "node"):
+        for listener in LISTENERS:
+            marks = [*PROGRAMS.get(client, []), *([] if (client, listener) in SOME else [pytest.mark.full])]
+            yield pytest.param(client, listener, marks=marks)
+
+
+@pytest.mark.parametrize(("client", "listener"), [*sessions()])
 def test_the_rows_are_those_of_the_request_log(
     cluster: TappedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: str, listener: Listener
 ) -> None:
@@ -177,6 +189,7 @@ def test_the_rows_are_those_of_the_request_log(
         assert max(epochs(made.capture, cluster.keys, monkeypatch)) > 4  # keys were changed
 
 
+@needs_program("editcap")
 def test_a_capture_that_holds_its_secrets_is_the_same(
     cluster: TappedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -188,6 +201,7 @@ def test_a_capture_that_holds_its_secrets_is_the_same(
     assert sniff(injected) == sniff(made.capture, "--keylog", str(made.keys)) != []
 
 
+@needs_program("go")
 def test_the_program_reads_what_clients_wrote(
     cluster: TappedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

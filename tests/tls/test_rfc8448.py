@@ -109,7 +109,7 @@ def test_key_updates() -> None:
 
 
 @pytest.mark.parametrize("begin", [8, 14, 15, 16, 25])
-@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize("count", [1, 2, 5, 20, 30])
 def test_a_key_update_that_is_lost(begin: int, count: int) -> None:
     wire = updated()
     lost = sum(len(data) for _, data in wire[begin : begin + count])

@@ -155,6 +155,7 @@ def _errors(case: Case) -> Iterator[Found]:
         what = CODES.get(code, OTHER)
         if subject is None or what in ("login-failed", "version-refused", "controller-moved"):
             kind, subject = "client_id", client
+            what = OTHER if what == "topic-unknown" else what  # of which topic, exchanges without bodies do not say
         if what == "broker-failed":
             for broker in seen.names.get("brokers", {}):
                 met[what, code, "broker", broker].append((client, key, seen))

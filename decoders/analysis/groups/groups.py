@@ -182,6 +182,11 @@ class Groups(Portraits):
         if not self._learns:
             self._offsets.learn(exchange)
 
+    @property
+    def offsets(self) -> GroupOffsets:
+        """Ends of partitions, positions and commits: for a fold of the same exchanges that tells of topics."""
+        return self._offsets
+
     def learn(self, exchange: Exchange) -> None:
         """Take over what an exchange says of offsets, whether or not it counts."""
         self._learns = True

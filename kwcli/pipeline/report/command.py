@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
-from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from decoders.apis.releases import RELEASES
 from kwcli.env import Exit, Failure
-from kwcli.output.units import count_of
+from kwcli.report.run import count_breaking, findings_code, write_report
 from kwcli.spelling import find_release
-from kwcli.user_files import keep_mode, open_private
 
 if TYPE_CHECKING:
     from kwcli.env import Environment, Settings
-
-# Format → module of this package, and the function in it.
-WRITERS: Final = {"text": ("text", "text"), "ndjson": ("json", "ndjson"), "json": ("json", "json")}
+    from kwcli.report.build_report import Report
 
 
 def report(
@@ -39,32 +33,20 @@ def report(
     release = RELEASES[-1] if target is None else find_release(target)
     if find_spec("pyarrow") is None or find_spec("numpy") is None:
         raise Failure('reading tables needs pyarrow: install "kw[report]"')
-    if html_path is not None and find_spec("plotly") is None:
-        raise Failure('--html draws its charts with plotly: install "kw[report]"')
     found = _found(env, folder, release, master, wanted=not shown.quiet)
-    old = (found["old_versions"] or {}).get("old") if target is not None else None
-    code = Exit.FINDINGS if old else Exit.DONE
-    if old and not shown.quiet:
-        env.say(f"kw: Kafka {release} turns away {count_of(len(old), 'client')}")
-    if html_path is not None:
-        from kwcli.pipeline.report.page import page
-
-        _write_file(html_path, page(found).encode("utf-8", "backslashreplace"))
-        if not shown.quiet:
-            env.say(f"{html_path}: written")
-        return code
-    module, name = WRITERS[shown.format]
-    draw = getattr(import_module(f"kwcli.pipeline.report.{module}"), name)
-    env.stdout.write(draw(found, shown).encode("utf-8", "backslashreplace"))
+    breaking = count_breaking(found) if target is not None else 0
+    code = findings_code(env, Exit.DONE, breaking, release, quiet=shown.quiet)
+    write_report(env, shown, found, html_path, env.stdout.write)
     env.stdout.flush()
     return code
 
 
-def _found(env: Environment, folder: str, release: str, master: str | None, *, wanted: bool) -> dict[str, Any]:
-    from kwcli.pipeline.report.build_report import build_report
+def _found(env: Environment, folder: str, release: str, master: str | None, *, wanted: bool) -> Report:
+    from kwcli.pipeline.report.fold_exchanges import fold_here, fold_there, has_bodies
     from kwcli.pipeline.report.run_folds import count_all, count_here
     from kwcli.pipeline.report.tables import Tables
     from kwcli.progress import Progress
+    from kwcli.report.build_report import build_report
 
     tables = Tables(folder)
     if master is not None:
@@ -72,26 +54,15 @@ def _found(env: Environment, folder: str, release: str, master: str | None, *, w
         from kwcli.pipeline.spark.sessions import own_session
 
         with own_session(master, env) as spark:
-            return build_report(count_all(tables, count_there(spark, tables)), release)
+            found = count_all(tables, count_there(spark, tables))
+            if has_bodies(tables):
+                found = fold_there(spark, tables).beside(found)
+            return build_report(found, release)
     progress = Progress(env, None, wanted=wanted)
     try:
-        return build_report(count_all(tables, count_here(tables, progress)), release)
+        found = count_all(tables, count_here(tables, progress))
+        if has_bodies(tables):
+            found = fold_here(tables, progress).beside(found)
+        return build_report(found, release)
     finally:
         progress.hide()
-
-
-def _write_file(path: str, data: bytes) -> None:
-    """A page that was there stays until the new one is whole."""
-    target = os.path.realpath(path)
-    whole = target if os.path.exists(target) and not os.path.isfile(target) else f"{target}.partial"
-    try:
-        with open(whole, "wb", opener=open_private) as file:
-            file.write(data)
-        if whole != target:
-            keep_mode(whole, target)
-            os.replace(whole, target)
-    except OSError as problem:
-        if whole != target:
-            with suppress(OSError):
-                os.unlink(whole)
-        raise Failure(f"{path}: {(problem.strerror or str(problem)).lower()}") from None

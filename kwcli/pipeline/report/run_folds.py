@@ -17,6 +17,7 @@ from kwcli.pipeline.report import feed_folds
 from kwcli.pipeline.report.columns import BatchColumns
 from kwcli.pipeline.report.tables import NAMES, Tables, together
 from kwcli.pipeline.spark.failures import failure_of
+from kwcli.report.build_report import BY, FoldResults
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
     from kwcli.progress import Progress
 
-# Dimensions that latencies are given by.
-BY: Final = ("api", "client", "topic", "broker")
 SLOWEST: Final = 20
 NS: Final = 10**9
 # The columns of each dimension.
@@ -168,15 +167,6 @@ _NICE: Final[tuple[int, ...]] = (
 )
 
 RunFolds = Callable[[Mapping[str, FoldPlan], str], Folds]
-
-
-class FoldResults(NamedTuple):
-    """What was found: fold by name, why one was given up, rows of each table (None: there is no such table)."""
-
-    found: dict[str, Any]
-    full: dict[str, str]
-    rows: dict[str, int | None]
-    bucket_ns: int
 
 
 def count_here(tables: Tables, progress: Progress | None = None) -> RunFolds:

@@ -208,7 +208,11 @@ SKIPPED: Final[tuple[TableColumn, ...]] = (
     _BEGAN,
     _may("direction", "string", "`request` or `response`; null for a whole connection"),
     _must("size", "int64", "bytes, those that are not in the capture included"),
-    _must("reason", "string", "`lost`, `midstream`, `garbage`, `oversized`, `not_kafka`, `one_direction`, `tls`, …"),
+    _must(
+        "reason",
+        "string",
+        "`lost`, `midstream`, `garbage`, `oversized`, `encrypted`, `not_kafka`, `one_direction`, `tls` …",
+    ),
     _must("detail", "string", "the same in words"),
 )
 

@@ -12,7 +12,7 @@ from decoders.apis.error_codes import error_name
 from decoders.exchanges import topics
 from decoders.exchanges.exchange import SESSION_PATHS
 from decoders.exchanges.needs import Needs
-from decoders.exchanges.topics import TOPIC_ARRAYS, TOPIC_ID, WELL_KNOWN, TopicArray, has_id, topic_name
+from decoders.exchanges.topics import TOPIC_ARRAYS, TOPIC_ID, TopicArray, has_id, topic_name
 from decoders.filters.fields import entity_paths
 from decoders.records.summary import sole, summarize_view
 from decoders.schema.model import Side
@@ -187,7 +187,7 @@ def _topic(
     text = None
     if identity.__class__ is UUID and identity.int:
         text = uuid_text(identity.bytes)
-        topic = topic or exchange.topic_name(identity) or WELL_KNOWN.get(identity)
+        topic = topic or exchange.topic_name(identity)
     return shown(topic) if topic else None, text
 
 

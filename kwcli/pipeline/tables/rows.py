@@ -23,7 +23,7 @@ from decoders.apis.error_codes import error_name
 from decoders.apis.keys import FETCH
 from decoders.exchanges.api_versions import SIDES
 from decoders.exchanges.exchange import session_of
-from decoders.exchanges.topics import RECORD_ARRAYS, TOPIC_ARRAYS, at_path
+from decoders.exchanges.topics import RECORD_ARRAYS, TOPIC_ARRAYS, WELL_KNOWN, at_path
 from decoders.filters.fields import entity_paths
 from decoders.limits import BODY_TEXT_MAX
 from decoders.messages.bodies import Options
@@ -442,7 +442,8 @@ class ExchangeColumns:
         if at is None or ids:  # what an id is called may have become known
             topics = tuple(dict.fromkeys(map(self._shown, names)))
             known = [identity for identity in ids if identity is not None and identity.int]
-            called = [exchange.topic_name(identity) for identity in known]
+            # As in the record: names that the capture has told.
+            called = [None if identity in WELL_KNOWN else exchange.topic_name(identity) for identity in known]
             value = (
                 topics,
                 tuple(uuid_text(identity.bytes) for identity in known),

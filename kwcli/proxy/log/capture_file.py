@@ -165,7 +165,7 @@ class SyntheticTcp:
         if self._six:
             return _IP6.pack(6 << 28, size, _TCP_NUMBER, _HOPS, source, target) + head + data
         size += _IP4.size
-        check = 0xFFFF - (self._sum + size) % 0xFFFF
+        check = -(self._sum + size) % 0xFFFF
         first = _IP4.pack(0x45, 0, size, 0, _DO_NOT_FRAGMENT, _HOPS, _TCP_NUMBER, check, source, target)
         return first + head + data
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.time_buckets import Join, add_amounts
 from decoders.wire.units import format_latency, format_size
+from kwcli.answers.doctor import findings_text
 from kwcli.output.table import Column, draw_table
 from kwcli.output.units import Palette, cell_width, count_of, palette
-from kwcli.pipeline.report.build_report import Report, moment, numbers, slices
-from kwcli.pipeline.report.sections import NOTHING, SECTIONS, Section, percent, title_of
+from kwcli.report.build_report import Report, moment, numbers, slices
+from kwcli.report.sections import NOTHING, SECTIONS, Section, percent, title_of
 from kwcli.stats.text import SPARK_LEAST, SPARK_MOST, per_second, sparkline, wrapped
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ def text(report: Report, settings: Settings) -> str:
         if not rows:
             out += ["", f"{paint.api}{title}{paint.off}", f"{paint.dim}  {section.none}{paint.off}"]
             continue
+        if section.found:
+            out += ["", f"{paint.api}{title}{paint.off}", *findings_text(rows, settings).splitlines()]
+            continue
         shown = rows if settings.verbose else rows[:ROWS]
         more = f"  {paint.dim}{len(shown)} of {len(rows):,} (-v shows all){paint.off}" if len(rows) > len(shown) else ""
         out += ["", f"{paint.api}{title}{paint.off}{more}"]
@@ -47,8 +51,8 @@ def text(report: Report, settings: Settings) -> str:
 
 def _head(report: Report, settings: Settings, paint: Palette) -> Iterator[str]:
     summary = report["summary"]
-    tables = report["tables"]
-    if tables["exchanges"] is not None:
+    tables = report["tables"] or {}
+    if summary["count"] is not None:
         yield from _together(_said(report, summary), settings.width)
         points = report["over_time"]
         if len(points) > 1:

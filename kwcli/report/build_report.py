@@ -1,16 +1,38 @@
-"""Folds in, the report as one dict out."""
+"""Folds in, the report as one dict out: what `-o json` prints, and what text, Markdown and page are drawn from.
+
+Every section is there, always; it is null where the input has nothing to make it of, and empty where nothing was found.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from decoders.analysis.audit import AuditTarget
 from decoders.analysis.fold import Row
 from decoders.apis.keys import API_VERSIONS
 from decoders.apis.releases import HISTORY, RELEASES, history, spoken
 from decoders.exchanges.exchange import count_clients, rfc3339
 from decoders.wire.units import parse_time
-from kwcli.pipeline.report.run_folds import BY, FoldResults
+
+# What a report may be made of.
+TABLES: Final = ("exchanges", "topic_partitions", "connections", "skipped")
+# Dimensions that latencies are given by.
+BY: Final = ("api", "client", "topic", "broker")
+
+
+class FoldResults(NamedTuple):
+    """What was found: fold by name, why one was given up, rows of each table (None: there is no such table).
+
+    `tables`: whether it is tables that were read.
+    """
+
+    found: dict[str, Any]
+    full: dict[str, str]
+    rows: dict[str, int | None]
+    bucket_ns: int
+    tables: bool = True
+
 
 _WHO: Final = ("address", "client_id", "software", "software_version")
 
@@ -125,16 +147,16 @@ def nanoseconds(time: str) -> int:
     return parse_time(time)
 
 
-# Folds in, the report as one dict out: what `-o json` prints, and what text and page are drawn from.
-#
-# Every section is there, always; it is null where the folder has no table for it, and empty where nothing was found.
-
-
 SCHEMA: Final = 1
+# Sections that are rows of the commands of the same names.
+PORTRAYED: Final = ("clients", "groups", "topics", "brokers")
+# Connections with a ladder.
+LADDERS: Final = 60
 _POINTS: Final = ("time", "count", "rate", "errors", "waited", "p50", "p90", "p99", "max")
 _SIDES: Final = ("client", "server")
 
 Report = dict[str, Any]
+_Portraits = dict[str, list[Row] | None]
 
 
 def build_report(result: FoldResults, target: str) -> Report:
@@ -142,24 +164,45 @@ def build_report(result: FoldResults, target: str) -> Report:
     found = result.found
     has = {name: rows is not None for name, rows in result.rows.items()}
     every = found["all"].rows() if "all" in found else []
+    portraits = {name: _rows(result, f"portraits {name}") for name in PORTRAYED}
     return {
         "kind": "report",
         "schema": SCHEMA,
-        "tables": result.rows,
+        "tables": result.rows if result.tables else None,
         **_span(result),
-        "summary": _summary(result, every[0] if every else None),
+        "summary": _summary(result, every[0] if every else None, portraits),
         "over_time": found["time"].rows() if "time" in found else [],
         "latency": {name: _by(result, name) for name in BY} if has["exchanges"] else None,
         "errors": _errors(result) if has["exchanges"] else None,
         "slowest": found["slowest"].rows() if "slowest" in found else None,
-        "old_versions": _old(result, target) if has["exchanges"] else None,
+        "old_versions": _old(result, target) if has["exchanges"] and "audit" not in found else None,
         "talkers": _talkers(result),
         "batches": _sorted(_rows(result, "batches"), "bytes") if has["topic_partitions"] else None,
-        "throttling": {name: _throttled(result, name) for name in ("client", "api")} if has["exchanges"] else None,
+        "throttling": _throttling(result, portraits) if has["exchanges"] else None,
         "connections": _connections(result) if has["connections"] else None,
         "skipped": _sorted(_rows(result, "skipped"), "size") if has["skipped"] else None,
+        "findings": _rows(result, "findings"),
+        "audit": _audit(result, target),
+        **portraits,
+        "security": _rows(result, "security"),
+        "ladders": _ladders(result),
         "left_out": [{"what": name, "why": text} for name, text in sorted(result.full.items())],
     }
+
+
+def _audit(result: FoldResults, target: str) -> Row | None:
+    """The verdicts of `kw audit`."""
+    fold = result.found.get("audit")
+    return None if fold is None else {"target": target, "clients": fold.rows(AuditTarget.of_release(target))}
+
+
+def _ladders(result: FoldResults) -> list[Row] | None:
+    """Those connections in which most went wrong, then those with most exchanges; in the order of their beginnings."""
+    rows = _rows(result, "ladders")
+    if rows is None:
+        return None
+    chosen = sorted(rows, key=lambda row: (row["failed"], row["count"]), reverse=True)[:LADDERS]
+    return [row for row in rows if row in chosen]
 
 
 def rows_at(report: Report, path: Sequence[str]) -> list[Row] | None:
@@ -188,7 +231,7 @@ def _span(result: FoldResults) -> Row:
     }
 
 
-def _summary(result: FoldResults, every: Row | None) -> Row:
+def _summary(result: FoldResults, every: Row | None, portraits: _Portraits) -> Row:
     """Counts of all; null where the table for it is not there, or there were too many to count."""
 
     def different(name: str) -> int | None:
@@ -202,6 +245,9 @@ def _summary(result: FoldResults, every: Row | None) -> Row:
     summary |= {f"{name}s": different(name) for name in ("client", "topic", "broker")}
     versions = _rows(result, "versions")
     summary["clients"] = None if versions is None else _clients(versions)
+    for name, rows in portraits.items():
+        if rows is not None and summary.get(name, 0) is None:
+            summary[name] = len(rows)
     throttled = result.found.get("throttle api")
     summary["throttled"] = None if throttled is None else sum(row["values"] for row in throttled.rows())
     connections = _rows(result, "connections")
@@ -299,20 +345,27 @@ def _topics(result: FoldResults) -> list[Row] | None:
     return _sorted(list(topics.values()), "bytes")
 
 
-def _throttled(result: FoldResults, name: str) -> list[Row] | None:
+def _throttling(result: FoldResults, portraits: _Portraits) -> Row:
+    """Of clients and of APIs; a fold that was told of throttled exchanges alone does not know how many there are."""
+    counts: dict[Any, int] = {}
+    for row in portraits["clients"] or ():
+        for name in (row["client_id"],) if row["client_id"] else row["addresses"]:
+            counts[name] = counts.get(name, 0) + row["count"]
+    apis = {row["api"]: row["count"] for row in _rows(result, "latency api") or ()}
+    return {"client": _throttled(result, "client", counts), "api": _throttled(result, "api", apis)}
+
+
+def _throttled(result: FoldResults, name: str, counts: dict[Any, int]) -> list[Row] | None:
     rows = _rows(result, f"throttle {name}")
     if rows is None:
         return None
-    names = (name, "count", "values", "sum", "p50", "p99", "max")
-    found = [{each: row[each] for each in names} for row in rows if row["values"]]
-    return _sorted(
-        [
-            {name: row[name], "count": row["count"], "throttled": row["values"], "share": row["values"] / row["count"]}
-            | {"sum_ms": row["sum"], "p50_ms": row["p50"], "p99_ms": row["p99"], "max_ms": row["max"]}
-            for row in found
-        ],
-        "sum_ms",
-    )
+    found = []
+    for row in rows:
+        if row["values"]:
+            count = max(row["count"], counts.get(row[name], 0))
+            made = {name: row[name], "count": count, "throttled": row["values"], "share": row["values"] / count}
+            found.append(made | {f"{each}_ms": row[each] for each in ("sum", "p50", "p99", "max")})
+    return _sorted(found, "sum_ms")
 
 
 def _connections(result: FoldResults) -> Row:

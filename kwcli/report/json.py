@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from kwcli.pipeline.report.build_report import Report, rows_at
+from kwcli.report.build_report import PORTRAYED, Report, rows_at
 
 if TYPE_CHECKING:
     from kwcli.env import Settings
@@ -27,6 +27,11 @@ LISTS: Final = (
     ("connections", "client"),
     ("connections", "not_kafka"),
     ("skipped",),
+    ("findings",),
+    ("audit", "clients"),
+    *((name,) for name in PORTRAYED),
+    ("security",),
+    ("ladders",),
     ("left_out",),
 )
 
@@ -46,7 +51,7 @@ def rows(report: Report) -> Iterator[dict[str, Any]]:
     same = {"kind": report["kind"], "schema": report["schema"]}
     span = {name: report[name] for name in ("first", "last", "span_s", "bucket_s")}
     yield same | {"section": "summary", "tables": report["tables"], **span, **report["summary"]}
-    for name in ("old_versions", "connections"):
+    for name in ("old_versions", "connections", "audit"):
         if report[name] is not None:
             alone = {key: value for key, value in report[name].items() if not isinstance(value, list)}
             yield same | {"section": name, **alone}

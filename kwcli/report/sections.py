@@ -6,10 +6,11 @@ Text and page are both drawn from it, so that they say the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.wire.units import format_latency, format_size
-from kwcli.pipeline.report.build_report import Report, moment, rows_at
+from kwcli.answers.view import flat_text
+from kwcli.report.build_report import Report, moment, rows_at
 from kwcli.stats.text import packets, per_second
 from kwcli.terminal import clean
 
@@ -31,10 +32,14 @@ class ReportColumn(NamedTuple):
     right: bool = True
     cut: int = 0
     bad: bool = False
+    tag: bool = False
 
 
 class Section(NamedTuple):
-    """`path`: where its rows are in a report. `none` is said where there are no rows."""
+    """`path`: where its rows are in a report. `none` is said where there are no rows.
+
+    `found`: its rows are findings, which `explain` makes texts of.
+    """
 
     name: str
     title: str
@@ -43,6 +48,7 @@ class Section(NamedTuple):
     none: str
     notes: tuple[str, ...] = ()
     over_time: bool = False
+    found: bool = False
 
     def rows(self, report: Report) -> list[Row] | None:
         """Its rows; None: there is no table for it."""
@@ -167,7 +173,151 @@ def _time(name: str) -> Say:
     return lambda row: moment(row[name]) if row[name] else NOTHING
 
 
+# Names in one cell.
+_SHOWN: Final = 4
+
+
+def _names(name: str) -> Say:
+    """The first names of a list, and how many more there are."""
+
+    def say(row: Row) -> str:
+        names = row[name]
+        more = f" +{len(names) - _SHOWN:,}" if len(names) > _SHOWN else ""
+        return ", ".join(map(clean, names[:_SHOWN])) + more or NOTHING
+
+    return say
+
+
+def _flat(name: str) -> Say:
+    return lambda row: clean(flat_text(row[name])) or NOTHING
+
+
+def _written(name: str, say: Callable[[Any], str]) -> Say:
+    return lambda row: say(row["written"][name]) if row["written"] else NOTHING
+
+
+def _grouped(value: Any) -> str:
+    return f"{value:,}"
+
+
+_PORTRAIT: Final = (
+    ReportColumn("exchanges", _count("count"), 3),
+    ReportColumn("errors", _count("errors"), 2, bad=True),
+    ReportColumn("p50", _took("p50"), 7),
+    ReportColumn("p99", _took("p99"), 4),
+    ReportColumn("sent", _bytes("request_bytes"), 8),
+    ReportColumn("got", _bytes("response_bytes"), 8),
+)
+
+
+def explain(row: Row) -> list[tuple[str, str]]:
+    """What is told of a finding below its title: name and text."""
+    who = row.get("clients") or ()
+    more = f" and {len(who) - _SHOWN:,} more" if len(who) > _SHOWN else ""
+    said = [("who", ", ".join(map(clean, who[:_SHOWN])) + more)] if who else []
+    if row["first"]:
+        last = "" if row["last"] == row["first"] else f", last {moment(row['last'], 23)[11:]}"
+        said.append(("since", moment(row["first"], 23) + last))
+    if row.get("reasons"):
+        said.append(("reasons", "; ".join(map(clean, row["reasons"][:_SHOWN]))))
+    said += [(name, row[key]) for name, key in (("means", "meaning"), ("do", "remedy")) if row[key]]
+    seen = [_place(each) for each in row["evidence"][:_SHOWN]]
+    return said + ([("see", ", ".join(seen))] if seen else [])
+
+
+def _place(evidence: Row) -> str:
+    if evidence["packets"] is None:
+        return f"correlation id {evidence['correlation_id']} of connection {evidence['connection']}"
+    first, last = evidence["packets"]
+    return f"packet {first}" if first == last else f"packets {first}–{last}"
+
+
+FINDING: Final = (
+    ReportColumn("severity", _name("severity"), 0, False, bad=True),
+    ReportColumn("finding", _name("title"), 0, False, 30),
+    ReportColumn("times", _count("count"), 1),
+    ReportColumn("since", _time("first"), 3, False),
+    ReportColumn("what to do", _name("remedy"), 4, False, 30),
+)
+
+
 SECTIONS: Final[tuple[Section, ...]] = (
+    Section("findings", "Findings", ("findings",), FINDING, "nothing is wrong", found=True),
+    Section(
+        *("audit", "Clients on the target release", ("audit", "clients")),
+        (
+            ReportColumn("client", _name("client_id"), 0, False, 14),
+            ReportColumn("verdict", _name("verdict"), 0, False, tag=True),
+            ReportColumn("needs", lambda row: row["needs"] or NOTHING, 3, False),
+            ReportColumn("software", _flat("client_software"), 4, False, 12),
+            ReportColumn("address", _names("addresses"), 7, False, 12),
+            ReportColumn("why", _name("why"), 1, False, 24),
+        ),
+        "no clients",
+        ("needs: the first Kafka release whose Java client speaks what is served.",),
+    ),
+    Section("security", "Security", ("security",), FINDING, "nothing about security", found=True),
+    Section(
+        *("clients", "Clients", ("clients",)),
+        (
+            ReportColumn("client", lambda row: clean(row["client_id"] or flat_text(row["addresses"])), 0, False, 14),
+            ReportColumn("software", _flat("client_software"), 4, False, 12),
+            ReportColumn("user", _names("users"), 6, False, 10),
+            ReportColumn("address", _names("addresses"), 8, False, 12),
+            *_PORTRAIT,
+            ReportColumn("writes", _names("writes"), 2, False, 12),
+            ReportColumn("reads", _names("reads"), 2, False, 12),
+            ReportColumn("groups", _names("groups"), 5, False, 12),
+            ReportColumn("transactional ids", _names("transactional_ids"), 9, False, 12),
+        ),
+        "no clients",
+    ),
+    Section(
+        *("groups", "Groups", ("groups",)),
+        (
+            _key("group"),
+            ReportColumn("type", _name("type"), 5, False),
+            ReportColumn("state", _name("state"), 3, False),
+            ReportColumn("members", lambda row: f"{sum(each['present'] for each in row['members']):,}", 2),
+            ReportColumn("rebalances", _count("rebalances"), 1),
+            ReportColumn("behind", _whole("commit_lag"), 1),
+            ReportColumn("coordinator", _name("coordinator"), 6, False),
+            ReportColumn("errors", _count("errors"), 4, bad=True),
+            ReportColumn("clients", _names("clients"), 4, False, 12),
+        ),
+        "no groups",
+        ("behind: high watermark less commit, of all partitions where both were seen.",),
+    ),
+    Section(
+        *("topics-seen", "Topics", ("topics",)),
+        (
+            _key("topic"),
+            ReportColumn("partitions", lambda row: f"{len(row['partitions']):,}" if row["partitions"] else NOTHING, 3),
+            ReportColumn("written", _written("records", _grouped), 1),
+            ReportColumn("bytes", _written("bytes", format_size), 3),
+            ReportColumn("rec/batch", _written("records_per_batch", lambda value: f"{value:,.1f}"), 5),
+            ReportColumn("codecs", _written("codecs", codes), 6, False),
+            ReportColumn("errors", _count("errors"), 4, bad=True),
+            ReportColumn("p99", _took("p99"), 7),
+            ReportColumn("writers", _names("writes"), 2, False, 12),
+            ReportColumn("readers", _names("reads"), 2, False, 12),
+            ReportColumn("administers", _names("administers"), 8, False, 12),
+            ReportColumn("groups", _names("groups"), 7, False, 12),
+        ),
+        "no topics",
+    ),
+    Section(
+        *("brokers", "Brokers", ("brokers",)),
+        (
+            ReportColumn("node", _name("node_id"), 0, False),
+            _key("broker"),
+            ReportColumn("rack", _name("rack"), 6, False),
+            ReportColumn("looks like", _name("release"), 2, False),
+            ReportColumn("controller", lambda row: "yes" if row["controller"] else NOTHING, 5, False),
+            *_PORTRAIT,
+        ),
+        "no brokers",
+    ),
     _latency("api"),
     _latency("client"),
     _latency("topic"),
@@ -182,7 +332,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
             ReportColumn("time", lambda row: moment(row["time"], 23), 3, False),
             ReportColumn("packets", lambda row: packets(row["packets"]), 4, False),
             ReportColumn(
-                "capture", lambda row: clean((row["source_file"] or NOTHING).rpartition("/")[2]), 4, False, 12
+                "capture", lambda row: clean((row.get("source_file") or NOTHING).rpartition("/")[2]), 4, False, 12
             ),
             ReportColumn("sent", _bytes("request_size"), 7),
             ReportColumn("got", _bytes("response_size"), 7),
@@ -322,7 +472,8 @@ SECTIONS: Final[tuple[Section, ...]] = (
 
 def title_of(section: Section, report: Report) -> str:
     """The title of a section; one that is about a release names it."""
-    return section.title.replace("the target release", f"Kafka {(report['old_versions'] or {}).get('target')}")
+    held = report["audit"] or report["old_versions"] or {}
+    return section.title.replace("the target release", f"Kafka {held.get('target')}")
 
 
 def totals(report: Report) -> list[tuple[str, str]]:

@@ -1,0 +1,108 @@
+"""Exchanges in, statistics for each slice of time out, when nobody knows beforehand how long it takes.
+
+Slices are 2^shift ns wide, as those of time_buckets.py: they start narrow, and groups are merged by twos until all time
+seen fits into SLICES_MAX of them. So the rows depend on the first and the last time alone, not on the order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Self
+
+from decoders.analysis.dimensions import Key
+from decoders.analysis.statistics import GroupStatistics, Statistics
+from decoders.analysis.time_buckets import SHIFT_MIN, SLICES_MAX, shift_for
+from decoders.wire.pack import fields, pack, unpack
+
+if TYPE_CHECKING:
+    from decoders.analysis.fold import Row
+    from decoders.exchanges.exchange import Exchange
+    from decoders.schema.model import Side
+
+__all__ = ["OverTime"]
+
+Groups = Sequence[tuple[Key, GroupStatistics]]
+
+
+class OverTime:
+    """Latency, errors and bytes by slice of time and by further dimensions `by` (dimensions.py) of few values."""
+
+    def __init__(self, by: Sequence[str] = ()) -> None:
+        self.by = tuple(by)
+        self._shift = SHIFT_MIN
+        self._found = self._empty(self.by)
+
+    def _empty(self, by: Sequence[str]) -> Statistics:
+        return Statistics(("time", *by), "latency", bucket_ns=1 << self._shift)
+
+    @property
+    def bucket_ns(self) -> int:
+        """The width of a slice."""
+        return 1 << self._shift
+
+    def needs(self, key: int, side: Side) -> frozenset[str]:
+        """Those of the statistics."""
+        return self._found.needs(key, side)
+
+    def add(self, exchange: Exchange) -> None:
+        """Count an exchange. Raises LimitExceeded when there are too many groups."""
+        found = self._found
+        found.add(exchange)
+        if (found.last_ns >> self._shift) - (found.first_ns >> self._shift) >= SLICES_MAX:
+            self._fit()
+
+    def _fit(self, shift: int = SHIFT_MIN) -> None:
+        """Widen the slices to 2^shift ns at least, and until there are not too many of them."""
+        before = self._found
+        shift = shift_for(before.first_ns, before.last_ns, max(shift, self._shift))
+        if shift > self._shift:
+            self._shift = shift
+            self._found = self._empty(self.by)
+            self._take(before)
+
+    def _take(self, other: Statistics) -> None:
+        """Take in groups whose slices are not wider; where there are none, there is no time either."""
+        width = self.bucket_ns
+        groups = [((time // width * width, *rest), group) for (time, *rest), group in other.found()]
+        if groups:
+            self._found.take(groups, other.first_ns, other.last_ns)
+
+    def merge(self, other: Self) -> None:
+        """Take in what another has counted, which stays as it is. Raises LimitExceeded."""
+        self._fit(other._shift)
+        self._take(other._found)
+        self._fit()
+
+    def export(self) -> bytes:
+        """The state, for `resume`."""
+        return pack([self._shift, self._found.export()])
+
+    def resume(self, state: bytes) -> None:
+        """Go on where `export` was called. Raises DecodeError."""
+        self._shift, statistics = fields(unpack(state), int, bytes)
+        self._found = self._empty(self.by)
+        self._found.resume(statistics)
+
+    @property
+    def statistics(self) -> Statistics:
+        """What was found, by slice and value."""
+        return self._found
+
+    def joined(self) -> Statistics:
+        """The same by slice, whatever the value."""
+        return self._into(self._empty(()), [((key[0],), group) for key, group in self._found.found()])
+
+    def summed(self, by: Sequence[str]) -> Statistics:
+        """The same by these of the further dimensions, whatever the time."""
+        at = [1 + self.by.index(name) for name in by]
+        groups = [(tuple(key[each] for each in at), group) for key, group in self._found.found()]
+        return self._into(Statistics(by, "latency"), groups)
+
+    def _into(self, whole: Statistics, groups: Groups) -> Statistics:
+        if groups:
+            whole.take(groups, self._found.first_ns, self._found.last_ns)
+        return whole
+
+    def rows(self) -> list[Row]:
+        """A row for each slice and value, in that order: those of `Statistics`."""
+        return self._found.rows()

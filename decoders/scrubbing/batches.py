@@ -1,0 +1,370 @@
+"""A records field in, the same field with its keys, values and headers overwritten out: of as many bytes, checked.
+
+Structures in the records of Kafka's own topics keep their shape; names in them are replaced. What cannot be read is
+overwritten whole. A batch is compressed again to the size that it had (exact_size.py). Where that does not fit, because
+names that were alike no longer are, its structures are overwritten as well; where that does not fit either it is
+emptied: it keeps its header, offsets and size, and has no records.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from struct import Struct
+from typing import Final
+
+import google_crc32c
+
+from decoders.embedded import TOPICS, record_structures
+from decoders.errors import DecodeError, Malformed
+from decoders.limits import BATCH_INFLATED_MAX
+from decoders.records.codecs import CODEC_MASK, inflate
+from decoders.records.json_form import TYPES
+from decoders.records.layout import CONTROL, CRC_START, LOG_OVERHEAD, MAGIC_AT, SIZE
+from decoders.scrubbing.exact_size import compress_to
+from decoders.scrubbing.names import FILLER
+from decoders.wire.primitives import read_varint, read_varlong
+
+__all__ = ["GARBAGE", "BatchScrubber", "inflated"]
+
+# What stands for bytes that nobody could read: no size and no length begins so.
+GARBAGE: Final = b"\xff"
+# The structure of these bytes, by its name, with its names replaced; None where it is not there.
+Rewrite = Callable[[str, bytes], bytes | None]
+# Takes the values of records, which must not be there any more afterwards.
+Sample = Callable[[bytes], None]
+# Where an overwritten part begins and ends.
+_Range = tuple[int, int]
+
+_INT32: Final = Struct(">i")
+_UINT32: Final = Struct(">I")
+_COUNT_AT: Final = SIZE - 4
+_SIZE_MIN: Final = {0: 14, 1: 22, 2: SIZE - LOG_OVERHEAD}
+_HEADER_SIZES: Final = {0: 18, 1: 26, 2: SIZE}
+# Where numbers begin that are below 2**48, or 2**16 in four bytes, or -1: offset, epoch, last offset's delta, both
+# times, producer id, count of records; and of messages offset and time.
+_HIGH_BYTES: Final = {0: (0,), 1: (0, 18), 2: (0, 12, 23, 27, 35, 43, 57)}
+_SMALL, _MINUS = b"\0\0", b"\xff\xff"
+# In a message of magic 0 and 1.
+_MESSAGE_CRC_AT: Final = 12
+_MESSAGE_CRC_START: Final = 16
+_MESSAGE_ATTRIBUTES_AT: Final = 17
+_CONTROL_TYPE: Final = Struct(">hh")
+
+
+class _Overwritten:
+    """Bytes of which parts are overwritten: `make` gives them with so many of these as letters without a pattern."""
+
+    def __init__(self, data: bytes, noise: bytes) -> None:
+        self.data = bytearray(data)
+        self.ranges: list[_Range] = []
+        self._noise = noise
+
+    def overwrite(self, at: int, end: int) -> None:
+        if at < end:
+            self.data[at:end] = FILLER * (end - at)
+            self.ranges.append((at, end))
+
+    @property
+    def most(self) -> int:
+        return sum(end - at for at, end in self.ranges)
+
+    def make(self, letters: int) -> bytes:
+        if not letters:
+            return bytes(self.data)
+        out, taken = bytearray(self.data), 0
+        for at, end in self.ranges:
+            size = min(end - at, letters - taken)
+            if size <= 0:
+                break
+            out[at : at + size] = self._letters(taken, size)
+            taken += size
+        return bytes(out)
+
+    def _letters(self, at: int, size: int) -> bytes:
+        """Letters without a pattern, from a place on: they come again so far behind that no codec looks back."""
+        at %= len(self._noise)
+        found = self._noise[at : at + size]
+        while len(found) < size:
+            found += self._noise[: size - len(found)]
+        return found
+
+
+class _Batches:
+    def __init__(self, topic: str | None, rewrite: Rewrite, sample: Sample, noise: bytes, counts: Counter[str]) -> None:
+        self._topic = topic if topic in TOPICS else None
+        self._rewrite = rewrite
+        self._sample = sample
+        self._noise = noise
+        self._counts = counts
+
+    def field(self, data: bytes) -> bytes:
+        out, at, end = bytearray(data), 0, len(data)
+        while at < end:
+            magic = data[at + MAGIC_AT] if end - at > MAGIC_AT else -1
+            length = _INT32.unpack_from(data, at + 8)[0] if end - at >= LOG_OVERHEAD else -1
+            if magic not in _SIZE_MIN or length < _SIZE_MIN[magic] or not _is_batch(data, at, magic, length):
+                begun = at
+                if magic < 0 and not any(data[at : at + 2] + data[at + 8 : at + 9]):
+                    begun = min(at + LOG_OVERHEAD, end)  # a batch cut off there keeps what says so
+                out[begun:end] = GARBAGE * (end - begun)
+                break
+            stop = at + LOG_OVERHEAD + length
+            if stop > end:
+                body = min(at + _HEADER_SIZES[magic], end)
+                out[body:end] = FILLER * (end - body)
+                break
+            out[at:stop] = self._batch(data[at:stop]) if magic == 2 else self._message(data[at:stop], magic)
+            self._counts["batches"] += 1
+            at = stop
+        return bytes(out)
+
+    def _batch(self, data: bytes) -> bytes:
+        attributes = data[CRC_START + 1]
+        (count,) = _INT32.unpack_from(data, _COUNT_AT)
+        right = google_crc32c.value(data[CRC_START:]) == _UINT32.unpack_from(data, CRC_START - 4)[0]
+        packed = data[SIZE:]
+        codec = attributes & CODEC_MASK
+        out = bytearray(data)
+        if not codec:
+            out[SIZE:] = self._records(packed, count, control=bool(attributes & CONTROL)).data
+        else:
+            try:
+                plain = inflate(codec, memoryview(packed), BATCH_INFLATED_MAX, 2) if count else b""
+            except DecodeError:
+                self._counts["overwritten"] += 1
+                out[SIZE:] = FILLER * len(packed)
+            else:
+                found, topic = None, self._topic
+                for self._topic in dict.fromkeys((topic, None)) if count else ():
+                    made = self._records(plain, count, control=bool(attributes & CONTROL))
+                    found = compress_to(codec, (made.make, made.most), len(packed), packed, 2)
+                    if found is not None:
+                        if self._topic != topic:
+                            self._counts["blanked"] += 1
+                        break
+                self._topic = topic
+                if found is None:
+                    if count:
+                        self._counts["emptied"] += 1
+                    _INT32.pack_into(out, _COUNT_AT, 0)
+                    found = FILLER * len(packed)
+                out[SIZE:] = found
+        crc = google_crc32c.value(bytes(out[CRC_START:]))
+        _UINT32.pack_into(out, CRC_START - 4, crc if right else crc ^ 1)
+        return bytes(out)
+
+    def _records(self, plain: bytes, count: int, *, control: bool) -> _Overwritten:
+        """Records one behind the other; from where they cannot be read on nothing of them is left."""
+        made = _Overwritten(plain, self._noise)
+        at, stop = 0, len(plain)
+        try:
+            for _ in range(count):
+                at = self._record(made, plain, at, stop, control=control)
+                self._counts["records"] += 1
+        except DecodeError:
+            pass
+        made.data[at:] = GARBAGE * (stop - at)
+        return made
+
+    def _record(self, made: _Overwritten, data: bytes, at: int, stop: int, *, control: bool) -> int:
+        size, start = read_varint(data, at, stop)
+        end = start + size
+        if size < 1 or end > stop:
+            raise Malformed("a record that cannot be", offset=at)
+        _, at = read_varlong(data, start + 1, end)
+        _, at = read_varint(data, at, end)
+        key = _sized(data, at, end)
+        value = _sized(data, key[1], end)
+        parts = [key, value]
+        count, at = read_varint(data, value[1], end)
+        for _ in range(count):
+            for _ in range(2):
+                parts.append(_sized(data, at, end))
+                at = parts[-1][1]
+        if at != end:
+            raise Malformed("a record that does not end where it says", offset=at)
+        if self._topic is not None or control:
+            self._keep_structures(made, data, key, value, control=control)
+            del parts[:2]
+        else:
+            self._sample(data[slice(*value)])
+        for begin, finish in parts:
+            made.overwrite(begin, finish)
+        return end
+
+    def _keep_structures(self, made: _Overwritten, data: bytes, key: _Range, value: _Range, *, control: bool) -> None:
+        """Replace the names in the structures of key and value; what is none is overwritten."""
+        texts = data[slice(*key)], data[slice(*value)]
+        if control:
+            kind = _CONTROL_TYPE.unpack_from(texts[0])[1] if len(texts[0]) >= _CONTROL_TYPE.size else -1
+            found: tuple[str | None, str | None] = ("ControlRecordTypeSchema", TYPES.get(kind, ("", ""))[1] or None)
+        else:
+            found = record_structures(self._topic or "", texts[0] or None, texts[1] or None)
+        for (at, end), name, text in zip((key, value), found, texts, strict=True):
+            new = self._rewrite(name, text) if name is not None and text else None
+            if new is None:
+                made.overwrite(at, end)
+            else:
+                made.data[at:end] = new
+
+    # Magic 0 and 1.
+
+    def _message(self, data: bytes, magic: int) -> bytes:
+        """An outer message."""
+        codec = data[_MESSAGE_ATTRIBUTES_AT] & CODEC_MASK
+        made = _MessageSet(data, self._noise)
+        if not codec:
+            self._overwrite_messages(made, magic)
+            return made.make(0)
+        try:
+            value = next(_messages(data))[2]
+            packed = data[slice(*value)]
+            inner = _MessageSet(inflate(codec, memoryview(packed), BATCH_INFLATED_MAX, magic), self._noise)
+        except DecodeError:
+            self._overwrite_messages(made, magic)
+            return made.make(0)
+        self._overwrite_messages(inner, magic)
+        made.note(next(_messages(data)))
+        found = compress_to(codec, (inner.make, inner.most), len(packed), packed, magic)
+        if found is None:
+            self._counts["emptied"] += 1
+            made.data[_MESSAGE_ATTRIBUTES_AT] &= ~CODEC_MASK
+            found = FILLER * len(packed)
+        made.data[slice(*value)] = found
+        return made.make(0)
+
+    def _overwrite_messages(self, made: _MessageSet, magic: int) -> None:
+        """All messages of a set; from where they cannot be read on nothing of them is left."""
+        at, data = 0, bytes(made.data)
+        try:
+            for each in _messages(data):
+                made.note(each)
+                keyed, valued = each[1:3]
+                if data[each[0][0] + _MESSAGE_ATTRIBUTES_AT] & CODEC_MASK:  # inside another one
+                    made.data[each[0][0] + _MESSAGE_ATTRIBUTES_AT] &= ~CODEC_MASK
+                if self._topic is not None:
+                    self._keep_structures(made, data, keyed, valued, control=False)
+                else:
+                    self._sample(data[slice(*valued)])
+                    made.overwrite(*keyed)
+                    made.overwrite(*valued)
+                self._counts["records"] += 1
+                at = each[0][1]
+        except DecodeError:
+            pass
+        if at < len(data):
+            begun = min(at + _HEADER_SIZES[magic], len(data))
+            made.data[begun:] = GARBAGE * (len(data) - begun)
+
+
+def _is_batch(data: bytes, at: int, magic: int, length: int) -> bool:
+    """Whether a batch begins here: its checksum is right, or the numbers of its header, as far as it is there, are such
+    as batches have. Text has no zeros in it.
+    """
+    stop = at + LOG_OVERHEAD + length
+    if stop <= len(data):
+        if magic == 2:
+            crc, crc_at, find = CRC_START, CRC_START - 4, google_crc32c.value
+        else:
+            crc, crc_at, find = _MESSAGE_CRC_START, _MESSAGE_CRC_AT, zlib.crc32
+        if find(data[at + crc : stop]) == _UINT32.unpack_from(data, at + crc_at)[0]:
+            return True
+    return all(
+        data[begun : begun + 2] in (_SMALL[: max(len(data) - begun, 0)], _MINUS[: max(len(data) - begun, 0)])
+        for begun in (at + place for place in _HIGH_BYTES[magic])
+    )
+
+
+class _MessageSet(_Overwritten):
+    """Messages of magic 0 and 1, whose checksums are those of what is made."""
+
+    def __init__(self, data: bytes, noise: bytes) -> None:
+        super().__init__(data, noise)
+        self._messages: list[tuple[int, int, bool]] = []
+
+    def note(self, message: tuple[_Range, _Range, _Range]) -> None:
+        """A message whose checksum is to be as right as it was."""
+        at, stop = message[0]
+        crc = zlib.crc32(memoryview(bytes(self.data[at + _MESSAGE_CRC_START : stop])))
+        self._messages.append((at, stop, crc == _UINT32.unpack_from(self.data, at + _MESSAGE_CRC_AT)[0]))
+
+    def make(self, letters: int) -> bytes:
+        out = bytearray(super().make(letters))
+        for at, stop, right in self._messages:
+            crc = zlib.crc32(bytes(out[at + _MESSAGE_CRC_START : stop]))
+            _UINT32.pack_into(out, at + _MESSAGE_CRC_AT, crc if right else crc ^ 1)
+        return bytes(out)
+
+
+def _messages(data: bytes) -> Iterator[tuple[_Range, _Range, _Range]]:
+    """Of each message where it, its key and its value begin and end. Raises DecodeError."""
+    at, end = 0, len(data)
+    while at < end:
+        if end - at <= MAGIC_AT:
+            raise Malformed("a message that is cut", offset=at)
+        magic = data[at + MAGIC_AT]
+        stop = at + LOG_OVERHEAD + _INT32.unpack_from(data, at + 8)[0]
+        if magic > 1 or stop > end or stop < at + LOG_OVERHEAD + _SIZE_MIN[magic]:
+            raise Malformed("no message", offset=at)
+        key = _int32_sized(data, at + _HEADER_SIZES[magic], stop)
+        value = _int32_sized(data, key[1], stop)
+        if value[1] != stop:
+            raise Malformed("bytes behind a message", offset=value[1])
+        yield (at, stop), key, value
+        at = stop
+
+
+def _int32_sized(data: bytes, at: int, stop: int) -> _Range:
+    if at + 4 > stop:
+        raise Malformed("a message that is cut", offset=at)
+    size = max(_INT32.unpack_from(data, at)[0], 0)
+    if at + 4 + size > stop:
+        raise Malformed("longer than its message", offset=at)
+    return at + 4, at + 4 + size
+
+
+def _sized(data: bytes, at: int, end: int) -> _Range:
+    size, start = read_varint(data, at, end)
+    if start + size > end:
+        raise Malformed("longer than its record", offset=at)
+    return start, start + max(size, 0)
+
+
+class BatchScrubber:
+    """Records fields. `counts` gets `batches`, `records`, and batches that were `emptied`, `blanked` (without their
+    structures) and `overwritten` (of a codec that could not be read).
+    """
+
+    def __init__(self, rewrite: Rewrite, sample: Sample, noise: bytes, counts: Counter[str]) -> None:
+        self._given = rewrite, sample, noise, counts
+
+    def scrub(self, data: bytes, topic: str | None) -> bytes:
+        """A field with the records of a topic, None where nobody knows which."""
+        return _Batches(topic, *self._given).field(data)
+
+
+def inflated(data: bytes, cap: int) -> Iterator[bytes]:
+    """What compressed batches and messages in these bytes hold, wherever they begin, `cap` bytes of each at most."""
+    at = data.find(b"\2", MAGIC_AT)
+    while at >= 0:
+        begin = at - MAGIC_AT
+        plain = _inflated(data, begin, cap) if begin + SIZE <= len(data) else None
+        if plain is not None:
+            yield plain
+        at = data.find(b"\2", at + 1)
+
+
+def _inflated(data: bytes, at: int, cap: int) -> bytes | None:
+    """What the batch holds that begins here, if one does, and it is compressed."""
+    stop = at + LOG_OVERHEAD + _INT32.unpack_from(data, at + 8)[0]
+    codec = data[at + CRC_START + 1] & CODEC_MASK
+    if not codec or not at + SIZE <= stop <= len(data):
+        return None
+    if google_crc32c.value(data[at + CRC_START : stop]) != _UINT32.unpack_from(data, at + CRC_START - 4)[0]:
+        return None
+    try:
+        return inflate(codec, memoryview(data)[at + SIZE : stop], cap, 2)
+    except DecodeError:
+        return None

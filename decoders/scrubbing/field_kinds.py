@@ -1,0 +1,133 @@
+"""What each string and each bytes field of every message and structure holds: the literal table that scrubbing goes by.
+
+A row is a kind and its fields: by name, by the name of what they stand in and their own (`users.name`), or by that of
+the message (`ConfigRecord.name`). A field that has no row is overwritten, and a test names it.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+__all__ = ["BY_SIBLING", "KINDS", "Kind", "kind_of"]
+
+# Names, which --keep takes: topics … hosts. `other`: names of which nobody asks for one kind, always replaced. `word`:
+# one of Kafka's own words, kept where it is in the list of these, else a name. `config`: a config's name, likewise.
+# `version`: of a program. `number`: digits, else a name. `node`: what BY_SIBLING says. `secret`: overwritten, and
+# searched for afterwards; `text`: overwritten. `token`: of SASL. `address`: 4 or 16 bytes. `request`, `response`:
+# what an Envelope carries. Records, and bytes that hold structures (embedded/), are known by their types.
+Kind = Literal[
+    "topics",
+    "groups",
+    "clients",
+    "users",
+    "transactions",
+    "hosts",
+    "members",
+    "other",
+    "word",
+    "config",
+    "version",
+    "number",
+    "sibling",
+    "secret",
+    "text",
+    "token",
+    "address",
+    "request",
+    "response",
+    "records",
+    "structure",
+]
+
+_ROWS: Final[dict[Kind, str]] = {
+    "topics": """
+        topic topics topic_name topic_names source_topics sink_topic repartition_sink_topics subscribed_topic_names
+        subscribed_topic_regex source_topic_regex regular_expression topic_data.name topics.name responses.name
+        results.name v3_and_below_topics.name topic_results.name results_by_topic_v3_and_below.name
+        state_changelog_topics.name repartition_source_topics.name TopicRecord.name topic_id_partition.name
+    """,
+    "groups": "group group_id group_ids groups groups_names",
+    "clients": "client_id",
+    "users": """
+        principal principal_filter principal_name owner_principal_name token_requester_principal_name owner requester
+        renewers token_id user users.name deletions.name upsertions.name UserScramCredentialRecord.name
+        RemoveUserScramCredentialRecord.name DefaultPrincipalData.name
+    """,
+    "transactions": "transactional_id transactional_ids transactional_id_pattern v3_and_below_transactional_id",
+    "hosts": """
+        host client_host host_name host_filter v0_host leader_url url user_end_point
+    """,
+    "members": """
+        member_id group_instance_id instance_id consumer_id leader process_id
+    """,
+    "other": """
+        rack rack_id racks cluster_id log_dir path connector named_topology stores successors nodes.name source.name
+        processor.name client_tags.key client_tags.value
+    """,
+    "word": """
+        assignor_name server_assignor partition_assignment_strategy protocol protocol_name protocol_data protocol_type
+        protocols.name supported_protocols.name client_assignors.name group_state group_type states_filter types_filter
+        transaction_state state_filters unknown_state_filters mechanism mechanisms principal_type
+        owner_principal_type token_requester_principal_type type entity_type feature features.name
+        supported_features.name finalized_features.name FeatureLevelRecord.name RemoveFeatureLevelRecord.name listener
+        listeners.name leader_endpoints.name endpoints.name end_points.name client_software_name values.key ops.key
+        ClientQuotaRecord.key QuotaRecord.key requested_metrics
+    """,
+    "config": """
+        configs.name synonyms.name configuration_keys ConfigRecord.name topic_configs.key last_assignment_configs.key
+    """,
+    "version": "client_software_version",
+    "number": "subtopology_id",
+    "sibling": """
+        resource_name resource_name_filter entity_name match FindCoordinatorRequest.key coordinator_keys
+        coordinators.key
+    """,
+    "secret": """
+        hmac salt salted_password stored_key server_key configs.value synonyms.value topic_configs.value
+        last_assignment_configs.value ConfigRecord.value
+    """,
+    "text": """
+        error_message acknowledge_error_message batch_index_error_message reason status_detail documentation
+        committed_metadata metadata custom_metadata metadata_bytes metrics BeginTransactionRecord.name
+    """,
+    "token": "auth_bytes",
+    "address": "client_host_address",
+    "request": "request_data",
+    "response": "response_data",
+    "records": "records unaligned_records",
+    "structure": """
+        member_metadata member_assignment assignment subscription user_data allocation request_principal
+        protocols.metadata members.metadata
+    """,
+}
+KINDS: Final[dict[str, Kind]] = {name: kind for kind, names in _ROWS.items() for name in names.split()}
+
+_COORDINATORS: Final[dict[object, Kind]] = {0: "groups", 1: "transactions", 2: "groups"}
+_ENTITIES: Final[dict[object, Kind]] = {"user": "users", "client-id": "clients", "ip": "hosts"}
+# Resources of ACLs and of configs, which have different numbers but for topics.
+_RESOURCES: Final[dict[object, Kind]] = {
+    2: "topics",
+    3: "groups",
+    4: "number",
+    5: "transactions",
+    6: "users",
+    7: "users",
+    8: "number",
+    32: "groups",
+}
+# Field → the one beside it (or, where that has none, of the message) that says what it names, and that by its value.
+BY_SIBLING: Final[dict[str, tuple[str, dict[object, Kind]]]] = {
+    "resource_name": ("resource_type", _RESOURCES),
+    "resource_name_filter": ("resource_type_filter", _RESOURCES),
+    "entity_name": ("entity_type", _ENTITIES),
+    "match": ("entity_type", _ENTITIES),
+    "key": ("key_type", _COORDINATORS),
+    "coordinator_keys": ("key_type", _COORDINATORS),
+}
+
+
+def kind_of(message: str, path: str) -> Kind | None:
+    """The kind of a field by its path without indices in the message of that name; None where the table has none."""
+    above, _, name = path.rpartition(".")
+    owner = above.rpartition(".")[2] or message
+    return KINDS.get(f"{owner}.{name}") or KINDS.get(name)

@@ -1,0 +1,88 @@
+"""Names and secrets in; bytes in, those of them that are in these out: as text, in base64 or in hexadecimal.
+
+Only runs of bytes that may be text are looked at, each of them once: a capture says the same few things again and
+again. At each place of a run its next bytes are looked up among those that what is searched for begins with, so that
+the work grows with the text and not with the names.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+__all__ = ["NameSearch", "searchable"]
+
+# Runs of bytes that may be text; those that were overwritten are of one letter.
+_RUN: Final = re.compile(rb"[^\x00-\x1f\x7f\xff]{5,}")
+_OVERWRITTEN: Final = re.compile(rb"x*")
+_SEEN_MAX: Final = 1 << 18
+# A name is searched for where it is so long that chance does not find it: as many characters, or more where there is
+# much to be found in; each of them is one of about 26.
+_LEAST: Final = 5
+_CHANCE: Final = 1000
+_BITS_OF_LETTER: Final = 4.7
+# What is searched for at most.
+_PART: Final = 64
+
+
+def searchable(names: Iterable[bytes], kept: Iterable[str], size: int) -> tuple[dict[bytes, bytes], int]:
+    """Of these names (or secrets) those that can be searched for, by what is: its longest run of text; and how many are
+    left out. These are a part of what stays (`kept`), or so short that chance finds one in `size` bytes of text.
+    """
+    names = set(names)
+    least = max(_LEAST, round((_CHANCE * max(size, 1) * max(len(names), 1)).bit_length() / _BITS_OF_LETTER))
+    found: dict[bytes, bytes] = {}
+    for name in names:
+        run = max(_RUN.findall(name), key=len, default=b"")[:_PART]
+        if len(run) >= least and len(set(run)) > 1:
+            found[run] = name
+    staying = NameSearch({run: run for run in found})
+    for text in kept:
+        staying.feed(text.encode("utf-8", "surrogateescape"))
+    found = {run: name for run, name in found.items() if run not in staying.found}
+    return found, len(names) - len(set(found.values()))
+
+
+class NameSearch:
+    """`feed` it bytes; `found` are the names that were in them. `names`: what is searched for, of 5 bytes or more."""
+
+    def __init__(self, names: Mapping[bytes, bytes]) -> None:
+        self.found: set[bytes] = set()
+        self._heads: dict[bytes, list[tuple[bytes, bytes]]] = {}
+        for run, name in names.items():
+            for form in _forms(run):
+                self._heads.setdefault(form[:_LEAST], []).append((form, name))
+        self._seen: set[bytes] = set()
+
+    def feed(self, data: bytes) -> None:
+        """Look through bytes."""
+        heads, seen = self._heads, self._seen
+        if not heads:
+            return
+        for run in _RUN.findall(data):
+            if run in seen:
+                continue
+            if len(seen) >= _SEEN_MAX:
+                seen.clear()
+            seen.add(run)
+            if not _OVERWRITTEN.fullmatch(run):
+                for at in range(len(run) - _LEAST + 1):
+                    head = run[at : at + _LEAST]
+                    if head in heads:
+                        self.found.update(name for form, name in heads[head] if run.startswith(form, at))
+
+
+def _forms(run: bytes) -> Iterator[bytes]:
+    """A text as it is, in hexadecimal, and in base64 at each of three places in what is encoded."""
+    yield run
+    yield run.hex().encode()
+    yield run.hex().upper().encode()
+    for before in range(3):
+        text = b64encode(bytes(before) + run).rstrip(b"=")
+        # Letters that say something of the bytes around it as well are left out.
+        begin, end = (0, 2, 3)[before], len(text) - (1 if (before + len(run)) % 3 else 0)
+        if end - begin >= _LEAST:
+            yield text[begin:end]
+            yield text[begin:end].replace(b"+", b"-").replace(b"/", b"_")

@@ -1,0 +1,286 @@
+"""Texts of known kinds in, what stands for them out; and what was replaced, for the table of names and the search."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from decoders.apis.public_configs import PUBLIC_CONFIGS
+from decoders.embedded import TOPICS
+from decoders.scrubbing.field_kinds import Kind
+from decoders.scrubbing.pseudonyms import Pseudonyms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["FILLER", "KEPT", "Names"]
+
+# What overwritten texts and bytes are made of.
+FILLER: Final = b"x"
+# The kinds of names that may be kept.
+KEPT: Final = ("topics", "groups", "clients", "users", "transactions", "hosts", "members")
+# Names that mean something to every cluster.
+_SPECIAL: Final = frozenset(
+    {*TOPICS, "kafka-cluster", "*", "ANONYMOUS", "User:ANONYMOUS", "User:*", "User:", "<default>"}
+)
+# Words of Kafka's own, and of its best known clients, in fields that may also hold somebody's own.
+_WORDS: Final = frozenset(
+    [
+        "consumer",
+        "connect",
+        "share",
+        "streams",
+        "classic",
+        "Classic",
+        "Consumer",
+        "Share",
+        "Streams",
+        "range",
+        "roundrobin",
+        "sticky",
+        "cooperative-sticky",
+        "uniform",
+        "simple",
+        "compatible",
+        "sessioned",
+        "eager",
+        "stream",
+        "homogeneous",
+        "Preparing",
+        "Rebalance",
+        "PreparingRebalance",
+        "CompletingRebalance",
+        "AwaitingSync",
+        "Stable",
+        "Dead",
+        "Empty",
+        "Assigning",
+        "Reconciling",
+        "NotReady",
+        "Unknown",
+        "Ongoing",
+        "PrepareCommit",
+        "PrepareAbort",
+        "CompleteCommit",
+        "CompleteAbort",
+        "PrepareEpochFence",
+        "Initializing",
+        "stable",
+        "dead",
+        "empty",
+        "assigning",
+        "reconciling",
+        "preparing_rebalance",
+        "completing_rebalance",
+        "not_ready",
+        "PLAIN",
+        "SCRAM-SHA-256",
+        "SCRAM-SHA-512",
+        "GSSAPI",
+        "OAUTHBEARER",
+        "AWS_MSK_IAM",
+        "ANONYMOUS",
+        "EXTERNAL",
+        "User",
+        "Group",
+        "RegexUser",
+        "user",
+        "client-id",
+        "ip",
+        "PLAINTEXT",
+        "SSL",
+        "SASL_PLAINTEXT",
+        "SASL_SSL",
+        "CONTROLLER",
+        "BROKER",
+        "INTERNAL",
+        "CLIENT",
+        "REPLICATION",
+        "INTER_BROKER",
+        "metadata.version",
+        "kraft.version",
+        "group.version",
+        "transaction.version",
+        "share.version",
+        "streams.version",
+        "eligible.leader.replicas.version",
+        "producer_byte_rate",
+        "consumer_byte_rate",
+        "request_percentage",
+        "controller_mutation_rate",
+        "connection_creation_rate",
+        "apache-kafka-java",
+        "librdkafka",
+        "confluent-kafka-python",
+        "confluent-kafka-go",
+        "confluent-kafka-dotnet",
+        "confluent-kafka-javascript",
+        "kafka-python",
+        "kgo",
+        "franz-go",
+        "sarama",
+        "kafkajs",
+        "node-rdkafka",
+        "aiokafka",
+        "kafka-go",
+        "rust-rdkafka",
+        "rdkafka-ruby",
+        "apache-kafka-clients",
+        "@platformatic/kafka",
+        "php-rdkafka",
+        "segmentio/kafka-go",
+        "org.apache.kafka",
+        "org.apache.kafka.",
+        "org.apache.kafka.producer.",
+        "org.apache.kafka.consumer.",
+        "ssl.keystore.password",
+        "ssl.key.password",
+        "ssl.truststore.password",
+        "ssl.keystore.key",
+        "ssl.keystore.certificate.chain",
+        "ssl.truststore.certificates",
+        "ssl.keystore.location",
+        "ssl.keystore.type",
+        "ssl.keymanager.algorithm",
+        "sasl.jaas.config",
+        "password.encoder.secret",
+        "password.encoder.old.secret",
+        "delegation.token.secret.key",
+        "delegation.token.master.key",
+        "delegation.token.max.lifetime.ms",
+        "delegation.token.expiry.time.ms",
+        "delegation.token.expiry.check.interval.ms",
+        "sasl.oauthbearer.token.endpoint.url",
+        "sasl.oauthbearer.jwks.endpoint.url",
+        "max.connections.per.ip.overrides",
+    ]
+)
+# What versions have in them beside numbers: words, and the hashes of commits.
+_VERSION_WORDS: Final = frozenset(
+    ["alpha", "beta", "rc", "pre", "dev", "final", "snapshot", "release", "rdkafka", "kafka", "ccs", "ce", "redhat"]
+)
+_VERSION_PARTS: Final = re.compile(r"(?=[0-9]*[a-f])[0-9a-f]{7,40}(?![0-9A-Za-z])|[^\W\d_]{2,}")
+_PRINCIPAL: Final = re.compile(r"(User:|Group:)")
+# Parts of a certificate's subject (RFC 4514).
+_SUBJECT: Final = re.compile(r"(?:^|(?<=,))\s*(?:CN|OU|O|L|ST|C|DC|UID|EMAILADDRESS|SERIALNUMBER)=")
+_MEMBER: Final = re.compile(r"(.+)(-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})", re.DOTALL)
+_URL: Final = re.compile(r"(?P<scheme>[a-z]{2,8}://)?(?P<host>.*?)(?P<port>:\d{1,5}/?)?", re.DOTALL)
+# What is left of a secret: it was overwritten already where that is all there is.
+_OVERWRITTEN: Final = FILLER + b"=.,\1"
+# Secrets remembered so that they can be searched for, and shorter ones are found everywhere.
+_SECRETS_MAX: Final = 10**5
+_SECRET_MIN: Final = 8
+_SECRET_PART: Final = 64
+# Values of records likewise.
+_SAMPLES_MAX: Final = 2000
+_SAMPLE_MIN: Final = 16
+
+
+class Names:
+    """`keep`: kinds of names that stay. `replaced`: {(kind, name): pseudonym}; `kept`: texts that stay.
+
+    `secrets` are values that were overwritten, cut to what is searched for.
+    """
+
+    def __init__(self, pseudonyms: Pseudonyms, keep: Iterable[str] = ()) -> None:
+        self.pseudonyms = pseudonyms
+        self.keep = frozenset(keep)
+        self.replaced: dict[tuple[Kind, str], str] = {}
+        self.kept: set[str] = set()
+        self.secrets: set[bytes] = set()
+        self._samples: set[bytes] = set()
+
+    def data(self, kind: Kind, data: bytes) -> bytes:
+        """What stands for the bytes of a text; as many bytes."""
+        text = data.decode("utf-8", "surrogateescape")
+        return self.text(kind, text).encode("utf-8", "surrogateescape")
+
+    def text(self, kind: Kind, text: str) -> str:
+        """What stands for a text of this kind."""
+        if not text:
+            return text
+        known = self.replaced.get((kind, text))
+        if known is not None:
+            return known
+        if self._stays(kind, text):
+            self.kept.add(text)
+            return text
+        made = _MAKERS.get(kind, Names._plain)(self, text)
+        self.replaced[kind, text] = made
+        return made
+
+    def secret(self, data: bytes) -> bytes:
+        """What stands for a secret."""
+        if len(data) >= _SECRET_MIN and len(self.secrets) < _SECRETS_MAX and data.translate(None, _OVERWRITTEN):
+            self.secrets.add(data[:_SECRET_PART])
+        return FILLER * len(data)
+
+    def sample(self, data: bytes) -> None:
+        """Remember the value of a record, of some of them."""
+        if len(self._samples) < _SAMPLES_MAX and len(data) >= _SAMPLE_MIN:
+            self._samples.add(data[:_SECRET_PART])
+
+    @property
+    def overwritten(self) -> set[bytes]:
+        """What was overwritten and is to be searched for."""
+        return self.secrets | self._samples
+
+    def knows(self, kinds: Iterable[Kind], text: str) -> bool:
+        """Whether a text that may be of several kinds was met as one of a kind that stays."""
+        return text in self.kept and any(kind in self.keep for kind in kinds)
+
+    def _stays(self, kind: Kind, text: str) -> bool:
+        if kind in self.keep or text in _SPECIAL:
+            return True
+        if kind == "word":
+            return text in _WORDS
+        if kind == "config":
+            return text in _WORDS or text in PUBLIC_CONFIGS
+        return kind == "number" and text.isascii() and text.isdecimal()
+
+    def _plain(self, text: str) -> str:
+        return self.pseudonyms.text(text)
+
+    def _user(self, text: str) -> str:
+        """A principal, maybe with the subject of a certificate."""
+        found = _PRINCIPAL.match(text)
+        at = found.end() if found is not None else 0
+        made = text[:at]
+        for word in _SUBJECT.finditer(text, at):
+            made += self._plain(text[at : word.start()]) + word[0]
+            at = word.end()
+        return made + self._plain(text[at:])
+
+    def _member(self, text: str) -> str:
+        """A member id: mostly the id of the client, or of the member in its group, and a random part."""
+        found = _MEMBER.fullmatch(text)
+        if found is None or "clients" not in self.keep:
+            return self._plain(text)
+        return found[1] + self._plain(found[2])
+
+    def _version(self, text: str) -> str:
+        """The version of a program: numbers and the words around them stay."""
+
+        def change(found: re.Match[str]) -> str:
+            return found[0] if found[0].lower() in _VERSION_WORDS else self._plain(found[0])
+
+        made = _VERSION_PARTS.sub(change, text)
+        self.kept.add(made)
+        return made
+
+    def _host(self, text: str) -> str:
+        """A host, an address, or where a service is reached on one: scheme and port stay."""
+        found = _URL.fullmatch(text)
+        assert found is not None  # any text is a host
+        if found["port"] and ":" in found["host"] and not found["host"].endswith("]"):
+            return self._plain(text)  # the last group of an address
+        return (found["scheme"] or "") + self._plain(found["host"]) + (found["port"] or "")
+
+
+_MAKERS: Final[dict[Kind, Callable[[Names, str], str]]] = {
+    "users": Names._user,
+    "members": Names._member,
+    "hosts": Names._host,
+    "version": Names._version,
+}

@@ -1,0 +1,198 @@
+"""A packet and what its payload becomes in, the packet with other addresses out: only what is known of it is kept.
+
+The usual packet (TCP right behind IP, IP right behind a header of the link that is known here) keeps its length. What
+came in a tunnel, in fragments or on another link is written as a packet of its own, without these: link type raw IP.
+Options of IP become no operations, those of TCP but for a few too; what is behind the packet becomes zeros. Checksums
+are right where all that they cover is there, and else 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import Final, NamedTuple
+
+from decoders.capture.links import IP4, IP6, LINKS
+from decoders.capture.packet_copies import PacketCopy
+from decoders.scrubbing.pseudonyms import Pseudonyms
+
+__all__ = ["RAW", "PacketScrubber", "Rewritten"]
+
+# Link type of packets that begin with their IP header.
+RAW: Final = 101
+_TCP: Final = 6
+_IP4_HEAD: Final = Struct(">BBHHHBBH4s4s")
+_IP6_HEAD: Final = Struct(">IHBB16s16s")
+_U16: Final = Struct(">H")
+_IP4_KEY: Final = 12
+_HOPS: Final = 64
+_DO_NOT_FRAGMENT: Final = 0x4000
+_FRAGMENT: Final = 0x3FFF
+_IP_MAX: Final = 0xFFFF
+_TCP_MIN: Final = 20
+_CHECKSUM_AT: Final = 16
+_NO_OPERATION: Final = 1
+# Options of TCP that say nothing of the host: the largest segment, the scale of windows, selective acknowledgements.
+_OPTIONS_KEPT: Final = frozenset({2, 3, 4, 5})
+
+
+class Rewritten(NamedTuple):
+    """A packet as it is written: its link type, its bytes, and how many it had on the wire."""
+
+    link_type: int
+    frame: bytes
+    wire: int
+
+
+class PacketScrubber:
+    """`keeps_hosts`: addresses stay."""
+
+    def __init__(self, pseudonyms: Pseudonyms, *, keeps_hosts: bool) -> None:
+        self._pseudonyms = pseudonyms
+        self._keeps = keeps_hosts
+
+    def address(self, packed: bytes) -> bytes:
+        """What stands for an IP address."""
+        return packed if self._keeps else self._pseudonyms.address(packed)
+
+    def rewrite(self, packet: PacketCopy, payload: bytes) -> Rewritten:
+        """The packet, which has TCP, with this payload of as many bytes as it holds."""
+        return self._in_place(packet, payload) or self._alone(packet, payload)
+
+    def _in_place(self, packet: PacketCopy, payload: bytes) -> Rewritten | None:
+        """A usual packet; None for any other."""
+        link_type, frame = packet.source[0], packet.frame
+        head = _HEADS.get(link_type)
+        if head is None or packet.earlier:
+            return None
+        kind, at = LINKS[link_type].follow(frame, 0, len(frame))
+        size = _ip_header(frame, kind, at)
+        start = at + size
+        if not size or frame[start : start + len(packet.tcp)] != packet.tcp:
+            return None
+        out = bytearray(len(frame))
+        out[:start] = frame[:start]
+        if not self._keeps:
+            head(self._pseudonyms, out)
+        body = start + len(packet.tcp)
+        end = body + len(payload)
+        out[start:body] = _tcp_header(packet.tcp)
+        out[body:end] = payload
+        addresses = self._place_addresses(out, kind, at, size)
+        _put_checksum(out, start, end, addresses, whole=not packet.missing)
+        return Rewritten(link_type, bytes(out), max(packet.wire, len(out)))
+
+    def _place_addresses(self, out: bytearray, kind: int, at: int, size: int) -> bytes:
+        """Put the addresses of an IP header, and its checksum; both addresses."""
+        begin, width = (at + 12, 4) if kind == IP4 else (at + 8, 16)
+        middle, end = begin + width, begin + 2 * width
+        out[begin:middle] = self.address(bytes(out[begin:middle]))
+        out[middle:end] = self.address(bytes(out[middle:end]))
+        if kind == IP4:
+            out[at + _IP4_HEAD.size : at + size] = bytes((_NO_OPERATION,)) * (size - _IP4_HEAD.size)
+            _U16.pack_into(out, at + 10, 0)
+            _U16.pack_into(out, at + 10, _checksum(bytes(out[at : at + size])))
+        return bytes(out[begin:end])
+
+    def _alone(self, packet: PacketCopy, payload: bytes) -> Rewritten:
+        """The packet out of whatever it came in, with a new IP header."""
+        width = 4 if len(packet.key) == _IP4_KEY else 16
+        first, second = self.address(packet.key[:width]), self.address(packet.key[width : 2 * width])
+        length = len(packet.tcp) + len(payload) + packet.missing
+        out = bytearray()
+        if width == 4:
+            total = length + _IP4_HEAD.size
+            fields = (0x45, 0, total if total <= _IP_MAX else 0, 0, _DO_NOT_FRAGMENT, _HOPS, _TCP, 0, first, second)
+            out += _IP4_HEAD.pack(*fields)
+            _U16.pack_into(out, 10, _checksum(bytes(out)))
+        else:
+            out += _IP6_HEAD.pack(6 << 28, length if length <= _IP_MAX else 0, _TCP, _HOPS, first, second)
+        start = len(out)
+        out += _tcp_header(packet.tcp) + payload
+        _put_checksum(out, start, len(out), first + second, whole=not packet.missing)
+        return Rewritten(RAW, bytes(out), len(out) + packet.missing)
+
+    def checked(self, packet: bytes) -> bytes:
+        """A packet that begins with its IP header, which TCP follows, with the checksum of TCP."""
+        out = bytearray(packet)
+        start, begin = (_IP4_HEAD.size, 12) if packet[0] >> 4 == 4 else (_IP6_HEAD.size, 8)
+        _put_checksum(out, start, len(out), bytes(out[begin:start]), whole=True)
+        return bytes(out)
+
+
+def _ip_header(frame: bytes, kind: int, at: int) -> int:
+    """The size of the IP header at `at` that TCP follows at once; 0 where it is none."""
+    if kind == IP4 and at + _IP4_HEAD.size <= len(frame):
+        if frame[at + 9] == _TCP and not _U16.unpack_from(frame, at + 6)[0] & _FRAGMENT:
+            return (frame[at] & 15) * 4
+    elif kind == IP6 and at + _IP6_HEAD.size <= len(frame) and frame[at + 6] == _TCP:
+        return _IP6_HEAD.size
+    return 0
+
+
+def _tcp_header(header: bytes) -> bytes:
+    """The header without options that are not known to be harmless."""
+    out = bytearray(header)
+    at = _TCP_MIN
+    while at < len(out):
+        kind = out[at]
+        size = out[at + 1] if at + 1 < len(out) else 0
+        if kind == _NO_OPERATION:
+            at += 1
+            continue
+        if kind == 0 or size < 2 or at + size > len(out):
+            size = len(out) - at
+            kind = -1
+        if kind not in _OPTIONS_KEPT:
+            out[at : at + size] = bytes((_NO_OPERATION,)) * size
+        at += size
+    return bytes(out)
+
+
+def _put_checksum(out: bytearray, start: int, end: int, addresses: bytes, *, whole: bool) -> None:
+    """The checksum of the TCP segment between two offsets."""
+    _U16.pack_into(out, start + _CHECKSUM_AT, 0)
+    if whole:
+        segment = bytes(out[start:end])
+        pseudo = addresses + _TCP.to_bytes(4, "big") + len(segment).to_bytes(4, "big")
+        _U16.pack_into(out, start + _CHECKSUM_AT, _checksum(pseudo + segment))
+
+
+def _checksum(data: bytes) -> int:
+    """The checksum of the Internet (RFC 1071)."""
+    return -int.from_bytes(data + b"\0" * (len(data) & 1), "big") % 0xFFFF
+
+
+# What has addresses in the header of a link.
+
+
+def _ethernet(pseudonyms: Pseudonyms, out: bytearray) -> None:
+    out[:6] = pseudonyms.hardware(bytes(out[:6]))
+    out[6:12] = pseudonyms.hardware(bytes(out[6:12]))
+
+
+def _cooked1(pseudonyms: Pseudonyms, out: bytearray) -> None:
+    _cooked(pseudonyms, out, 6, int.from_bytes(out[4:6], "big"))
+
+
+def _cooked2(pseudonyms: Pseudonyms, out: bytearray) -> None:
+    _cooked(pseudonyms, out, 12, out[11])
+
+
+def _cooked(pseudonyms: Pseudonyms, out: bytearray, at: int, size: int) -> None:
+    """The address of Linux's cooked headers: eight bytes, of which so many count."""
+    size = min(size, 8)
+    out[at : at + 8] = pseudonyms.hardware(bytes(out[at : at + size])) + bytes(8 - size)
+
+
+def _nothing(pseudonyms: Pseudonyms, out: bytearray) -> None:
+    del pseudonyms, out
+
+
+# Link types whose headers are kept.
+_HEADS: Final[dict[int, Callable[[Pseudonyms, bytearray], None]]] = {
+    1: _ethernet,
+    113: _cooked1,
+    276: _cooked2,
+    **dict.fromkeys((0, 9, 12, 14, 50, 101, 104, 108, 228, 229), _nothing),
+}

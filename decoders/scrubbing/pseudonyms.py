@@ -1,0 +1,221 @@
+"""Names and addresses in, pseudonyms of the same length out: one-to-one for each length, by a key.
+
+A name is taken apart at everything that is no letter and no digit. Each word in it becomes another word, whose letters
+and digits stand where they stood: `orders-dlq` and `orders` begin alike afterwards too, a member id begins with its
+client's id, and no table is needed for the names that a capture has inside other values. A word is the number of its
+place among all words of its shape; a permutation of these by the key, of one cycle, gives the next one: no word becomes
+itself, and no two the same one. The permutation is a Feistel network over a hash (Black and Rogaway, "Ciphers with
+Arbitrary Finite Domains", 2002), walked until it falls into the domain.
+
+An octet of an IPv4 address becomes one of as many digits, a group of an IPv6 address one of as many hexadecimal digits
+and 0 stays 0: what was the same address, in packets or in any form of text, is the same address again, of that length.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from hashlib import blake2b, shake_256
+from ipaddress import IPv6Address
+from typing import Final
+
+__all__ = ["Pseudonyms"]
+
+# Ranges of characters of as many bytes in UTF-8: those in them that can be printed stand for each other, and the
+# others do. The bytes that are no UTF-8, as surrogateescape has them, are last.
+_RANGES: Final = (
+    (0x30, 0x3A),
+    (0x41, 0x5B),
+    (0x61, 0x7B),
+    (0x80, 0x800),
+    (0x800, 0xD800),
+    (0xE000, 0x10000),
+    (0x10000, 0x110000),
+    (0xDC80, 0xDD00),
+)
+_HEX: Final = "0123456789abcdef"
+_UUID: Final = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_PARTS: Final = re.compile(
+    rf"(?P<uuid>{_UUID})"
+    r"|(?P<six>(?<![0-9A-Za-z:.])[0-9A-Fa-f]{0,4}:(?:[0-9A-Fa-f:]*:)?"
+    r"(?:\d{1,3}(?:\.\d{1,3}){3}|(?<=:)[0-9A-Fa-f]{0,4})(?![0-9A-Za-z:.]))"
+    r"|(?P<four>(?<![0-9A-Za-z])\d{1,3}(?P<dot>[-._])\d{1,3}(?P=dot)\d{1,3}(?P=dot)\d{1,3}(?![0-9A-Za-z]))"
+    "|(?P<word>[0-9A-Za-z\x80-\U0010ffff]{1,128})"
+)
+# Octets that stand for each other: those of as many digits; as the first one, those of multicast and above apart.
+_OCTETS: Final = ((0, 10), (10, 90), (100, 156))
+_FIRST_OCTETS: Final = ((0, 10), (10, 90), (100, 124), (224, 32))
+_GROUPS: Final = ((1, 15), (0x10, 0xF0), (0x100, 0xF00), (0x1000, 0xF000))
+_MAPPED: Final = bytes(10) + b"\xff\xff"
+_ROUNDS: Final = 10
+_OCTET_MAX: Final = 255
+# Of a MAC address: it is of a group, it was given by somebody who is no maker.
+_GROUP_BIT, _LOCAL_BIT = 1, 2
+_KNOWN_MAX: Final = 1 << 16
+
+
+class Pseudonyms:
+    """`key`: whoever has it gets the same pseudonyms again."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = blake2b(key, digest_size=32).digest()
+        self.text = lru_cache(_KNOWN_MAX)(self._text)
+        self.four = lru_cache(_KNOWN_MAX)(self._four)
+        self.six = lru_cache(_KNOWN_MAX)(self._six)
+        self._word = lru_cache(_KNOWN_MAX)(self._next_word)
+
+    def _text(self, text: str) -> str:
+        """What stands for a name, or for a text that has some: what separates the words in it stays."""
+        return _PARTS.sub(self._part, text)
+
+    def _four(self, packed: bytes) -> bytes:
+        """What stands for an IPv4 address of 4 bytes."""
+        return bytes(self._octet(place, octet) for place, octet in enumerate(packed))
+
+    def _six(self, packed: bytes) -> bytes:
+        """What stands for an IPv6 address of 16 bytes; of one that stands for an IPv4 address that one's."""
+        if packed.startswith(_MAPPED):
+            return _MAPPED + self.four(packed[12:])
+        groups = (int.from_bytes(packed[at : at + 2], "big") for at in range(0, 16, 2))
+        return b"".join(self._group(place, group).to_bytes(2, "big") for place, group in enumerate(groups))
+
+    def address(self, packed: bytes) -> bytes:
+        """What stands for an address of 4 or 16 bytes; other sizes are no addresses and become zeros."""
+        return {4: self.four, 16: self.six}.get(len(packed), lambda other: bytes(len(other)))(packed)
+
+    def hardware(self, packed: bytes) -> bytes:
+        """What stands for a MAC address: of a group or not as it was, and said to be no maker's."""
+        if not any(packed) or packed == b"\xff" * len(packed):
+            return packed
+        made = blake2b(packed, key=self._key, person=b"hardware", digest_size=max(len(packed), 1)).digest()
+        return bytes((made[0] & ~_GROUP_BIT | packed[0] & _GROUP_BIT | _LOCAL_BIT,)) + made[1:]
+
+    def noise(self, size: int) -> bytes:
+        """Letters without a pattern, always the same ones."""
+        made = shake_256(self._key + b"noise").digest(size)
+        return made.translate(_LETTERS)
+
+    # Parts of names.
+
+    def _part(self, found: re.Match[str]) -> str:
+        text = found[0]
+        if found["word"]:
+            return self._word(text)
+        if found["four"]:
+            return self._four_text(text, found["dot"])
+        if found["uuid"]:
+            digits = [_HEX.index(digit) for digit in text if digit != "-"]
+            made = iter(self._shifted(b"uuid", digits, [16] * len(digits)))
+            return "".join("-" if digit == "-" else _HEX[next(made)] for digit in text)
+        try:
+            IPv6Address(text)
+        except ValueError:  # words with colons between them
+            return re.sub("[0-9A-Za-z]+", lambda word: self._word(word[0]), text)
+        return self._six_text(text)
+
+    def _next_word(self, word: str) -> str:
+        shapes = [_shape(character) for character in word]
+        letters = [_characters(shape) for shape in shapes]
+        digits = [bisect_left(each, ord(character)) for each, character in zip(letters, word, strict=True)]
+        made = self._shifted(bytes(shapes), digits, list(map(len, letters)))
+        return "".join(chr(each[digit]) for each, digit in zip(letters, made, strict=True))
+
+    def _four_text(self, text: str, dot: str) -> str:
+        words = text.split(dot)
+        octets = [int(word) for word in words]
+        if max(octets) > _OCTET_MAX or [str(octet) for octet in octets] != words:
+            return dot.join(map(self._word, words))
+        return dot.join(str(self._octet(place, octet)) for place, octet in enumerate(octets))
+
+    def _six_text(self, text: str) -> str:
+        """An address in any form; of one that stands for an IPv4 address the last groups are of that, if they fit."""
+        packed = self.six(IPv6Address(text).packed)
+        hexadecimal, colon, four = text.rpartition(":") if "." in text else (text, "", "")
+        before, gap, behind = hexadecimal.partition("::")
+        made = self._groups_text(before, packed) + gap
+        made += self._groups_text(behind, packed[(6 if four else 8) * 2 - len(behind.split(":")) * 2 :])
+        made += colon + ".".join(map(str, packed[12:])) if four else ""
+        return made.upper() if text != text.lower() else made
+
+    def _groups_text(self, text: str, packed: bytes) -> str:
+        made = []
+        for at, digits in enumerate(text.split(":")):
+            group = f"{int.from_bytes(packed[at * 2 : at * 2 + 2], 'big'):x}".zfill(len(digits)) if digits else ""
+            made.append(
+                group if len(group) == len(digits) else f"{self._group(at, int(digits, 16)):x}".zfill(len(digits))
+            )
+        return ":".join(made)
+
+    def _octet(self, place: int, octet: int) -> int:
+        return self._within(b"octet%d" % place, octet, _OCTETS if place else _FIRST_OCTETS)
+
+    def _group(self, place: int, group: int) -> int:
+        return self._within(b"group%d" % place, group, _GROUPS) if group else 0
+
+    def _within(self, label: bytes, number: int, ranges: tuple[tuple[int, int], ...]) -> int:
+        first, count = next(each for each in ranges if number < sum(each))
+        return first + self._next(label + b":%d" % first, number - first, count)
+
+    # Permutations.
+
+    def _shifted(self, label: bytes, digits: list[int], counts: list[int]) -> list[int]:
+        """The digits of the number that follows theirs; each is below its count."""
+        number, size = 0, 1
+        for digit, count in zip(digits, counts, strict=True):
+            number, size = number * count + digit, size * count
+        number = self._next(label, number, size)
+        made = []
+        for count in reversed(counts):
+            number, digit = divmod(number, count)
+            made.append(digit)
+        return made[::-1]
+
+    def _next(self, label: bytes, number: int, size: int) -> int:
+        """What follows a number in a cycle of all numbers below `size`."""
+        half = ((size - 1).bit_length() + 1) // 2
+        place = (self._permuted(label, number, size, half, range(_ROUNDS)) + 1) % size
+        return self._permuted(label, place, size, half, range(_ROUNDS - 1, -1, -1))
+
+    def _permuted(self, label: bytes, number: int, size: int, half: int, rounds: range) -> int:
+        """One permutation of the numbers below `size`, or with `rounds` turned its inverse."""
+        mask, width = (1 << half) - 1, (half + 7) // 8
+        backward = rounds.step < 0
+        begun = shake_256(self._key + len(label).to_bytes(2, "big") + label)
+        while True:
+            left, right = number >> half, number & mask
+            if backward:
+                left, right = right, left
+            for turn in rounds:
+                mixed = begun.copy()
+                mixed.update(bytes((turn,)) + right.to_bytes(width, "big"))
+                left, right = right, left ^ (int.from_bytes(mixed.digest(width), "big") & mask)
+            if backward:
+                left, right = right, left
+            number = left << half | right
+            if number < size:
+                return number
+
+
+def _shape(character: str) -> int:
+    """A number for the characters that stand for each other."""
+    code = ord(character)
+    index = next(index for index, (first, end) in enumerate(_RANGES) if first <= code < end)
+    return index << 1 | character.isprintable()
+
+
+@cache
+def _characters(shape: int) -> Sequence[int]:
+    """Those of a shape, ascending."""
+    first, end = _RANGES[shape >> 1]
+    if first < 0x80:  # all of them can be printed
+        return range(first, end)
+    return array("L", (code for code in range(first, end) if chr(code).isprintable() is bool(shape & 1)))
+
+
+# A letter for each byte.
+_LETTERS: Final = bytes(
+    b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"[byte & 63] for byte in range(256)
+)

@@ -1,0 +1,87 @@
+"""One message of a SASL login in, the same message without its user and its secrets out: of as many bytes, and shape.
+
+Whoever reads it afterwards sees the same step of the same mechanism: PLAIN (RFC 4616), SCRAM (RFC 5802), OAUTHBEARER
+(RFC 7628), GSSAPI (RFC 2743, 4121). What has none of these shapes is overwritten whole.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from decoders.scrubbing.names import FILLER, Names
+
+__all__ = ["scrub_token"]
+
+_PLAIN: Final = re.compile(rb"([^\0]*)\0([^\0]+)\0([^\0]*)", re.DOTALL)
+# The client's first message; what comes before its user and behind it.
+_FIRST: Final = re.compile(rb"([nyp](?:=[\w.-]+)?,)(?:a=([^,]*))?,(.*)", re.DOTALL)
+# SCRAM: letter and value, all but the first of which follow a comma.
+_PAIR: Final = re.compile(rb"(?:^|(?<=,))(?:[a-z]|tokenauth)=[^,]*")
+_SCRAM: Final = re.compile(rb"(?:[a-z]|tokenauth)=[^,]*(?:,(?:[a-z]|tokenauth)=[^,]*)*\Z", re.DOTALL)
+# Values of SCRAM that say nothing of anybody: iterations, the channel binding "none", errors, of a delegation token.
+_SAID: Final = re.compile(rb"i=\d{1,9}|c=biws|tokenauth=true|e=[a-z-]{1,50}")
+_SIGNS: Final = re.compile(rb"[^=.,\x01]")
+_BEARER: Final = re.compile(rb"((?:\x01?[a-z]+=(?:[Bb]earer )?)|\x01)([^\x01]*)")
+# DER of GSSAPI's first token up to the mechanism's own identifier, and of a Kerberos message in it.
+_GSSAPI: Final = re.compile(rb"\x60(?:[\x00-\x7f]|\x81.|\x82..|\x83...)(?:\x06(?P<size>[\x01-\x20]))?", re.DOTALL)
+_WRAP: Final = b"\5\4"
+_WRAP_HEAD: Final = 16
+_ANSWER: Final = b"\xa1"
+
+
+def scrub_token(data: bytes, names: Names) -> bytes:
+    """The message."""
+    kept = _gssapi(data)
+    if kept:
+        names.secret(data[kept:])
+        return data[:kept] + FILLER * (len(data) - kept)
+    if found := _PLAIN.fullmatch(data):
+        user = names.data("users", found[1]) if found[1] else b""
+        return b"\0".join((user, names.data("users", found[2]), names.secret(found[3])))
+    if found := _FIRST.fullmatch(data):
+        acting = b"" if found[2] is None else b"a=" + names.data("users", found[2])
+        rest = _bearer(found[3], names) if found[3].startswith(b"\1") else _scram(found[3], names)
+        return found[1] + acting + b"," + rest
+    if _SCRAM.match(data):
+        return _scram(data, names)
+    return names.secret(data)
+
+
+def _scram(data: bytes, names: Names) -> bytes:
+    """Letters and lengths stay, users are replaced."""
+    if not _SCRAM.match(data):
+        return names.secret(data)
+
+    def change(found: re.Match[bytes]) -> bytes:
+        pair = found[0]
+        if _SAID.fullmatch(pair):
+            names.kept.add(pair.decode())
+            return pair
+        if pair.startswith(b"n="):
+            return b"n=" + names.data("users", pair[2:])
+        names.secret(pair[2:])
+        letter, _, value = pair.partition(b"=")
+        return letter + b"=" + _SIGNS.sub(FILLER, value)
+
+    return _PAIR.sub(change, data)
+
+
+def _bearer(data: bytes, names: Names) -> bytes:
+    """Pairs of a name and a value, each behind a byte 1."""
+
+    def change(found: re.Match[bytes]) -> bytes:
+        names.kept.add(found[1].decode())
+        names.secret(found[2])
+        return found[1] + _SIGNS.sub(FILLER, found[2])
+
+    return _BEARER.sub(change, data)
+
+
+def _gssapi(data: bytes) -> int:
+    """How many bytes say which mechanism it is, and which of its messages."""
+    if found := _GSSAPI.match(data):
+        return min(found.end() + (found["size"][0] + 2 if found["size"] else 0), len(data))
+    if data.startswith(_WRAP):
+        return min(_WRAP_HEAD, len(data))
+    return min(2, len(data)) if data.startswith(_ANSWER) else 0

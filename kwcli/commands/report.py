@@ -1,0 +1,78 @@
+"""`kw report`: captures in, everything that they say out, as one page, Markdown, text or JSON."""
+
+from __future__ import annotations
+
+import click
+
+from kwcli.env import Environment
+from kwcli.options import (
+    CaptureOptions,
+    Clash,
+    FilterOptions,
+    OutputOptions,
+    capture_options,
+    filter_options,
+    limit_option,
+    output_options,
+    refuse_clashes,
+)
+
+EXAMPLES = """\b
+Examples:
+  kw report orders.pcapng --html report.html
+  kw report captures/ --target 4.0 --html report.html
+  kw report orders.pcapng --topic payments -o md > report.md
+  kw report orders.pcapng -o json | jq '.findings[].title'"""
+
+
+@click.command("report", epilog=EXAMPLES)
+@capture_options
+@click.option(
+    "--html",
+    "html_path",
+    metavar="FILE",
+    type=click.Path(readable=False),
+    help="Write one page of HTML that needs nothing else, and nothing to standard output.",
+)
+@click.option("--target", metavar="RELEASE", help="Hold clients against this release; the newest without it.")
+@click.option("--records", is_flag=True, help="Bodies of the slowest exchanges with the keys and values of records.")
+@click.option("--reveal-secrets", is_flag=True, help="Bodies of the slowest exchanges with passwords and tokens.")
+@filter_options
+@limit_option("Stop reading after N exchanges counted.")
+@output_options(
+    verbose="Leave out no row and no column.",
+    quiet="No summary and no progress bar.",
+    formats=("text", "md", "ndjson", "json"),
+)
+@click.pass_obj
+def command(
+    env: Environment,
+    capture: CaptureOptions,
+    html_path: str | None,
+    target: str | None,
+    records: bool,
+    reveal_secrets: bool,
+    filters: FilterOptions,
+    limit: int | None,
+    shown: OutputOptions,
+) -> int:
+    """Put everything that captures say on one page: findings, clients, groups, latency, ladders, audit.
+
+    FILE as for `kw sniff`. The page loads nothing and works without a network; text without --html. With --target the
+    exit code is 4 where a client breaks on that release.
+    """
+    from decoders.apis.releases import RELEASES
+    from decoders.filters import parse
+    from kwcli.answers.run import answer
+    from kwcli.report.run import ReportRenderer, findings_code
+    from kwcli.spelling import find_release
+
+    refuse_clashes(Clash("html_path", ("output", "verbose"), "the page has everything, and nothing else is written"))
+    capture.check()
+    settings = shown.settings(env)._replace(records=records, reveal_secrets=reveal_secrets)
+    release = RELEASES[-1] if target is None else find_release(target)
+    within = parse(capture.times(env, settings.zone)).matches
+    renderer = ReportRenderer(env, settings, release, html_path, within)
+    code = answer(env, settings, capture, filters, limit, renderer)
+    breaking = 0 if target is None else renderer.breaking
+    return findings_code(env, code, breaking, release, quiet=settings.quiet)

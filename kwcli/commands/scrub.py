@@ -1,0 +1,67 @@
+"""`kw scrub`: a capture in, one that may be sent to others out."""
+
+from __future__ import annotations
+
+import click
+
+from kwcli.env import Environment
+from kwcli.options import keylog_option, ports_option, words_option
+
+EXAMPLES = """\b
+Examples:
+  kw scrub orders.pcapng for-support.pcapng
+  kw scrub orders.pcapng clean.pcapng --keep topics,groups
+  kw scrub monday.pcap clean-monday.pcapng --salt-file our.salt --names names.ndjson
+  kw scrub tls.pcapng clean.pcapng --keylog keys.log"""
+KEPT = ("topics", "groups", "clients", "users", "transactions", "hosts", "members")
+
+
+@click.command("scrub", epilog=EXAMPLES)
+@click.argument("source", metavar="IN")
+@click.argument("out", metavar="OUT")
+@words_option("--keep", known=KEPT, metavar="KIND,...", help=f"Names that stay: {', '.join(KEPT)}.")
+@click.option(
+    "--salt-file",
+    metavar="FILE",
+    help="Makes the same pseudonyms again: this file's bytes; it is made where there is none.",
+)
+@click.option("--names", "names_file", metavar="FILE", help="Write which pseudonym stands for which name there.")
+@ports_option
+@keylog_option
+@click.option("-q", "--quiet", is_flag=True, help="Say only what is wrong.")
+@click.pass_obj
+def command(
+    env: Environment,
+    source: str,
+    out: str,
+    keep: tuple[str, ...],
+    salt_file: str | None,
+    names_file: str | None,
+    ports: tuple[int, ...],
+    keylogs: tuple[str, ...],
+    quiet: bool,
+) -> int:
+    """Write a capture without anybody's names, secrets and records, that decodes as it did.
+
+    IN is a capture as for `kw sniff`, `-` standard input. OUT is a pcapng file; it is there only when a check has found
+    no name and no secret in it, and every exchange with its API, version, sizes, errors and times.
+    """
+    from kwcli.key_logs import key_log_names
+    from kwcli.scrub.run import ScrubSettings, scrub
+
+    unknown = [kind for kind in keep if kind not in KEPT]
+    if unknown:
+        raise click.UsageError(f"--keep {unknown[0]}: there are {', '.join(KEPT)}")
+    return scrub(
+        ScrubSettings(
+            source,
+            out,
+            frozenset(keep),
+            salt_file,
+            names_file,
+            frozenset(ports) or None,
+            key_log_names(keylogs, env.variables),
+            quiet,
+        ),
+        env,
+    )

@@ -1,0 +1,51 @@
+"""A host and a port in, a socket that listens there out."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+from typing import Final
+
+from kwcli.env import Failure
+from kwcli.net.addresses import shown
+
+# Connections that wait to be taken up.
+BACKLOG: Final = 4096
+
+
+def listening(host: str, port: int, option: str = "--port-base") -> socket.socket:
+    """A socket that listens there. Raises Failure, which names the option that says where."""
+    try:
+        family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    except (OSError, UnicodeError):
+        raise Failure(f"{_named(host, option)}: this machine knows no such address") from None
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(place)
+        sock.listen(BACKLOG)
+        sock.setblocking(False)
+    except OSError as error:
+        sock.close()
+        raise _failure(host, port, error, option) from None
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+def _failure(host: str, port: int, error: OSError, option: str) -> Failure:
+    where = shown((host, port))
+    if error.errno == errno.EADDRINUSE:
+        return Failure(f"{where} is taken by another program: give another {option}")
+    if error.errno == errno.EACCES:
+        return Failure(f"{where}: ports below 1024 are for root: give another {option}")
+    if error.errno == errno.EADDRNOTAVAIL:
+        return Failure(f"{_named(host, option)}: it is no address of this machine")
+    return Failure(f"{where}: cannot listen there: {os.strerror(error.errno or 0)}")
+
+
+def _named(host: str, option: str) -> str:
+    """The option that names the host: beside --port-base there is one of its own for it."""
+    return f"--bind {host}" if option == "--port-base" else f"{option} {host}"

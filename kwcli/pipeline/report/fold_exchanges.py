@@ -1,0 +1,96 @@
+"""Tables with bodies in, the folds of `kw report` out: findings, clients, groups, ladders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+import pyarrow as pa
+
+from decoders.errors import DecodeError
+from decoders.exchanges.exchange import Skipped
+from decoders.messages.bodies import PLAIN
+from kwcli.pipeline.spark.failures import failure_of
+from kwcli.pipeline.tables.stored_exchanges import AT_ONCE, EXCHANGE_COLUMNS, SKIPPED_COLUMNS, RowReader
+from kwcli.report.exchange_folds import ReportFolds
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from kwcli.pipeline.report.tables import Tables
+    from kwcli.progress import Progress
+
+__all__ = ["fold_here", "fold_there", "has_bodies"]
+
+_COLUMNS: Final = {"exchanges": EXCHANGE_COLUMNS, "skipped": SKIPPED_COLUMNS}
+_STATE: Final = "state binary"
+
+
+def has_bodies(tables: Tables) -> bool:
+    """Whether the run that wrote the tables kept bodies (`--bodies`): without them there is little to be found."""
+    if "exchanges" not in tables:
+        return False
+    first = next(iter(tables.read("exchanges", ("request_body",), AT_ONCE)), None)
+    return first is not None and first.column(0).null_count < first.num_rows
+
+
+def fold_here(tables: Tables, progress: Progress | None = None) -> ReportFolds:
+    """All rows, on this machine."""
+    folds, done = _folds(tables), 0
+    if progress is not None:
+        progress.expect(sum(tables.rows[name] for name in _COLUMNS if name in tables))
+    for name, columns in _COLUMNS.items():
+        reader = RowReader()
+        for batch in tables.read(name, columns, AT_ONCE) if name in tables else ():
+            _feed(folds, reader, batch)
+            done += batch.num_rows
+            if progress is not None:
+                progress.show(done, done)
+    return folds
+
+
+def fold_there(spark: SparkSession, tables: Tables) -> ReportFolds:
+    """All rows, on Spark: each task has folds of its own, which are merged here. Failure says why a task failed."""
+    whole = _folds(tables)
+    for name, columns in _COLUMNS.items():
+        if name not in tables or not tables.files[name]:
+            continue
+        rows = spark.read.parquet(*tables.files[name]).select(*columns)
+        try:
+            found = rows.mapInArrow(_fold_part, _STATE).collect()
+        except Exception as problem:
+            raise failure_of(problem) from problem
+        for row in found:
+            part = ReportFolds(PLAIN)
+            part.resume(bytes(row.state))
+            whole.merge(part)
+    return whole
+
+
+def _folds(tables: Tables) -> ReportFolds:
+    folds = ReportFolds(PLAIN)
+    folds.found["findings"].hear(list(tables.facts.get("faults", ())))
+    return folds
+
+
+def _fold_part(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """What one task does: its rows in, the state of its folds out."""
+    folds, reader = ReportFolds(PLAIN), RowReader()
+    for batch in batches:
+        for at in range(0, batch.num_rows, AT_ONCE):
+            _feed(folds, reader, batch.slice(at, AT_ONCE))
+    yield pa.RecordBatch.from_pydict({"state": pa.array([folds.export()], pa.binary())})
+
+
+def _feed(folds: ReportFolds, reader: RowReader, batch: pa.RecordBatch) -> None:
+    """Rows that are no exchanges are left out: `kw report DIR` tells of them."""
+    for row in batch.to_pylist():
+        try:
+            settled: Any = reader.read(row)
+        except (DecodeError, orjson.JSONDecodeError):
+            continue
+        if isinstance(settled, Skipped):
+            folds.skip(settled)
+        else:
+            folds.add(settled)

@@ -1,0 +1,236 @@
+"""Exchanges in, all folds of a report out, fed in one pass: what `kw report` counts, as one literal table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import orjson
+
+from decoders.analysis.audit import Audit
+from decoders.analysis.doctor.doctor import Doctor
+from decoders.analysis.exchange_facts import throttle_ns
+from decoders.analysis.groups.groups import Groups
+from decoders.analysis.ladders import Ladders
+from decoders.analysis.over_time import OverTime
+from decoders.analysis.portraits import Brokers, Clients
+from decoders.analysis.security import Security
+from decoders.analysis.slowest import Slowest
+from decoders.analysis.statistics import Statistics
+from decoders.analysis.tally import Tally, sums
+from decoders.analysis.topic_portraits import TopicPortraits
+from decoders.errors import LimitExceeded
+from decoders.exchanges.exchange import Skipped
+from decoders.messages.bodies import Options
+from decoders.messages.record import to_json_dict
+from decoders.wire.pack import fields, pack, unpack
+from decoders.wire.text import json_text
+from kwcli.report.build_report import NS, TABLES, FoldResults
+
+if TYPE_CHECKING:
+    from decoders.analysis.fold import Row
+    from decoders.exchanges.exchange import Exchange, Settled
+    from decoders.schema.model import Side
+
+__all__ = ["FOLDS", "ReportFolds"]
+
+SLOWEST: Final = 20
+# The largest body that is kept, as JSON; the lists and texts of a larger one are cut to fewer and fewer elements.
+BODY_MAX: Final = 24_000
+_CUTS: Final = ((100, 4000), (20, 1000), (5, 200), (2, 60))
+_SIDES: Final = ("request", "response")
+
+# Fold by name; those that are made with more are in ReportFolds. Portraits have latencies by client, topic, broker.
+FOLDS: Final[dict[str, Callable[[], Any]]] = {
+    "over time": partial(OverTime, ("api",)),
+    "findings": Doctor,
+    "audit": Audit,
+    "portraits clients": Clients,
+    "portraits groups": Groups,
+    "portraits brokers": Brokers,
+    "security": Security,
+    "ladders": Ladders,
+}
+# Those that learn of exchanges which the filters leave out → whether of the time asked for only.
+_LEARNING: Final = {
+    "audit": False,
+    "portraits brokers": False,
+    "portraits groups": True,
+    "portraits topics": True,
+}
+# Folds that are told of few exchanges: those with errors, those that were throttled.
+_ERRORS: Final = partial(Statistics, ("api", "error"), "errors")
+_THROTTLED: Final = {f"throttle {name}": partial(Statistics, (name,), "throttle") for name in ("client", "api")}
+
+
+class ReportFolds:
+    """All folds of a report. One that has too many groups is given up, and `full` says why.
+
+    `options` say how bodies of the slowest exchanges are shown.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self.found: dict[str, Any] = {name: make() for name, make in FOLDS.items()}
+        self.found["portraits topics"] = TopicPortraits(self.found["portraits groups"].offsets)
+        self.found["slowest"] = Slowest(SLOWEST, bodies=partial(bodies_of, options=options))
+        self._rare: dict[str, Any] = {"errors": _ERRORS(), **{name: make() for name, make in _THROTTLED.items()}}
+        self.skipped = Tally(("reason", "direction"), sums("count", "size"))
+        self.full: dict[str, str] = {}
+
+    def needs(self, key: int, side: Side) -> frozenset[str]:
+        """What any of them reads."""
+        return frozenset().union(*(fold.needs(key, side) for fold in self._all().values()))
+
+    def _all(self) -> dict[str, Any]:
+        return self.found | self._rare
+
+    def add(self, exchange: Exchange) -> None:
+        """Count an exchange in all folds."""
+        self.add_all([exchange])
+
+    def add_all(self, exchanges: Sequence[Exchange]) -> None:
+        """Count exchanges, fold by fold: a fifth less time than exchange by exchange (tests.bench.stats)."""
+        for name, fold in self.found.items():
+            self._tell(name, fold, exchanges)
+        throttled = [exchange for exchange in exchanges if throttle_ns(exchange)]
+        failed = [exchange for exchange in exchanges if exchange.error_codes and exchange.unexpected]
+        for name, fold in self._rare.items():
+            self._tell(name, fold, failed if name == "errors" else throttled)
+        if self.full:
+            self._drop()
+
+    def _tell(self, name: str, fold: Any, exchanges: Sequence[Exchange]) -> None:
+        add = fold.add
+        try:
+            for exchange in exchanges:
+                add(exchange)
+        except LimitExceeded as problem:
+            self.full[name] = problem.text
+
+    def _drop(self) -> None:
+        """Let go of the folds that were given up."""
+        if not self.full.keys().isdisjoint(self._all()):
+            self.found = {name: fold for name, fold in self.found.items() if name not in self.full}
+            self._rare = {name: fold for name, fold in self._rare.items() if name not in self.full}
+
+    def skip(self, run: Skipped) -> None:
+        """Count a run of bytes that is no exchange."""
+        self.skipped.take((run.reason, run.direction), (1, run.size))
+        if "security" in self.found:
+            self.found["security"].connect(run)
+
+    def learn(self, rows: Sequence[Settled], within: Callable[[Exchange], bool]) -> None:
+        """Take over what holds for all, of exchanges that the filters left out too; `within`: of the time asked for."""
+        exchanges = [row for row in rows if not isinstance(row, Skipped)]
+        in_time = list(filter(within, exchanges))
+        for name, some in _LEARNING.items():
+            if name in self.found:
+                learn = self.found[name].learn
+                for exchange in in_time if some else exchanges:
+                    learn(exchange)
+
+    def merge(self, other: Self) -> None:
+        """Take in what another has counted."""
+        self.skipped.merge(other.skipped)
+        self.full |= other.full
+        self._drop()
+        theirs = other._all()
+        for name, fold in self._all().items():
+            try:
+                fold.merge(theirs[name])
+            except LimitExceeded as problem:
+                self.full[name] = problem.text
+        self._drop()
+
+    def export(self) -> bytes:
+        """The state, for `resume`."""
+        return pack([self.skipped.export(), self.full, {name: fold.export() for name, fold in self._all().items()}])
+
+    def resume(self, state: bytes) -> None:
+        """Go on where `export` was called. Raises DecodeError."""
+        skipped, self.full, states = fields(unpack(state), bytes, dict, dict)
+        self.skipped.resume(skipped)
+        self._drop()
+        for name, fold in self._all().items():
+            fold.resume(states[name])
+
+    def rows(self) -> list[Row]:
+        """Nothing: `build_report` makes the report of `results()`."""
+        return []
+
+    def beside(self, result: FoldResults) -> FoldResults:
+        """Another result, of the same exchanges, with what is found here alone."""
+        mine = {name: fold for name, fold in self.found.items() if name not in ("over time", *result.found)}
+        return result._replace(
+            found=result.found | mine | {"slowest": self.found["slowest"]}, full=result.full | self.full
+        )
+
+    def results(self) -> FoldResults:
+        """What was found, for `build_report`."""
+        found, rows = {**self._all(), "skipped": self.skipped}, dict.fromkeys(TABLES)
+        over: OverTime | None = found.pop("over time", None)
+        if over is not None:
+            found["time"], found["time api"] = over.joined(), over.statistics
+            found["all"], found["latency api"] = over.summed(()), over.summed(("api",))
+            counts = found["all"].rows()
+            rows["exchanges"] = counts[0]["count"] if counts else 0
+        return FoldResults(
+            found, self.full, rows | {"skipped": len(self.skipped.rows())}, over.bucket_ns if over else NS, tables=False
+        )
+
+
+def bodies_of(exchange: Exchange, options: Options) -> bytes:
+    """The bodies of an exchange as JSON, {"request", "response"}, and what was `cut` of them to keep them small."""
+    record = to_json_dict(exchange, options)
+    bodies = {side: record.get(side) for side in _SIDES}
+    if exchange.record is not None and not options.records:
+        bodies = {side: _without_records(body) for side, body in bodies.items()}
+    made: dict[str, Any] = {}
+    cut = []
+    for side, body in bodies.items():
+        text, small = _dump(body), body
+        for elements, characters in _CUTS:
+            if len(text) <= BODY_MAX:
+                break
+            small = _cut(body, elements, characters)
+            text = _dump(small)
+        if small is not body:
+            cut.append(side)
+        made[side] = small if len(text) <= BODY_MAX else None
+    return _dump(made | {"cut": cut})
+
+
+def _without_records(value: Any) -> Any:
+    """The same without the records of batches, which whoever wrote the record may have wanted."""
+    if isinstance(value, dict):
+        batch = "record_count" in value
+        return {name: _without_records(each) for name, each in value.items() if not (batch and name == "records")}
+    return [_without_records(each) for each in value] if isinstance(value, list) else value
+
+
+def _dump(value: Any) -> bytes:
+    return orjson.dumps(_clean(value), option=orjson.OPT_NON_STR_KEYS)
+
+
+def _clean(value: Any) -> Any:
+    """The same with texts that any reader of JSON takes."""
+    if isinstance(value, str):
+        return json_text(value)
+    if isinstance(value, dict):
+        return {name: _clean(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_clean(each) for each in value]
+    return value if not isinstance(value, int) or abs(value) < 1 << 63 else str(value)
+
+
+def _cut(value: Any, elements: int, characters: int) -> Any:
+    """The same with shorter lists and texts; what was left out of them is said where it was."""
+    if isinstance(value, str) and len(value) > characters:
+        return f"{value[:characters]}… and {len(value) - characters:,} more characters"
+    if isinstance(value, dict):
+        return {name: _cut(each, elements, characters) for name, each in value.items()}
+    if isinstance(value, list):
+        kept = [_cut(each, elements, characters) for each in value[:elements]]
+        return kept + ([f"… and {len(value) - elements:,} more"] if len(value) > elements else [])
+    return value

@@ -1,0 +1,60 @@
+"""A report in, Markdown out: a heading and a table for each section, in which no cell is anything but text."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from kwcli.output.units import cut
+from kwcli.report.build_report import Report, moment
+from kwcli.report.sections import SECTIONS, explain, title_of, totals
+from kwcli.terminal import clean
+
+if TYPE_CHECKING:
+    from kwcli.env import Settings
+
+__all__ = ["markdown"]
+
+# Rows of a table without -v, and characters of a cell.
+ROWS: Final = 50
+CELL: Final = 200
+# What begins something in the middle of a line of Markdown or HTML, addresses that become links by themselves among it
+# (GitHub's autolinks): punctuation may always be escaped (CommonMark 2.4).
+_MARKS: Final = re.compile(r"([\\`*_{}\[\]<>#!|~&$@]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
+
+
+def markdown(report: Report, settings: Settings) -> str:
+    """Everything; of long tables the first rows, all of them with -v."""
+    out = ["# Kafka traffic", ""]
+    if report["first"]:
+        out += [f"{moment(report['first'], 23)} to {moment(report['last'], 23)} UTC", ""]
+    out += [f"- {plain(name)}: {plain(value)}" for name, value in totals(report)]
+    for each in report["left_out"]:
+        out += ["", f"Not shown: {plain(each['what'])}: {plain(each['why'])}"]
+    for section in SECTIONS:
+        rows = section.rows(report)
+        if rows is None:
+            continue
+        out += ["", f"## {plain(title_of(section, report))}", ""]
+        if not rows:
+            out.append(f"{plain(section.none)}.")
+            continue
+        shown = rows if settings.verbose else rows[:ROWS]
+        if section.found:
+            for row in shown:
+                times = f" ×{row['count']:,}" if row["count"] > 1 else ""
+                out.append(f"- **{plain(row['severity'])}** {plain(row['title'])}{times}")
+                out += [f"    - {plain(name)}: {plain(text)}" for name, text in explain(row)]
+        else:
+            columns = section.columns if settings.verbose else section.telling(shown)
+            out.append(f"| {' | '.join(plain(said.title) for said in columns)} |")
+            out.append(f"|{'|'.join(' ---: ' if said.right else ' --- ' for said in columns)}|")
+            out += [f"| {' | '.join(plain(said.say(row), CELL) for said in columns)} |" for row in shown]
+        if len(rows) > len(shown):
+            out += ["", f"The first {len(shown)} of {len(rows):,}: -v shows all."]
+    return "".join(f"{line}\n" for line in out)
+
+
+def plain(text: str, most: int = 4000) -> str:
+    """Text that Markdown shows as it is, on one line."""
+    return _MARKS.sub(r"\\\1", cut(clean(text), most))

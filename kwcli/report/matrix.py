@@ -1,0 +1,68 @@
+"""A report in, the table of clients by APIs out: which versions each client speaks, and which the target turns away."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+from kwcli.answers.view import flat_text
+from kwcli.output.units import cut, format_ranges
+from kwcli.terminal import clean
+
+if TYPE_CHECKING:
+    from kwcli.report.build_report import Report
+
+__all__ = ["version_matrix"]
+
+CLIENTS: Final = 60
+_NAME: Final = 60
+
+
+def version_matrix(report: Report) -> Iterator[str]:
+    """The section of the page; nothing where no client is known."""
+    clients = report["clients"] or []
+    if not clients:
+        return
+    shown = clients[:CLIENTS]
+    apis = [name for name, _ in Counter(api for row in shown for api in row["apis"]).most_common()]
+    audit = report["audit"] or {"clients": (), "target": ""}
+    old = {
+        (row["client_id"], flat_text(row["client_software"]), each["api"])
+        for row in audit["clients"]
+        if row["verdict"] == "breaks"
+        for each in row["apis"]
+    }
+    yield '<section id="versions" aria-labelledby="versions-title">'
+    yield '<h2 id="versions-title">Versions that clients speak</h2>'
+    yield '<div class="table" role="region" tabindex="0" aria-labelledby="versions-title"><table class="matrix">'
+    heads = "".join(f'<th scope="col">{"<wbr>".join(escape(part) for part in _parts(name))}</th>' for name in apis)
+    yield f'<thead><tr><th scope="col">client</th>{heads}</tr></thead><tbody>'
+    for row in shown:
+        name = row["client_id"] or flat_text(row["addresses"])
+        software = flat_text(row["client_software"])
+        more = f'<br><span class="dim">{escape(cut(clean(software), _NAME))}</span>' if software else ""
+        cells = []
+        for api in apis:
+            versions = row["apis"].get(api)
+            bad = ' class="old"' if (name, software, api) in old else ""
+            cells.append(f"<td{bad}>{format_ranges(versions) if versions else ''}</td>")
+        yield f'<tr><th scope="row">{escape(cut(clean(name), _NAME))}{more}</th>{"".join(cells)}</tr>'
+    yield "</tbody></table></div>"
+    if len(clients) > len(shown):
+        yield f'<p class="dim">The first {len(shown)} of {len(clients):,} clients: -o json has all.</p>'
+    if old:
+        yield f'<p class="dim">In red: what Kafka {escape(str(audit["target"]))} turns away.</p>'
+    yield "</section>"
+
+
+def _parts(name: str) -> list[str]:
+    """The words of an API's name, between which a line may end."""
+    parts: list[str] = []
+    for char in name:
+        if not parts or (char.isupper() and not parts[-1][-1].isupper()):
+            parts.append(char)
+        else:
+            parts[-1] += char
+    return parts

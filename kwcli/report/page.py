@@ -1,0 +1,314 @@
+"""A report in, one page out that needs nothing else: style, script, charts and tables in a single HTML file.
+
+A content security policy lets the page run its only script and apply its only style sheet, known by their hashes, and
+load nothing from anywhere: what a client of the capture calls itself can do nothing here, even if it were not escaped.
+Each text is made one line without control characters (`clean`) and escaped where it is put; what the script reads is
+JSON in which no character means anything to HTML or to JavaScript, and becomes text of elements, never markup.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterator
+from html import escape
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from decoders.wire.units import format_latency, format_size
+from kwcli import VERSION
+from kwcli.output.units import count_of, cut
+from kwcli.report.build_report import Report, moment
+from kwcli.report.charts import Chart, charts
+from kwcli.report.groups import group_articles
+from kwcli.report.matrix import version_matrix
+from kwcli.report.sections import NOTHING, SECTIONS, ReportColumn, Section, explain, title_of, totals
+from kwcli.report.style import SCRIPT, STYLE
+from kwcli.stats.text import packets
+from kwcli.terminal import clean
+
+if TYPE_CHECKING:
+    from decoders.analysis.fold import Row
+
+__all__ = ["NAME", "ROWS", "page"]
+
+# Rows of a table, and how long a name may be in one.
+ROWS: Final = 50
+NAME: Final = 120
+# Findings and bodies that are shown; characters of one body.
+FINDINGS: Final = 100
+BODIES: Final = 20
+BODY: Final = 40_000
+# Where a line of a name may end, and how much of it has to stay together without such a place.
+_BREAKS: Final = re.compile(r"(?<=[_.,:;/@=-])|(?<=[a-z])(?=[A-Z])")
+_PIECE: Final = 16
+# Characters that mean something to HTML or end a line of JavaScript, and how JSON writes them.
+_ESCAPED: Final = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
+
+
+def page(report: Report) -> str:
+    """The page as text, to be written as UTF-8."""
+    drawn = list(charts(report))
+    policy = (
+        "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "
+        f"style-src {_hash(STYLE)}; script-src {_hash(SCRIPT)}"
+    )
+    data = {"charts": [chart.said for chart in drawn], "ladders": [_ladder(row) for row in report["ladders"] or ()]}
+    parts = [
+        "<!DOCTYPE html>",
+        '<html lang="en">',
+        "<head>",
+        '<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="referrer" content="no-referrer">',
+        '<link rel="icon" href="data:,">',
+        f"<title>{escape(_title(report))}</title>",
+        f"<style>{STYLE}</style>",
+        "</head>",
+        "<body>",
+        *_body(report, drawn),
+        f'<script type="application/json" id="data">{_json(data)}</script>',
+        f"<script>{SCRIPT}</script>",
+        "</body>",
+        "</html>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _title(report: Report) -> str:
+    if not report["first"]:
+        return "Kafka traffic"
+    return f"Kafka traffic, {moment(report['first'], 16)} to {moment(report['last'], 16)}"
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _json(value: Any) -> str:
+    """JSON in which no character means anything to HTML or JavaScript."""
+    return orjson.dumps(value).decode().translate(_ESCAPED)
+
+
+def _text(value: object) -> str:
+    """Any value as text of an element."""
+    return escape(clean(str(value)))
+
+
+def _body(report: Report, drawn: list[Chart]) -> Iterator[str]:
+    there = [(section, rows) for section in SECTIONS if (rows := section.rows(report))]
+    nothing = [section.none for section in SECTIONS if section.rows(report) == []]
+    yield '<a class="skip" href="#content">Skip to the content</a>'
+    yield "<header>"
+    yield "<h1>Kafka traffic</h1>"
+    if report["first"]:
+        first, last = (moment(report[name], 23) for name in ("first", "last"))
+        yield f'<p class="dim">{escape(first)} to {escape(last)} UTC</p>'
+    yield '<dl class="tiles">'
+    yield from (f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in totals(report))
+    yield "</dl>"
+    if report["tables"]:
+        absent = [name for name, rows in report["tables"].items() if rows is None]
+        if absent:
+            yield f'<p class="dim">Not there: the tables {escape(", ".join(absent))}.</p>'
+    for each in report["left_out"]:
+        yield f'<p class="bad">Not shown: {escape(each["what"])}: {escape(each["why"])}</p>'
+    yield "</header>"
+    yield '<nav aria-label="Sections"><ul>'
+    if drawn:
+        yield '<li><a href="#over-time">Over time</a></li>'
+    for section, _ in there:
+        yield f'<li><a href="#{section.name}">{escape(title_of(section, report))}</a></li>'
+        yield from (f'<li><a href="#{name}">{title}</a></li>' for name, title in _after(section, report))
+    yield "</ul></nav>"
+    yield '<main id="content" tabindex="-1">'
+    if drawn:
+        yield '<section id="over-time" aria-labelledby="over-time-title"><h2 id="over-time-title">Over time</h2>'
+        yield from _charts("over-time", drawn)
+        yield f'<p class="dim">Times are UTC; one point is {_width(report["bucket_s"])}.</p></section>'
+    for section, rows in there:
+        yield from _section(section, rows, report, drawn)
+        for name, _ in _after(section, report):
+            yield from version_matrix(report) if name == "versions" else _ladders(report["ladders"])
+    if nothing:
+        yield '<section id="nothing" aria-labelledby="nothing-title"><h2 id="nothing-title">Nothing to show</h2>'
+        yield f'<p class="dim">{escape("; ".join(nothing))}.</p></section>'
+    yield "</main>"
+    yield f"<footer>kw {VERSION} · latencies: request's last byte to response's first, percentiles within 1 %</footer>"
+
+
+def _after(section: Section, report: Report) -> Iterator[tuple[str, str]]:
+    """What follows a section and is none of the tables: name and title."""
+    if section.name == "clients":
+        yield "versions", "Versions"
+    if section.name == "slowest" and report["ladders"]:
+        yield "ladders", "Connections step by step"
+
+
+def _width(seconds: float) -> str:
+    return f"{seconds:g} s" if seconds >= 1 and seconds == round(seconds) else format_latency(seconds * 1000)
+
+
+def _charts(name: str, drawn: list[Chart]) -> Iterator[str]:
+    its = [chart.html for chart in drawn if chart.section == name]
+    if its:
+        yield f'<div class="charts">{"".join(its)}</div>'
+
+
+def _section(section: Section, rows: list[Row], report: Report, drawn: list[Chart]) -> Iterator[str]:
+    title = escape(title_of(section, report))
+    yield f'<section id="{section.name}" aria-labelledby="{section.name}-title">'
+    yield f'<h2 id="{section.name}-title">{title}</h2>'
+    if section.found or "request" in rows[0]:
+        yield from _findings(rows) if section.found else _bodies(rows[:BODIES])
+        yield "</section>"
+        return
+    yield from _charts(section.name, drawn)
+    shown = rows[:ROWS]
+    columns = section.telling(shown)
+    yield f'<div class="table" role="region" tabindex="0" aria-labelledby="{section.name}-title"><table><thead><tr>'
+    yield "".join(f'<th scope="col" class="{_class(said)}">{escape(said.title)}</th>' for said in columns)
+    yield "</tr></thead><tbody>"
+    for row in shown:
+        yield f"<tr>{''.join(_cell(said, row) for said in columns)}</tr>"
+    yield "</tbody></table></div>"
+    if len(rows) > len(shown):
+        yield f'<p class="dim">The first {len(shown)} of {len(rows):,}: -o json has all.</p>'
+    yield from (f'<p class="dim">{escape(note[0].upper() + note[1:])}</p>' for note in section.notes_on(shown))
+    if section.name == "groups":
+        yield from group_articles(rows, report)
+    yield "</section>"
+
+
+def _cell(said: ReportColumn, row: Row) -> str:
+    text = said.say(row)
+    bad = " bad" if said.bad and text != NOTHING else ""
+    if said.tag and text != NOTHING:
+        return f'<td class="{_class(said)}"><span class="tag {escape(text)}">{escape(text)}</span></td>'
+    if not said.cut:
+        return f'<td class="{_class(said)}{bad}">{_text(text)}</td>'
+    short = cut(text, NAME)
+    title = f' title="{_text(text[:4000])}"' if short != text else ""
+    return f'<td class="{_class(said)}{bad}"{title}>{"<wbr>".join(map(_text, _pieces(short)))}</td>'
+
+
+def _pieces(name: str) -> list[str]:
+    """What of a name stays on one line."""
+    return [word[at : at + _PIECE] for word in _BREAKS.split(name) for at in range(0, len(word), _PIECE)]
+
+
+def _class(said: ReportColumn) -> str:
+    kind = "n" if said.right else "name" if said.cut else "word"
+    return f"{kind} k{said.keep}"
+
+
+def _findings(rows: list[Row]) -> Iterator[str]:
+    """A list, worst first; notes are a line each, to be opened."""
+    yield '<ul class="findings">'
+    for row in rows[:FINDINGS]:
+        times = f' <span class="dim">×{row["count"]:,}</span>' if row["count"] > 1 else ""
+        severity = escape(row["severity"])
+        head = f'<span class="tag {severity}">{severity}</span>{_text(row["title"])}{times}'
+        said = "".join(f"<dt>{escape(name)}</dt><dd>{_text(text)}</dd>" for name, text in explain(row))
+        if row["severity"] == "note":
+            yield f'<li class="note"><details><summary>{head}</summary><dl>{said}</dl></details></li>'
+        else:
+            yield f'<li class="{severity}"><h3>{head}</h3><dl>{said}</dl></li>'
+    yield "</ul>"
+    if len(rows) > FINDINGS:
+        yield f'<p class="dim">And {len(rows) - FINDINGS:,} more: -o json has all.</p>'
+
+
+def _bodies(rows: list[Row]) -> Iterator[str]:
+    for row in rows:
+        name = "SASL token" if row["api"] is None else f"{row['api']} {row['api_version']}"
+        who = cut(clean(row["client_id"] or row["client"]), NAME)
+        facts = [f"from {row['client']}", f"correlation id {row['correlation_id']}"]
+        facts += [f"packets {packets(row['packets'])}"] if row["packets"]["request"] else []
+        yield (
+            f"<details><summary><strong>{escape(format_latency(row['latency_ms']))}</strong> {escape(name)} "
+            f'<span class="dim">{_text(who)} → {_text(row["broker"])}, {escape(moment(row["time"], 23))}</span>'
+            f'</summary><p class="dim">{_text(" · ".join(facts))}</p><div class="bodies">'
+        )
+        for side in ("request", "response"):
+            size = row[f"{side}_size"]
+            yield f"<div><h4>{side}{'' if size is None else f', {format_size(size)}'}"
+            yield f"{', shortened' if side in row['cut'] else ''}</h4>"
+            yield f'<pre tabindex="0">{_pretty(row[side])}</pre></div>'
+        yield "</div></details>"
+
+
+def _pretty(body: Any) -> str:
+    text = orjson.dumps(body, option=orjson.OPT_INDENT_2).decode()
+    lines = "\n".join(map(clean, text.split("\n")))
+    return escape(lines[:BODY] + ("\n…" if len(lines) > BODY else ""))
+
+
+def _ladders(ladders: list[Row]) -> Iterator[str]:
+    """One connection, chosen from a list; the script draws it."""
+    worst = max(range(len(ladders)), key=lambda at: (ladders[at]["failed"] > 0, ladders[at]["failed"], -at))
+    yield '<section id="ladders" aria-labelledby="ladders-title"><h2 id="ladders-title">Connections step by step</h2>'
+    yield '<p class="ladder-pick"><label for="connection">Connection</label><br><select id="connection">'
+    for at, row in enumerate(ladders):
+        who = next((step["client_id"] for step in row["steps"] if step["client_id"]), None)
+        failed = f", {row['failed']:,} failed" if row["failed"] else ""
+        name = f"{row['connection']}: {cut(clean(who or ''), 40)} {row['client']} → {row['broker']}"
+        chosen = " selected" if at == worst else ""
+        yield f'<option value="{at}"{chosen}>{_text(name)}, {count_of(row["count"], "exchange")}{failed}</option>'
+    yield "</select></p>"
+    yield '<svg id="ladder" height="10" aria-hidden="true"></svg><ol id="ladder-steps" class="unseen"></ol>'
+    yield (
+        '<p class="dim">The connections in which most went wrong, then the busiest; of each the first exchanges, and '
+        "those that failed. A filter (-f, --client, --since) makes a page of fewer.</p></section>"
+    )
+
+
+def _ladder(row: Row) -> Row:
+    """What the script draws: texts of each step, in which it puts nothing else."""
+    steps = row["steps"]
+    well = [at for at, step in enumerate(steps) if not _failed(step)]
+    left_out = row["count"] - row["failed"] - len(well)
+    said = f"… {count_of(left_out, 'more exchange')} went well …" if left_out > 0 else ""
+    turn = well[-1] + 1 if well else 0  # what comes behind it has failed
+    made = [
+        [
+            clean(step["time"][11:23]),
+            clean(_asked(step)),
+            clean(_answered(step)),
+            2 if step["status"] == "unanswered" else int(_failed(step)),
+            said if at == turn else "",
+        ]
+        for at, step in enumerate(steps)
+    ]
+    unseen = row["failed"] - (len(steps) - len(well))
+    ends = [said if turn == len(steps) else "", f"… {unseen:,} more failed …" if unseen > 0 else ""]
+    return {
+        "client": clean(row["client"]),
+        "broker": clean(row["broker"]),
+        "steps": made,
+        "more": " ".join(filter(None, ends)),
+    }
+
+
+def _failed(step: Row) -> bool:
+    return bool(step["errors"]) or step["status"] in ("unanswered", "undecoded", "orphan_response")
+
+
+def _asked(step: Row) -> str:
+    name = "SASL token" if step["api"] is None else f"{step['api']} {step['api_version']}"
+    about = f" {', '.join(cut(each, 40) for each in step['about'])}" if step["about"] else ""
+    return f"{name}{about}" + ("" if step["request_size"] is None else f" · {format_size(step['request_size'])}")
+
+
+def _answered(step: Row) -> str:
+    if step["status"] == "no_response_expected":
+        return ""
+    if step["status"] == "unanswered":
+        return "no answer"
+    took = "" if step["latency_ms"] is None else format_latency(step["latency_ms"])
+    size = "" if step["response_size"] is None else format_size(step["response_size"])
+    undecoded = "undecoded" if step["status"] == "undecoded" else ""
+    return " · ".join(filter(None, [took, size, *step["errors"], undecoded]))

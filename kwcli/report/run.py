@@ -1,0 +1,131 @@
+"""Options in, all folds of a report fed in one pass, the report written: what `kw report` does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.exchanges.exchange import Skipped
+from decoders.messages.bodies import Options
+from kwcli.answers.view import AnswerRenderer
+from kwcli.env import Exit, Failure
+from kwcli.output.units import count_of
+from kwcli.report.build_report import build_report
+from kwcli.report.exchange_folds import ReportFolds
+from kwcli.user_files import keep_mode, open_private
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange, Settled
+    from kwcli.env import Environment, Settings
+    from kwcli.report.build_report import Report
+
+__all__ = ["ReportRenderer", "write_report"]
+
+# Format → module of this package, and the function in it.
+WRITERS: Final = {
+    "text": ("text", "text"),
+    "md": ("markdown", "markdown"),
+    "ndjson": ("json", "ndjson"),
+    "json": ("json", "json"),
+}
+
+
+class ReportRenderer(AnswerRenderer):
+    """Feeds all folds; `close` makes the report of them and writes it.
+
+    `target`: the release that clients are held against. `html_path`: where the page goes, in place of standard output.
+    `within` says whether an exchange is of the time asked for.
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        settings: Settings,
+        target: str,
+        html_path: str | None,
+        within: Callable[[Exchange], bool],
+    ) -> None:
+        self.folds = ReportFolds(Options(records=settings.records, reveal_secrets=settings.reveal_secrets))
+        super().__init__(self.folds, "report", list, lambda _rows, _settings: "", settings)  # close() writes
+        self._adds = []  # write() tells the folds, of many at once
+        self.hear = self._hear
+        self._env = env
+        self._target = target
+        self._html_path = html_path
+        self._within = within
+        self.breaking = 0
+
+    def _hear(self, faults: list[str]) -> None:
+        if "findings" in self.folds.found:
+            self.folds.found["findings"].hear(faults)
+
+    def write(self, rows: list[Settled]) -> None:
+        """Give exchanges and skipped runs to the folds."""
+        self.folds.add_all([row for row in rows if not isinstance(row, Skipped)])
+        super().write(rows)
+        for row in rows:
+            if isinstance(row, Skipped):
+                self.folds.skip(row)
+
+    def notice(self, rows: list[Settled]) -> None:
+        """Learn of what the filters leave out too."""
+        self.folds.learn(rows, self._within)
+
+    def close(self) -> None:
+        """Write the report."""
+        assert self._write is not None
+        report = build_report(self.folds.results(), self._target)
+        self.breaking = count_breaking(report)
+        write_report(self._env, self._settings, report, self._html_path, self._write)
+
+
+def write_report(
+    env: Environment, settings: Settings, report: Report, html_path: str | None, write: Callable[[bytes], Any]
+) -> None:
+    """Write a report as the settings say, or as a page to a file. Raises Failure."""
+    if html_path is not None:
+        from kwcli.report.page import page
+
+        _write_file(html_path, page(report).encode("utf-8", "backslashreplace"))
+        if not settings.quiet:
+            env.say(f"{html_path}: written")
+        return
+    module, name = WRITERS[settings.format]
+    draw = getattr(import_module(f"kwcli.report.{module}"), name)
+    write(draw(report, settings).encode("utf-8", "backslashreplace"))
+
+
+def count_breaking(report: Report) -> int:
+    """How many clients the target turns away."""
+    if report["audit"] is None:
+        return len((report["old_versions"] or {}).get("old", ()))
+    return sum(row["verdict"] == "breaks" for row in report["audit"]["clients"])
+
+
+def findings_code(env: Environment, code: Exit, breaking: int, release: str, *, quiet: bool) -> Exit:
+    """The exit code of the run as `code`, or the one that says that clients break on `release`, which is told too."""
+    if not breaking:
+        return code
+    if not quiet:
+        env.say(f"kw: Kafka {release} turns away {count_of(breaking, 'client')}")
+    return Exit.FINDINGS if code in (Exit.DONE, Exit.LOSSY) else code
+
+
+def _write_file(path: str, data: bytes) -> None:
+    """A page that was there stays until the new one is whole."""
+    target = os.path.realpath(path)
+    whole = target if os.path.exists(target) and not os.path.isfile(target) else f"{target}.partial"
+    try:
+        with open(whole, "wb", opener=open_private) as file:
+            file.write(data)
+        if whole != target:
+            keep_mode(whole, target)
+            os.replace(whole, target)
+    except OSError as problem:
+        if whole != target:
+            with suppress(OSError):
+                os.unlink(whole)
+        raise Failure(f"{path}: {(problem.strerror or str(problem)).lower()}") from None

@@ -1,0 +1,110 @@
+"""A scrubbed capture and what the first reading knows in, what is wrong with it out: nothing, or it is given up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from decoders.capture.cut_notes import MARK, CutNote, write_note
+from decoders.exchanges.engine import Engine
+from decoders.exchanges.exchange import rfc3339
+from decoders.exchanges.needs import Needs
+from decoders.limits import BATCH_INFLATED_MAX
+from decoders.scrubbing.batches import inflated
+from decoders.scrubbing.name_search import NameSearch, searchable
+from kwcli.inputs import Captures
+from kwcli.output.units import count_of
+from kwcli.scrub.reading import Reading, Tally
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Settled
+    from kwcli.env import Environment
+
+__all__ = ["Check"]
+
+# Words that kw itself writes into a capture that was cut out of another one.
+_WRITTEN: Final = (MARK, write_note(CutNote(0, client=True, ack=0, broker="-", rows=(0,))), "kw-cut: topics", "keeps")
+_PIECE: Final = 1 << 20
+_OVERLAP: Final = 256
+_SHOWN_MAX: Final = 3
+
+
+class Check:
+    """What was found: `problems`, in words; `names` and `secrets` searched for, and the names that were `left` out."""
+
+    def __init__(self, path: str, reading: Reading, ports: frozenset[int] | None, env: Environment) -> None:
+        self.problems: list[str] = []
+        names = reading.names
+        replaced = {
+            text.encode("utf-8", "surrogateescape"): kind
+            for kind, text in names.replaced
+            if text not in names.kept and any(map(str.isalnum, text))
+        }
+        told = sum(map(len, names.replaced.values()))
+        kept = (*names.kept, *_WRITTEN)
+        wanted, self.left = searchable(replaced, kept, told)
+        secrets, _ = searchable(names.overwritten, kept, told)
+        self.names, self.secrets = len(wanted), len(secrets)
+        self._kinds = replaced
+        self._search = NameSearch({**secrets, **wanted})
+        self._tally = Tally()
+        try:
+            self._look_at_bytes(path)
+            self._look_at_exchanges(path, ports, env)
+            self._compare(reading.tally)
+        finally:
+            self._tally.close()
+        found = Counter(replaced.get(name, "secret") for name in self._search.found)
+        self.problems += [f"it still has {count_of(count, _words(kind))}" for kind, count in found.items()]
+
+    def _look_at_bytes(self, path: str) -> None:
+        before = b""
+        with open(path, "rb") as file:
+            while piece := file.read(_PIECE):
+                self._search.feed(before + piece)
+                before = piece[-_OVERLAP:]
+
+    def _look_at_exchanges(self, path: str, ports: frozenset[int] | None, env: Environment) -> None:
+        """Count exchanges, and search in their frames, which packets have in parts, and in compressed batches."""
+        engine = Engine(ports=ports, needs=Needs())
+        captures = Captures((path,), env, cut_receiver=engine)
+        for segments in captures:
+            self._take(engine.feed(segments))
+        self._take(engine.finish())
+        self.problems += [f"it cannot be read: {problem}" for problem in captures.problems]
+        self.problems += [f"it cannot be read: {problem.text}" for _, problem in captures.cut()]
+
+    def _take(self, rows: list[Settled]) -> None:
+        for row in rows:
+            if row.kind != "exchange":
+                continue
+            self._tally.add(row)
+            for side in ("request", "response"):
+                data = row.raw(side)
+                if data is not None and not row.envelope:
+                    self._search.feed(data)
+                    for plain in inflated(data, BATCH_INFLATED_MAX):
+                        self._search.feed(plain)
+
+    def _compare(self, before: Tally) -> None:
+        missing = more = 0
+        shown: list[str] = []
+        for mine, its in before.differences(self._tally):
+            missing += mine is not None
+            more += its is not None
+            if mine is not None and len(shown) < _SHOWN_MAX:
+                time_ns, what = Tally.describe(mine)
+                shown.append(f"{what} at {rfc3339(time_ns)}")
+        if missing or more:
+            what = f": {', '.join(shown)}" if shown else ""
+            self.problems.append(f"{missing:,} exchanges are not as they were, {more:,} are in their place{what}")
+
+    def told(self) -> Iterator[str]:
+        """What was looked for, in words."""
+        left = f"; {self.left:,} too short to look for, or a part of what stays" if self.left else ""
+        yield f"none of {count_of(self.names, 'name')} and {count_of(self.secrets, 'secret')} is in it{left}"
+
+
+def _words(kind: str) -> str:
+    return kind if kind == "secret" else f"name of {kind}" if kind == "other" else f"of the {kind}"

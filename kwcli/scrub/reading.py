@@ -1,0 +1,333 @@
+"""Segments of a capture in, what is written in the place of their payloads out: the first reading of `kw scrub`."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from struct import Struct
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from decoders.apis.error_codes import error_name
+from decoders.apis.keys import ENVELOPE, FIND_COORDINATOR
+from decoders.capture.merge import file_of
+from decoders.exchanges.engine import Engine
+from decoders.exchanges.needs import Needs
+from decoders.scrubbing.messages import Scrubber
+from decoders.scrubbing.names import Names
+from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission, Segment
+from decoders.tls.decryption import PLAIN, tls_facts
+from kwcli.sniff.segment_log import LoggedEngine, MetConnection, SegmentLog
+from kwcli.sniff.sorted_records import BY_FILE, BY_PACKET, SortedRecords
+
+if TYPE_CHECKING:
+    from decoders.capture.cut_notes import TopicName
+    from decoders.exchanges.exchange import Exchange, Settled
+    from decoders.tcp.connections import HalfStream
+    from decoders.tls.key_log import KeyLog
+
+__all__ = ["FIN", "PAYLOAD", "PLAINTEXT", "PLAIN_SAYS", "RST", "SEQ", "Reading", "Tally", "TlsEnds"]
+
+# Kinds of records by packet, and what they say.
+PAYLOAD, PLAINTEXT = range(2)
+SEQ: Final = Struct(">I")  # sequence number; then the bytes
+PLAIN_SAYS: Final = Struct(">QBQ")  # number of the connection, side or ending, place; then the bytes
+FIN, RST = 2, 3
+_ENDINGS: Final = {"fin": FIN, "rst": RST}
+
+# A record of TLS: its type, its version, its size.
+_TLS_HEAD: Final = re.compile(rb"[\x14-\x18]\x03[\x00-\x04][\x00-\x48].", re.DOTALL)
+_TLS_HEAD_SIZE: Final = 5
+# What is known of decrypted bytes is let go of now and then, where no row can come of them any more.
+_PLAIN_LOGGED: Final = 10_000
+_NONE: Final = -1
+
+# Of an exchange: times, ports, API, version, correlation id, sizes; then in words who talked, and errors.
+_FACTS: Final = Struct(">QQQQHHiiqqq")
+
+
+class Tally:
+    """What the exchanges of a capture have that scrubbing promises to keep, in an order that does not depend on theirs.
+
+    `names`: the addresses of ends become their pseudonyms.
+    """
+
+    def __init__(self, names: Names | None = None) -> None:
+        self._names = names
+        self._facts = SortedRecords(8)
+        self.count = 0
+
+    def add(self, row: Exchange) -> None:
+        """Count an exchange."""
+        ends = row.ends
+        client, broker = ends.client, ends.broker
+        if self._names is not None:
+            client, broker = self._names.text("hosts", client), self._names.text("hosts", broker)
+        facts = _FACTS.pack(
+            row.time_ns,
+            row.request_end_ns or 0,
+            row.response_ns or 0,
+            row.response_end_ns or 0,
+            _port(client),
+            _port(broker),
+            _NONE if row.api_key is None else row.api_key,
+            _NONE if row.api_version is None else row.api_version,
+            _NONE if row.correlation_id is None else row.correlation_id,
+            _NONE if row.request_size is None else row.request_size,
+            _NONE if row.response_size is None else row.response_size,
+        )
+        errors = " ".join(f"{path}={error_name(code)}" for path, code, _ in row.errors)
+        words = f"{client} {broker} {row.api or row.outcome} {row.outcome} {errors}"
+        self._facts.add(facts + words.encode("utf-8", "surrogateescape"))
+        self.count += 1
+
+    def differences(self, other: Tally) -> Iterator[tuple[bytes | None, bytes | None]]:
+        """Of the exchanges that only one of both has, the record here or there."""
+        mine, theirs = iter(self._facts), iter(other._facts)
+        first, second = next(mine, None), next(theirs, None)
+        while first is not None or second is not None:
+            if first == second:
+                first, second = next(mine, None), next(theirs, None)
+            elif second is None or (first is not None and first < second):
+                yield first, None
+                first = next(mine, None)
+            else:
+                yield None, second
+                second = next(theirs, None)
+
+    @staticmethod
+    def describe(record: bytes) -> tuple[int, str]:
+        """When the exchange of a record was, and its API or what it is."""
+        return _FACTS.unpack_from(record)[0], record[_FACTS.size :].decode("utf-8", "replace").split(" ")[2]
+
+    def close(self) -> None:
+        """Give all up."""
+        self._facts.close()
+
+
+def _port(address: str) -> int:
+    port = address.rpartition(":")[2]
+    return int(port) & 0xFFFF if port.isdecimal() else 0
+
+
+class TlsEnds:
+    """A connection whose TLS was decrypted: which packets are its, who called whom."""
+
+    __slots__ = ("broker", "client", "met")
+
+    def __init__(self, met: MetConnection) -> None:
+        self.met = met
+        self.client = ""
+        self.broker = ""
+
+
+class _TlsRecords:
+    """Where the records of one direction of TLS begin."""
+
+    __slots__ = ("next", "tail")
+
+    def __init__(self) -> None:
+        self.next: int | None = None  # place of the next header, None while it is not known
+        self.tail = b""  # bytes of that header which have come
+
+    def heads(self, place: int, data: bytes) -> Iterator[tuple[int, bytes]]:
+        """Headers that are whole with these bytes, which follow those before or a gap."""
+        if self.next is None or place - len(self.tail) > self.next:
+            self.next, self.tail = place, b""
+        begin, data = place - len(self.tail), self.tail + data
+        while self.next is not None and self.next - begin + _TLS_HEAD_SIZE <= len(data):
+            at = self.next - begin
+            head = data[at : at + _TLS_HEAD_SIZE]
+            if not _TLS_HEAD.match(head):
+                self.next, self.tail = None, b""
+                return
+            yield self.next, head
+            self.next += _TLS_HEAD_SIZE + int.from_bytes(head[3:], "big")
+        self.tail = data[self.next - begin :] if self.next is not None and self.next - begin < len(data) else b""
+
+
+class Reading:
+    """The first reading. `placed` is what becomes of payloads, by packet; what it does not name is overwritten.
+
+    `tls`: connections that were decrypted, by addresses and ports, both ways. `counts`: `tls` connections of which
+    nobody can read anything, exchanges that were `decrypted`.
+    """
+
+    def __init__(self, names: Names, ports: frozenset[int] | None, keys: KeyLog) -> None:
+        self.names = names
+        self.scrubber = Scrubber(names)
+        self.placed = SortedRecords(BY_FILE.size)
+        self.tally = Tally(names)
+        self.tls: dict[bytes, list[TlsEnds]] = {}
+        self.topics: list[TopicName] = []
+        self.counts: Counter[str] = Counter()
+        self._decrypted: dict[int, TlsEnds] = {}
+        self._plain: dict[tuple[int, int], list[tuple[int, int, int]]] = {}  # place, size, packet of decrypted bytes
+        self._plain_sizes: Counter[tuple[int, int]] = Counter()
+        self._records: dict[HalfStream, _TlsRecords] = {}
+        self._over: list[int] = []  # connections that have ended, of which the last rows may still come
+        self.log = SegmentLog(lambda _: None)
+        self.engine: Engine = _ScrubEngine(self, ports=ports, needs=Needs(), keys=keys)
+
+    def feed(self, segments: list[Segment]) -> None:
+        """Take segments."""
+        for number in self._over:
+            self._decrypted.pop(number, None)
+            for side in (0, 1):
+                self._plain.pop((number, side), None)
+                self._plain_sizes.pop((number, side), None)
+        self._over.clear()
+        self.log.log(segments)
+        for row in self.engine.feed(segments):
+            self._take(row)
+
+    def finish(self) -> None:
+        """No segment follows."""
+        for row in self.engine.finish():
+            self._take(row)
+
+    def close(self) -> None:
+        """Give everything back to the system."""
+        self.placed.close()
+        self.tally.close()
+
+    def _take(self, row: Settled) -> None:
+        if row.kind != "exchange":
+            self.counts[row.reason] += 1
+            return
+        self.tally.add(row)
+        if row.envelope:
+            return  # it is a part of the Envelope
+        met = self.log.met(row.ends.number)
+        assert met is not None  # it is forgotten when more segments are logged
+        self.log.state(met, row.ends)
+        client = met.side(row.ends.client)
+        extra: dict[str, Any] = row.extra or {}
+        request, response = row.request_raw, row.response_raw
+        if row.is_token:
+            request = None if request is None else self.scrubber.token(request)
+            response = None if response is None else self.scrubber.token(response)
+        else:
+            if request is not None:
+                assert row.api_key is not None
+                assert row.api_version is not None
+                whole = "request" not in extra
+                request = self.scrubber.request(request, row.api_key, row.api_version, row.topic_name, whole=whole)
+            if response is not None:
+                asked = row.request if row.api_key in (FIND_COORDINATOR, ENVELOPE) else None
+                response = self.scrubber.response(
+                    response,
+                    row.api_key,
+                    row.api_version,
+                    row.topic_name,
+                    asked=asked if isinstance(asked, dict) else None,
+                    whole="response" not in extra,
+                )
+        decrypted = self._decrypted.get(met.number)
+        self.counts["decrypted"] += decrypted is not None
+        if decrypted is not None:
+            decrypted.client, decrypted.broker = row.ends.client, row.ends.broker
+        if request is not None:
+            self._place(met, client, row.place, request, decrypted=decrypted is not None)
+        if response is not None:
+            self._place(met, 1 - client, row.response_place, response, decrypted=decrypted is not None)
+
+    def _place(self, met: MetConnection, side: int, place: int, data: bytes, *, decrypted: bool) -> None:
+        """Note what is written in the packets that have a frame."""
+        if decrypted:
+            for begin, size, packet in self._plain.get((met.number, side), ()):
+                at, end = max(begin - place, 0), min(begin + size - place, len(data))
+                if at < end:
+                    head = BY_PACKET.pack(file_of(packet), packet, PLAINTEXT)
+                    self.placed.add(head + PLAIN_SAYS.pack(met.number, side, place + at) + data[at:end])
+            return
+        for run in self.log.runs(met, side, place + met.sides[side].base, len(data)):
+            self._put(run.packet, run.seq, data[run.at : run.at + run.size])
+
+    def _put(self, packet: int, seq: int, data: bytes) -> None:
+        self.placed.add(BY_PACKET.pack(file_of(packet), packet, PAYLOAD) + SEQ.pack(seq) + data)
+
+    # Chunks on their way to the pairing.
+
+    def see(self, chunks: list[Chunk]) -> None:
+        """Chunks as they were captured: of TLS the headers of its records stay."""
+        if all(half.connection.tls is PLAIN for half, *_ in chunks):
+            return
+        places: Counter[HalfStream] = Counter()
+        for half, _, _, data in chunks:
+            places[cast("HalfStream", half)] -= _size(data)
+        for stream in places:
+            places[stream] += stream.size
+        for half, _, _, data in chunks:
+            stream = cast("HalfStream", half)
+            place, connection = places[stream], stream.connection
+            places[stream] += _size(data)
+            if isinstance(data, Close):
+                self._over.append(connection.number)
+                for each in (connection.first, connection.second):
+                    self._records.pop(each, None)
+            if not isinstance(data, bytes) or connection.tls is PLAIN:
+                continue
+            met = self.log.met(connection.number)
+            assert met is not None  # the log has just met it
+            records = self._records.setdefault(stream, _TlsRecords())
+            side = int(stream is not connection.first)
+            for at, head in records.heads(place, data):
+                for run in self.log.runs(met, side, at, len(head)):
+                    self._put(run.packet, run.seq, head[run.at : run.at + run.size])
+
+    def see_plain(self, chunks: list[Chunk]) -> None:
+        """Chunks as they are decoded: where decrypted bytes were."""
+        for half, _, packet, data in chunks:
+            connection = half.connection
+            if isinstance(data, Close) and connection.number in self._decrypted and data.how in _ENDINGS:
+                head = BY_PACKET.pack(file_of(packet), packet, PLAINTEXT)
+                self.placed.add(head + PLAIN_SAYS.pack(connection.number, _ENDINGS[data.how], 0))
+            if not connection.tls or not isinstance(data, bytes | Gap) or tls_facts(connection) is None:
+                continue
+            met = self.log.met(connection.number)
+            assert met is not None  # as above
+            if connection.number not in self._decrypted:
+                ends = self._decrypted[connection.number] = TlsEnds(met)
+                for side in met.sides:
+                    self.tls.setdefault(side.half.key, []).append(ends)
+            key = connection.number, int(half is not connection.first)
+            place = self._plain_sizes[key]
+            self._plain_sizes[key] += _size(data)
+            if isinstance(data, bytes):
+                logged = self._plain.setdefault(key, [])
+                logged.append((place, len(data), packet))
+                if len(logged) % _PLAIN_LOGGED == 0:
+                    self._clear(met, key)
+
+    def _clear(self, met: MetConnection, key: tuple[int, int]) -> None:
+        """Let go of decrypted bytes before all that is in flight or under way."""
+        place = self.log.needed(met, key[1])
+        self._plain[key] = [each for each in self._plain[key] if each[0] + each[1] > place]
+
+
+def _size(data: object) -> int:
+    """How far a chunk leads in the stream."""
+    if isinstance(data, bytes):
+        return len(data)
+    return data.size if isinstance(data, Gap) and not isinstance(data, Retransmission) else 0
+
+
+class _ScrubEngine(LoggedEngine):
+    """An engine whose chunks a Reading sees."""
+
+    def __init__(self, reading: Reading, **options: Any) -> None:
+        super().__init__(reading.log, **options)
+        self._reading = reading
+
+    def _plain(self, chunks: list[Chunk], now_ns: int = 0) -> list[Chunk]:
+        plain = super()._plain(chunks, now_ns)
+        if chunks:
+            self._reading.see(chunks)
+        if plain:
+            self._reading.see_plain(plain)
+        return plain
+
+    def name_topic(self, topic: TopicName) -> None:
+        super().name_topic(topic)
+        self._reading.topics.append(topic)

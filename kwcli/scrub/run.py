@@ -1,0 +1,205 @@
+"""Names of captures and settings in, a capture that may be sent to others out, or the reason why there is none.
+
+The problem. What a capture says of somebody is everywhere in it: names in messages, in structures inside bytes of
+messages, in compressed batches; addresses in packets and as text; and it is larger than memory. What is missed is sent
+to strangers.
+
+The idea. Nothing of a packet's payload reaches the new file but what is known by its declaration. The capture is read
+twice: the first time it is decoded as ever, and each frame is written anew, byte for byte in its place; the second time
+packets are copied with payloads that are made of these alone, all else of them overwritten. Then the new file is
+read, as anybody would, and searched.
+
+```
+1st  segments ─► log ─► engine ─► exchange ─► frames, scrubbed ─► parts of packets, sorted by packet
+                                   │                                         │
+                                   └─► facts ──────────────────┐             ▼
+2nd  packets ──────────────────────────────────────────────────┼──► header, part, part ─► OUT, under another name
+3rd  OUT ─► engine ─► facts: the same? names, secrets: none? ──┴──► its own name, or removed
+```
+
+What always holds: OUT takes its name when the check has found nothing. Memory is bounded by what an engine needs and by
+the names; what is written goes to temporary files, which hold nothing that is not scrubbed.
+
+What is given up: packets without TCP, and what cannot be decoded. A second copy of bytes that came late is overwritten,
+for the first one counts.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import orjson
+
+from decoders.scrubbing.names import Names
+from decoders.scrubbing.pseudonyms import Pseudonyms
+from kwcli.env import Exit, Failure
+from kwcli.inputs import STANDARD_INPUT, Captures
+from kwcli.key_logs import KeyLogFiles, search_captures
+from kwcli.output.units import count_of
+from kwcli.progress import Progress
+from kwcli.scrub.checking import Check
+from kwcli.scrub.reading import Reading
+from kwcli.scrub.writing import write_scrubbed
+from kwcli.sniff.cut_files import OutFile, Spooled, check_output, env_reading, read_again
+from kwcli.user_files import open_private
+
+if TYPE_CHECKING:
+    from kwcli.env import Environment
+
+__all__ = ["ScrubSettings", "scrub"]
+
+_SALT_SIZE: Final = 32
+_SALT_MIN: Final = 16
+
+
+class ScrubSettings(NamedTuple):
+    """What to scrub and how; `keep` are kinds of names that stay."""
+
+    source: str
+    out: str
+    keep: frozenset[str] = frozenset()
+    salt_file: str | None = None
+    names_file: str | None = None
+    ports: frozenset[int] | None = None
+    keylogs: tuple[str, ...] = ()
+    quiet: bool = False
+
+
+def scrub(settings: ScrubSettings, env: Environment) -> Exit:
+    """Write the capture; says what was done. Raises Failure."""
+    name = settings.out
+    check_output(name, (settings.source,))
+    key_logs = KeyLogFiles(settings.keylogs)
+    names = Names(Pseudonyms(_salt(settings.salt_file)), settings.keep)
+    reading = Reading(names, settings.ports, key_logs.keys)
+    spooled = Spooled(env.stdin) if settings.source == "-" else None
+    out = OutFile(name)
+    progress = Progress(env, None, wanted=not settings.quiet)
+    try:
+        inputs = Captures(
+            (settings.source,),
+            env_reading(env, spooled),
+            numbered=True,
+            on_secrets=key_logs.keys.add,
+            cut_receiver=reading.engine,
+        )
+        key_logs.keys.look_further = partial(search_captures, key_logs.keys, inputs.names)
+        _check_inputs(inputs, settings)
+        out.begin()  # where it cannot be made, before all that is read
+        progress.expect(inputs.size)
+        for segments in inputs:
+            reading.feed(segments)
+            progress.show(inputs.taken, reading.tally.count)
+        reading.finish()
+        progress.hide()
+        problems = [*inputs.problems, *(f"{each}: {problem.text}" for each, problem in inputs.cut())]
+        counts = inputs.counts()
+        sources = ["-" if each == STANDARD_INPUT else each for each in inputs.names]
+        packets = read_again(sources, env, spooled)
+        written = write_scrubbed(packets, reading, out, cut_out=bool(counts["cut_out"]))
+        if packets.problems:
+            raise Failure(f"{name}: the second time it could not be read: {packets.problems[0]}; it is not written")
+        check = Check(out.flush(), reading, settings.ports, env)
+        if check.problems:
+            raise Failure(f"{name}: {'; '.join(check.problems)}; it is not written")
+        if settings.names_file is not None:
+            _write_names(settings.names_file, names)
+        out.finish()
+    except OSError as error:
+        raise Failure(
+            f"{error.filename or name}: {(error.strerror or str(error)).lower()}; it is not written"
+        ) from None
+    finally:
+        progress.hide()
+        out.give_up()
+        reading.close()
+        if spooled is not None:
+            spooled.file.close()
+    for problem in (*key_logs.problems, *problems):
+        env.say(f"kw: {problem}")
+    if not settings.quiet:
+        for line in _told(settings, reading, written, check):
+            env.say(f"kw: {line}")
+    return Exit.FAILURE if problems else Exit.DONE
+
+
+def _check_inputs(inputs: Captures, settings: ScrubSettings) -> None:
+    if inputs.records:
+        raise Failure(f"{inputs.records[0]}: records have no packets: kw scrub reads captures", Exit.USAGE)
+    if not inputs.count:
+        raise Failure(inputs.problems[0])
+    if os.path.exists(settings.out) and not os.path.isfile(settings.out):
+        raise Failure(f"{settings.out}: it is read again before it gets its name: name a file", Exit.USAGE)
+    written = list(filter(None, (settings.out, settings.names_file, settings.salt_file)))
+    if len(set(map(os.path.realpath, written))) < len(written):
+        raise Failure(f"{settings.out}: OUT, --names and --salt-file are files of their own", Exit.USAGE)
+    for each in inputs.names:
+        for mine in written:
+            with suppress(OSError):
+                if os.path.samefile(each, mine):
+                    raise Failure(f"{mine}: this is one of the captures that are read", Exit.USAGE)
+
+
+def _salt(name: str | None) -> bytes:
+    """What pseudonyms are made of: from a file, which is made where it is not there, else of this run alone."""
+    made = secrets.token_bytes(_SALT_SIZE)
+    if name is None:
+        return made
+    try:
+        with suppress(FileExistsError), open(name, "xb", opener=open_private) as file:
+            file.write(made)
+            return made
+        with open(name, "rb") as file:
+            found = file.read()
+    except OSError as error:
+        raise Failure(f"{name}: {(error.strerror or str(error)).lower()}", Exit.USAGE) from None
+    if len(found) < _SALT_MIN:
+        raise Failure(f"{name}: a salt has at least {_SALT_MIN} bytes, this has {len(found)}", Exit.USAGE)
+    return found
+
+
+def _write_names(name: str, names: Names) -> None:
+    """The table of names, one JSON object a line."""
+    with open(name, "wb", opener=open_private) as file:
+        os.chmod(name, 0o600)
+        for (kind, text), made in sorted(names.replaced.items()):
+            row = {"kind": kind, "name": text, "pseudonym": made}
+            file.write(orjson.dumps({each: _clean(value) for each, value in row.items()}) + b"\n")
+
+
+def _clean(text: str) -> str:
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _told(settings: ScrubSettings, reading: Reading, written: Counter[str], check: Check) -> Iterator[str]:
+    """What was done, in words."""
+    counts, seen = reading.scrubber.counts, reading.counts
+    kept = f" (kept: {', '.join(sorted(settings.keep))})" if settings.keep else ""
+    yield (
+        f"{settings.out}: {count_of(written['packets'], 'packet')}, {count_of(reading.tally.count, 'exchange')}"
+        " with their versions, sizes, errors, times"
+    )
+    yield from check.told()
+    yield (
+        f"replaced {count_of(len(reading.names.replaced), 'name')}{kept},"
+        f" overwrote {count_of(counts['records'], 'record')} in {count_of(counts['batches'], 'batch')}"
+    )
+    rest = [
+        (written["other"], "packet", "left out: without TCP"),
+        (counts["emptied"], "compressed batch", "emptied: nothing of that size was found that decodes"),
+        (counts["blanked"], "compressed batch", "of Kafka's own topics overwritten: with other names it did not fit"),
+        (counts["overwritten"], "compressed batch", "overwritten whole: unreadable"),
+        (counts["unread"], "frame", "overwritten from where it could not be read on"),
+        (seen["not_kafka"] + seen["one_direction"], "connection", "overwritten whole: not read as Kafka"),
+        (seen["tls"], "TLS connection", "overwritten but for the heads of its records; --keylog reads it"),
+        (seen["decrypted"], "exchange", "out of TLS written as plaintext TCP"),
+    ]
+    for count, noun, what in rest:
+        if count:
+            yield f"{count_of(count, noun)} {what}"

@@ -1,0 +1,142 @@
+"""Packets of a capture and what becomes of their payloads in, the scrubbed capture out: the second reading."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, cast
+
+from decoders.capture.cut_notes import MARK, CutNote, write_note, write_topics
+from decoders.capture.packet_copies import PacketCopy
+from decoders.capture.pcapng_writer import PcapngWriter
+from decoders.scrubbing.batches import GARBAGE
+from decoders.scrubbing.packets import RAW, PacketScrubber
+from decoders.tcp.connections import ahead
+from kwcli.proxy.log.capture_file import SyntheticTcp
+from kwcli.proxy.log.log_protocol import CLIENT, SERVER
+from kwcli.scrub.reading import FIN, PAYLOAD, PLAIN_SAYS, RST, SEQ, Reading, TlsEnds
+from kwcli.sniff.sorted_records import BY_PACKET, PacketRecords
+
+if TYPE_CHECKING:
+    from kwcli.inputs import Captures
+    from kwcli.sniff.cut_files import OutFile
+
+__all__ = ["write_scrubbed"]
+
+
+class _Plaintext:
+    """What a connection of TLS carried, as a connection of its own."""
+
+    def __init__(self, ends: TlsEnds, reading: Reading, packets: PacketScrubber, time_ns: int) -> None:
+        names = reading.names
+        self._tcp = SyntheticTcp(names.text("hosts", ends.client), names.text("hosts", ends.broker), time_ns)
+        self._client = ends.met.side(ends.client)
+        self._places = [0, 0]
+        self._packets = packets
+        self._opened = False
+
+    def write(self, side: int, place: int, data: bytes) -> Iterator[bytes]:
+        """Packets with these bytes, behind the handshake or a gap where there is one; or those of an end."""
+        tcp = self._tcp
+        if side in (FIN, RST):
+            return map(self._packets.checked, tcp.closing(reset=side == RST))
+        made = [] if self._opened else tcp.opening()
+        self._opened = True
+        who = CLIENT if side == self._client else SERVER
+        if place > self._places[side]:
+            made += tcp.gap(who, place - self._places[side])
+        self._places[side] = place + len(data)
+        made += [packet for packet, _ in tcp.data(who, data)]
+        return map(self._packets.checked, made)
+
+
+class _Writer:
+    def __init__(self, reading: Reading, out: OutFile, counts: Counter[str]) -> None:
+        names = reading.names
+        self._reading = reading
+        self._out = out
+        self._counts = counts
+        self._packets = PacketScrubber(names.pseudonyms, keeps_hosts="hosts" in names.keep)
+        self._interfaces: dict[int, int] = {}
+        self._plaintexts: dict[int, _Plaintext] = {}
+
+    def packet(self, packet: PacketCopy, said: list[bytes]) -> None:
+        """Write a packet, or what it carried in TLS, if it has TCP."""
+        if not packet.key:
+            self._counts["other"] += 1
+            return
+        self._counts["other"] -= len(packet.earlier)
+        ends = self._decrypted(packet)
+        if ends is not None:
+            self._plaintext(packet, ends, said)
+            return
+        payload = bytearray(GARBAGE * packet.held)
+        for record in said:
+            if record[BY_PACKET.size - 1] == PAYLOAD:
+                (seq,) = SEQ.unpack_from(record, BY_PACKET.size)
+                _put(payload, packet, seq, record[BY_PACKET.size + SEQ.size :])
+        made = self._packets.rewrite(packet, bytes(payload))
+        comments = [write_note(note)] if (note := self._note(packet)) is not None else []
+        self._write(packet.time_ns, made.link_type, made.frame, made.wire, comments)
+
+    def _decrypted(self, packet: PacketCopy) -> TlsEnds | None:
+        for ends in self._reading.tls.get(packet.key, ()):
+            if ends.met.began_ns <= packet.time_ns < ends.met.ended_ns:
+                return ends
+        return None
+
+    def _plaintext(self, packet: PacketCopy, ends: TlsEnds, said: Iterable[bytes]) -> None:
+        for record in said:
+            if record[BY_PACKET.size - 1] == PAYLOAD:
+                continue
+            number, side, place = PLAIN_SAYS.unpack_from(record, BY_PACKET.size)
+            plain = self._plaintexts.get(number)
+            if plain is None and side in (FIN, RST):
+                continue  # nothing was read
+            if plain is None:
+                plain = self._plaintexts[number] = _Plaintext(ends, self._reading, self._packets, packet.time_ns)
+            for made in plain.write(side, place, record[BY_PACKET.size + PLAIN_SAYS.size :]):
+                self._write(packet.time_ns, RAW, made, len(made), ())
+
+    def _note(self, packet: PacketCopy) -> CutNote | None:
+        """What the packet was cut out with, which has the address of its broker."""
+        note = packet.note
+        return None if note is None else note._replace(broker=self._reading.names.text("hosts", note.broker))
+
+    def _write(self, time_ns: int, link_type: int, frame: bytes, wire: int, comments: Iterable[str]) -> None:
+        interface = self._interfaces.get(link_type)
+        if interface is None:
+            interface = self._interfaces[link_type] = len(self._interfaces)
+            self._out.write(PcapngWriter.describe(link_type, ""))
+        self._out.write(PcapngWriter.commented(time_ns, frame, [*comments], wire=wire, interface=interface))
+        self._counts["packets"] += 1
+
+
+def _put(payload: bytearray, packet: PacketCopy, seq: int, data: bytes) -> None:
+    """Put bytes into a payload by their sequence number."""
+    for span in packet.spans:
+        step = ahead(seq, span.seq)
+        if 0 <= step < span.size:
+            at = span.at + step
+            size = min(len(data), len(payload) - at, span.size - step)
+            if size > 0:
+                payload[at : at + size] = data[:size]
+            return
+
+
+def write_scrubbed(captures: Captures, reading: Reading, out: OutFile, *, cut_out: bool) -> Counter[str]:
+    """Write a capture of what was read: `packets` so many, of `other` traffic so many left out.
+
+    `cut_out`: the capture itself was cut out of another one.
+    """
+    counts: Counter[str] = Counter()
+    writer = _Writer(reading, out, counts)
+    names = reading.names
+    topics = (each._replace(name=names.text("topics", each.name)) for each in reading.topics)
+    out.write(PcapngWriter(RAW, comments=(MARK, *write_topics(topics)) if cut_out else ()).section())
+    placed = PacketRecords(reading.placed)
+    for batch in captures:
+        for each in batch:
+            packet = cast("PacketCopy", each)
+            writer.packet(packet, placed.take(packet.packet))
+    return counts

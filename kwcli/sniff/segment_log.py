@@ -1,0 +1,255 @@
+"""Segments on their way to an engine in, where the bytes of what it settles were out: packets and sequence numbers.
+
+A row is settled long after its packets were read. So the place of each segment in its stream is kept for as long as a
+row may come of it: those before all that is in flight or under way are let go now and then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+from decoders.exchanges.engine import Engine
+from decoders.tcp.chunks import Chunk, Close, Connection, Segment
+from decoders.tcp.connections import MASK, HalfStream, ahead, turned
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import ConnectionInfo
+    from decoders.tls.sessions import Origin
+
+__all__ = ["NEVER_NS", "LoggedEngine", "MetConnection", "Run", "SegmentLog", "Side"]
+
+# Segments of the log are found by the 4 KiB of sequence numbers that they are in.
+_BUCKET: Final = 12
+_BUCKETS: Final = (1 << 32) >> _BUCKET
+# After so many segments the log is cleared of those of which no row can come any more.
+_LOGGED: Final = 200_000
+NEVER_NS: Final = 1 << 63
+_SYN: Final = 2
+_ACK: Final = 16
+
+# A segment with bytes: time, packet, sequence number of its first byte, size, raw acknowledgement or None.
+_Logged = tuple[int, int, int, int, int | None]
+
+
+class Side:
+    """One direction of a connection: where its stream is in sequence numbers."""
+
+    __slots__ = ("base", "half")
+
+    def __init__(self, half: HalfStream) -> None:
+        self.half = half
+        self.base = 0  # place in the stream of the byte that the pairing counts as its first
+
+    def number(self, place: int) -> int:
+        """The sequence number of a place."""
+        return self.half.number(place)
+
+    def place_of(self, ack: int) -> int | None:
+        """The place that an acknowledgement names, None while nothing is known of the stream."""
+        half = self.half
+        if not half.started:
+            return None
+        size = half.size
+        return max(size + ahead(ack, half.first + size & MASK), 0)
+
+
+class MetConnection:
+    """A connection of which a chunk has come."""
+
+    __slots__ = ("began_ns", "connection", "ended_ns", "latest_ns", "number", "session", "sides")
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.number = connection.number
+        self.began_ns = connection.began_ns
+        self.ended_ns = NEVER_NS  # when its ports were taken by another one
+        self.latest_ns = 0  # the end of the last of its rows that are kept
+        self.sides = (Side(cast("HalfStream", connection.first)), Side(cast("HalfStream", connection.second)))
+        self.session: Origin | None = None  # of TLS
+
+    def side(self, source: str) -> int:
+        """0 for the side with this address, 1 for the other one."""
+        return 0 if self.sides[0].half.source == source else 1
+
+
+class Run(NamedTuple):
+    """Bytes of a frame from its byte `at` on that a packet has, from sequence number `seq` on; `ack`: what it says."""
+
+    at: int
+    size: int
+    packet: int
+    seq: int
+    ack: int | None
+
+
+class SegmentLog:
+    """The log of one reading. `begun` is told of each connection; without `places` only connections are known."""
+
+    def __init__(self, begun: Callable[[MetConnection], None], *, places: bool = True) -> None:
+        self._begun = begun
+        self._places = places
+        self._connections: dict[int, MetConnection] = {}
+        self._by_key: dict[bytes, MetConnection] = {}
+        self._closed: list[tuple[int, int]] = []  # with the time of their end
+        self._log: dict[bytes, dict[int, list[_Logged]]] = {}
+        self._logged = 0
+        self._log_most = _LOGGED
+        self.engine: Engine | None = None
+
+    def met(self, number: int) -> MetConnection | None:
+        """The connection with this number, while it is open."""
+        return self._connections.get(number)
+
+    def log(self, segments: list[Segment]) -> None:
+        """Note segments that the engine gets next."""
+        for number, time_ns in self._closed:
+            self._forget(number, time_ns)
+        self._closed = []
+        if not self._places:
+            return
+        log = self._log
+        for key, time_ns, packet, seq, ack, flags, data, cut in segments:
+            size = len(data) + cut
+            if not size:
+                continue
+            first = seq + (flags & _SYN == _SYN) & MASK
+            entry = (time_ns, packet, first, size, ack if flags & _ACK else None)
+            buckets = log.get(key)
+            if buckets is None:
+                buckets = log[key] = {}
+            for bucket in range(first >> _BUCKET, (first + size - 1 >> _BUCKET) + 1):
+                buckets.setdefault(bucket % _BUCKETS, []).append(entry)
+            self._logged += 1
+        if self._logged > self._log_most:
+            self._clear_log()
+
+    def meet(self, chunks: list[Chunk]) -> None:
+        """Note chunks on their way to the pairing."""
+        for half, time_ns, _, data in chunks:
+            connection = half.connection
+            if connection.number not in self._connections:
+                self._begin(connection, time_ns)
+            if isinstance(data, Close):
+                self._closed.append((connection.number, time_ns))
+
+    def note_sessions(self, chunks: list[Chunk]) -> None:
+        """Take note of what TLS is known by in a key log, while its connections are open."""
+        for half, *_ in chunks:
+            state = half.connection.tls
+            if getattr(state, "client_random", b""):
+                self._connections[half.connection.number].session = state.origin()
+
+    def _begin(self, connection: Connection, time_ns: int) -> None:
+        met = self._connections[connection.number] = MetConnection(connection)
+        met.began_ns = min(met.began_ns, time_ns)  # what came far off may be older than what it was found by
+        key = met.sides[0].half.key
+        for each in (key, turned(key)):
+            before = self._by_key.get(each)
+            if before is not None:
+                before.ended_ns = met.began_ns
+            self._by_key[each] = met
+        self._begun(met)
+
+    def _forget(self, number: int, time_ns: int) -> None:
+        met = self._connections.pop(number)
+        key = met.sides[0].half.key
+        for each in (key, turned(key)):
+            if self._by_key.get(each) is met:
+                del self._by_key[each]
+                buckets = self._log.pop(each, {})
+                # Another connection of these ports may have begun of which no chunk has come yet.
+                left = {at: [entry for entry in entries if entry[0] > time_ns] for at, entries in buckets.items()}
+                if any(left.values()):
+                    self._log[each] = {at: entries for at, entries in left.items() if entries}
+
+    def watch(self, engine: Engine) -> None:
+        """This engine decodes."""
+        self.engine = engine
+
+    def _clear_log(self) -> None:
+        """Let go of segments of which no row can come any more: those before all that is in flight or under way."""
+        assert self.engine is not None
+        context = self.engine.pairer.context
+        for met in self._connections.values():
+            pairing = context.pairings.get(met.number)
+            undecided = context.undecided.get(met.number)
+            if self._by_key.get(met.sides[0].half.key) is not met:
+                continue
+            if (undecided is not None and undecided.foreign) or met.connection.tls:
+                self._clear_before(met, (met.sides[0].half.size, met.sides[1].half.size))
+            elif pairing is not None:
+                self.state(met, pairing.ends)
+                client = met.side(pairing.ends.client)
+                asked, answered = _needed(pairing)
+                places = asked + met.sides[client].base, answered + met.sides[1 - client].base
+                self._clear_before(met, places if not client else places[::-1])
+        self._logged = sum(len(entries) for buckets in self._log.values() for entries in buckets.values())
+        self._log_most = max(_LOGGED, 2 * self._logged)
+
+    def needed(self, met: MetConnection, index: int) -> int:
+        """The place of a side's stream, as the pairing counts, before which no row can come any more."""
+        assert self.engine is not None
+        pairing = self.engine.pairer.context.pairings.get(met.number)
+        if pairing is None:
+            return 0
+        return _needed(pairing)[index != met.side(pairing.ends.client)]
+
+    def _clear_before(self, met: MetConnection, places: tuple[int, int]) -> None:
+        """Let go of the segments of both sides before these places."""
+        for side, place in zip(met.sides, places, strict=True):
+            first = side.number(place) >> _BUCKET
+            buckets = self._log.get(side.half.key, {})
+            for bucket in [each for each in buckets if (each - first) % _BUCKETS > _BUCKETS >> 1]:
+                del buckets[bucket]
+
+    @staticmethod
+    def state(met: MetConnection, ends: ConnectionInfo) -> None:
+        """Find out which place of its stream the pairing counts as the first: it may not have seen the beginning."""
+        client = met.side(ends.client)
+        met.sides[client].base, met.sides[1 - client].base = ends.uncounted
+
+    def runs(self, met: MetConnection, index: int, place: int, size: int) -> Iterator[Run]:
+        """The parts of packets in so many bytes from a place of a side's stream on."""
+        first = met.sides[index].number(place)
+        buckets = self._log.get(met.sides[index].half.key, {})
+        found: dict[_Logged, None] = {}
+        for bucket in range(first >> _BUCKET, (first + size - 1 >> _BUCKET) + 1):
+            found.update(dict.fromkeys(buckets.get(bucket % _BUCKETS, ())))
+        for time_ns, packet, seq, length, ack in found:
+            step = ahead(seq, first)
+            begin, end = max(step, 0), min(step + length, size)
+            if begin < end and met.began_ns <= time_ns < met.ended_ns:
+                yield Run(begin, end - begin, packet, first + begin & MASK, ack)
+
+
+class LoggedEngine(Engine):
+    """An engine whose chunks a log sees, before those of TLS are decrypted and after."""
+
+    def __init__(self, log: SegmentLog, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._log = log
+        log.watch(self)
+
+    def _plain(self, chunks: list[Chunk], now_ns: int = 0) -> list[Chunk]:
+        self._log.meet(chunks)
+        plain = super()._plain(chunks, now_ns)
+        self._log.note_sessions(chunks)
+        return plain
+
+
+def _needed(pairing: Any) -> tuple[int, int]:
+    """The places of both directions before which nothing is in flight or under way."""
+    if pairing.resting:
+        return pairing.client_place, pairing.server_place
+    waiting = [exchange.place for exchange in (*pairing.in_flight.waiting(), *pairing.sasl.tokens)]
+    places = [_under_way(pairing.requests), _under_way(pairing.responses)]
+    early = [frame.place for frame in pairing.early.values()]
+    return min(places[0], *waiting) if waiting else places[0], min(places[1], *early) if early else places[1]
+
+
+def _under_way(direction: Any) -> int:
+    """Where the frame under way begins, or what may be the head of one."""
+    if direction.need:
+        return int(direction.begun)
+    return int(direction.place) - sum(map(len, direction.parts))

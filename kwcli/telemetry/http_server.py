@@ -1,0 +1,92 @@
+"""Requests for /metrics in, the text out: as much of HTTP/1.1 as Prometheus and curl need."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections.abc import Callable
+from typing import Final, cast
+
+from kwcli.net.config.client_config import Address
+from kwcli.net.listening import listening
+
+_HEAD_MAX: Final = 16 * 1024
+# Who says nothing for so long is not asked for more.
+_PATIENCE_S: Final = 10.0
+_CONTENT: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+
+def metrics_socket(where: Address) -> socket.socket:
+    """A socket that listens for Prometheus. Raises Failure."""
+    return listening(*where, "--metrics")
+
+
+class MetricsConnection(asyncio.Protocol):
+    """One request; `text` gives what is told."""
+
+    def __init__(self, text: Callable[[], str]) -> None:
+        self._text = text
+        self._head = b""
+        self._transport: asyncio.Transport | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._timer = asyncio.get_running_loop().call_later(_PATIENCE_S, self._transport.abort)
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def data_received(self, data: bytes) -> None:
+        if len(self._head) > _HEAD_MAX:
+            return
+        self._head += data
+        if b"\r\n\r\n" in self._head or b"\n\n" in self._head:
+            self._answer(self._head.split(b"\n", 1)[0].split())
+            self._head = b" " * (_HEAD_MAX + 1)
+        elif len(self._head) > _HEAD_MAX:
+            self._send(431, "Request Header Fields Too Large", "too long a request\n")
+
+    def _answer(self, words: list[bytes]) -> None:
+        method = words[0] if words else b""
+        path = words[1].partition(b"?")[0] if len(words) > 1 else b""
+        if method not in (b"GET", b"HEAD"):
+            self._send(405, "Method Not Allowed", "only GET\n")
+        elif path != b"/metrics":
+            self._send(404, "Not Found", "see /metrics\n")
+        else:
+            self._send(200, "OK", self._text(), head=method == b"HEAD")
+
+    def _send(self, status: int, reason: str, text: str, *, head: bool = False) -> None:
+        body = text.encode()
+        lines = f"HTTP/1.1 {status} {reason}\r\nContent-Type: {_CONTENT}\r\nContent-Length: {len(body)}\r\n"
+        assert self._transport is not None
+        self._transport.write(f"{lines}Connection: close\r\n\r\n".encode() + (b"" if head else body))
+        self._transport.close()
+
+
+class MetricsServer:
+    """Tells what `text` gives to whoever asks, in a thread of its own, from now until `close`. Raises Failure."""
+
+    def __init__(self, where: Address, text: Callable[[], str]) -> None:
+        self._text = text
+        self._socket = metrics_socket(where)
+        self.address: Address = self._socket.getsockname()[:2]
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="metrics", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        self._loop.run_until_complete(
+            self._loop.create_server(lambda: MetricsConnection(self._text), sock=self._socket)
+        )
+        self._loop.run_forever()
+
+    def close(self) -> None:
+        """Tell nobody any more."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._socket.close()
+        self._loop.close()

@@ -1,0 +1,86 @@
+"""Counts and their labels in, lines as Prometheus reads them out (text format 0.0.4)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from kwcli.terminal import clean
+
+# Upper bounds in seconds; a Fetch that finds nothing waits half a second.
+BOUNDS_S: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_BOUNDS_NS: Final = tuple(round(bound * 1e9) for bound in BOUNDS_S)
+# Of a label's value so much is shown: names on the wire may be long.
+LABEL_MAX: Final = 200
+
+
+class Histogram:
+    """How many took how long, in ns."""
+
+    __slots__ = ("counts", "least_ns", "most_ns", "total_ns")
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(_BOUNDS_NS) + 1)
+        self.total_ns = self.least_ns = self.most_ns = 0
+
+    def add(self, took_ns: int) -> None:
+        """One more."""
+        self.counts[bisect_left(_BOUNDS_NS, took_ns)] += 1
+        self.total_ns += took_ns
+        if took_ns > self.most_ns:
+            self.most_ns = took_ns
+        if took_ns < self.least_ns or not self.least_ns:
+            self.least_ns = took_ns
+
+
+class Family(NamedTuple):
+    """Numbers of one kind, each with its labels: `counter`, `gauge` or `histogram`. Names as Prometheus has them."""
+
+    name: str
+    kind: str
+    text: str
+    samples: Sequence[tuple[Mapping[str, str], float | Histogram]]
+
+
+def family_lines(families: Iterable[Family]) -> Iterator[str]:
+    """All of these."""
+    for each in families:
+        yield from family(each.name, each.kind, each.text)
+        for labels, value in each.samples:
+            if isinstance(value, Histogram):
+                yield from histogram(each.name, labels, value)
+            else:
+                yield row(each.name, labels, value)
+
+
+def family(name: str, kind: str, text: str) -> Iterator[str]:
+    """What stands above its numbers."""
+    yield f"# HELP {name} {text}"
+    yield f"# TYPE {name} {kind}"
+
+
+def histogram(name: str, labels: Mapping[str, str], value: Histogram) -> Iterator[str]:
+    """The lines of one histogram."""
+    so_far = 0
+    for bound, count in zip((*BOUNDS_S, "+Inf"), value.counts, strict=True):
+        so_far += count
+        yield row(f"{name}_bucket", {**labels, "le": str(bound)}, so_far)
+    yield row(f"{name}_sum", labels, value.total_ns / 1e9)
+    yield row(f"{name}_count", labels, so_far)
+
+
+def row(name: str, labels: Mapping[str, str], value: float) -> str:
+    """One number."""
+    shown = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
+    return f"{name}{{{shown}}} {value}" if shown else f"{name} {value}"
+
+
+def label_text(text: str) -> str:
+    """A name from the wire as a label's value: without what is no text, and of a bounded length."""
+    text = clean(text)
+    return text if len(text) <= LABEL_MAX else f"{text[: LABEL_MAX - 1]}…"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

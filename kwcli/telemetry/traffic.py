@@ -1,0 +1,132 @@
+"""Exchanges in, what they add up to out: families of numbers for Prometheus and OpenTelemetry."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from decoders.analysis.exchange_facts import RECORDS, WAITS, records_by_partition, waited_ns
+from decoders.analysis.groups.offsets import NOTHING, GroupOffsets, offset_needs
+from decoders.apis.error_codes import error_name
+from decoders.exchanges.topics import RECORD_ARRAYS
+from decoders.limits import SERIES_MAX
+from kwcli.telemetry.prometheus import Family, Histogram, label_text
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
+    from decoders.schema.model import Side
+
+# What stands for all that are too many to be told apart.
+_OTHER: Final = "other"
+Labels = tuple[str, ...]
+Kept = TypeVar("Kept")
+
+
+class Traffic:
+    """Counts since the beginning. Fetches and group members that waited by design are no latencies, and counted apart.
+
+    Lag is that of commits: the last known end of a partition less what its group has committed, added up by topic.
+    """
+
+    def __init__(self) -> None:
+        self._latencies: dict[Labels, Histogram] = {}
+        self._statuses: Counter[Labels] = Counter()
+        self._waited: Counter[Labels] = Counter()
+        self._errors: Counter[Labels] = Counter()
+        self._bytes: Counter[Labels] = Counter()
+        self._records: Counter[Labels] = Counter()
+        self._record_bytes: Counter[Labels] = Counter()
+        self._offsets = GroupOffsets()
+        self._learns = False
+
+    def needs(self, key: int, side: Side) -> frozenset[str]:
+        """The paths that `add` and `learn` read of a side of an API."""
+        return RECORDS.of(key, side) | WAITS.of(key, side) | offset_needs(key, side)
+
+    def learn(self, exchange: Exchange) -> None:
+        """Take over what an exchange says of offsets, whether or not it counts; from then on `add` does not."""
+        self._learns = True
+        self._learn(exchange)
+
+    def _learn(self, exchange: Exchange) -> None:
+        if exchange.api_key is not None:
+            exchange.view("request")
+            self._offsets.learn(exchange)
+
+    def add(self, exchange: Exchange) -> None:
+        """Count an exchange."""
+        if not self._learns:
+            self._learn(exchange)
+        api, broker = exchange.api or "none", exchange.ends.broker
+        _count(self._statuses, (api, broker, exchange.status))
+        waited = waited_ns(exchange)
+        if waited is not None:
+            _count(self._waited, (api, broker))
+        elif exchange.response_ns is not None and exchange.request_end_ns is not None and not exchange.envelope:
+            took_ns = exchange.response_ns - exchange.request_end_ns
+            _kept(self._latencies, (api, broker), Histogram).add(took_ns)
+        for _, code in exchange.unexpected:
+            _count(self._errors, (api, error_name(code)))
+        if not exchange.envelope:  # which has counted what is in it
+            _count(self._bytes, (broker, "client"), exchange.request_size or 0)
+            _count(self._bytes, (broker, "broker"), exchange.response_size or 0)
+        array = RECORD_ARRAYS.get(exchange.api_key) if exchange.api_key is not None else None
+        if array is not None:
+            side = "produced" if array.side == "request" else "fetched"
+            for (topic, _), held in records_by_partition(exchange).items():
+                _count(self._records, (topic or "unknown", side), held.records)
+                _count(self._record_bytes, (topic or "unknown", side), held.size)
+
+    def families(self) -> list[Family]:
+        """All numbers, names of the wire made fit to be labels."""
+        exchange = ("api", "broker")
+        return [
+            _family("kw_exchange_seconds", "histogram", "From a request's last byte to the first of its answer.",
+                    exchange, self._latencies),
+            _family("kw_exchanges_total", "counter", "Exchanges, by what became of them.",
+                    (*exchange, "status"), self._statuses),
+            _family("kw_waited_total", "counter", "Answers that waited by design: for records, for other members.",
+                    exchange, self._waited),
+            _family("kw_errors_total", "counter", "Error codes in answers, but for those that the protocol means so.",
+                    ("api", "error"), self._errors),
+            _family("kw_bytes_total", "counter", "Bytes of requests (client) and answers (broker), as their size says.",
+                    ("broker", "side"), self._bytes),
+            _family("kw_records_total", "counter", "Records produced and fetched.",
+                    ("topic", "direction"), self._records),
+            _family("kw_record_bytes_total", "counter", "Their bytes on the wire.",
+                    ("topic", "direction"), self._record_bytes),
+            _family("kw_group_lag_records", "gauge", "Records behind what a group has committed, of partitions seen.",
+                    ("group", "topic"), self._lags()),
+        ]  # fmt: skip
+
+    def _lags(self) -> dict[Labels, int]:
+        found: Counter[Labels] = Counter()
+        for (group, topic, number), commit in self._offsets.commits.items():
+            committed = self._offsets.committed(commit)[1]
+            end = self._offsets.ends.get((topic, number))
+            last = end.latest()[1] if end is not None else NOTHING
+            if committed != NOTHING and last != NOTHING:
+                _count(found, (group, topic), max(last - committed, 0))
+        return found
+
+
+def _kept(found: dict[Labels, Kept], labels: Labels, make: Callable[[], Kept]) -> Kept:
+    """What is kept under these labels; beyond the limit, what is kept for all others."""
+    kept = found.get(labels)
+    if kept is None:
+        if len(found) >= SERIES_MAX:
+            labels = (_OTHER,) * len(labels)
+        kept = found.setdefault(labels, make())
+    return kept
+
+
+def _count(found: Counter[Labels], labels: Labels, more: int = 1) -> None:
+    if labels not in found and len(found) >= SERIES_MAX:
+        labels = (_OTHER,) * len(labels)
+    found[labels] += more
+
+
+def _family(name: str, kind: str, text: str, labels: Labels, found: Mapping[Labels, Any]) -> Family:
+    samples = [(dict(zip(labels, map(label_text, values), strict=True)), value) for values, value in found.items()]
+    return Family(name, kind, text, samples)

@@ -1,0 +1,470 @@
+"""`kw scrub IN OUT`: whatever the capture, its exchanges come out as they were, and nobody's names and secrets do."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import stat
+import subprocess
+from collections.abc import Iterable
+from ipaddress import ip_address
+from pathlib import Path
+from random import Random
+from struct import pack
+from typing import Any
+
+import pytest
+
+from decoders import encode_embedded
+from decoders.apis import KEYS, api
+from decoders.apis.keys import ENVELOPE, METADATA, PRODUCE
+from decoders.embedded import structure
+from decoders.records.codecs import NUMBERS, deflate
+from decoders.schema.model import resolve
+from decoders.scrubbing.messages import Scrubber
+from decoders.scrubbing.names import Names
+from kwcli.env import Exit
+from kwcli.proxy.log.capture_file import LINK_RAW, SyntheticTcp
+from kwcli.proxy.log.log_protocol import CLIENT, SERVER
+from tests.capture.blocks import block, enhanced, interface, section, statistics
+from tests.capture.frames import ipv4
+from tests.capture.pcap_writer import PcapWriter
+from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE, capture_bytes, segments
+from tests.cli.test_secret_fields import leaked, planted
+from tests.cli.worlds import Outcome, kw, world
+from tests.exchanges.mistreated import capture as mistreated
+from tests.exchanges.talks import plan, request, response
+from tests.habits.faulty_captures import CAPTURES, packet
+from tests.records.making import batch, record
+from tests.scrubbing.planting import MARK, Planter
+from tests.tls.wrapping import TLS12, pcapng_of, segments_of, wrap
+
+PROMISED = ("time", "latency_ms", "duration_ms", "api_key", "api", "api_version", "correlation_id", "request_size",
+            "response_size", "status", "reason", "errors", "envelope")  # fmt: skip
+TLS = FOLDER / "tls" / "librdkafka-jsse.pcap"
+KEYS_LOG = FOLDER / "tls" / "librdkafka-jsse.keys"
+
+
+needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+
+
+def exchanges(path: Path | str, *words: str) -> list[dict[str, Any]]:
+    outcome = kw("sniff", str(path), "-o", "ndjson", "-q", *words)
+    found = [json.loads(line) for line in outcome.out.split("\n")[:-1]]
+    return [row for row in found if row["kind"] == "exchange"]
+
+
+def promised(rows: Iterable[dict[str, Any]]) -> list[str]:
+    return sorted(json.dumps({name: row.get(name) for name in PROMISED}) for row in rows)
+
+
+def relations(rows: Iterable[dict[str, Any]]) -> list[Any]:
+    """Who talked to whom: every address, client id and topic by when it came first."""
+    seen: dict[str, int] = {}
+
+    def number(text: Any) -> Any:
+        return text and seen.setdefault(json.dumps(text), len(seen))
+
+    out = []
+    for row in sorted(rows, key=lambda each: [str(each[name]) for name in ("time", "correlation_id", "request_size")]):
+        ends = [row[end].rpartition(":")[::2] for end in ("client", "broker")]
+        brokers = row["response"].get("brokers") if isinstance(row["response"], dict) else None
+        told = [(each.get("host"), each.get("port")) for each in brokers] if isinstance(brokers, list) else []
+        out.append(([(number(host), port) for host, port in ends + told], number(row["client_id"])))
+    return out
+
+
+def scrubbed(data: bytes, folder: Path, *words: str) -> tuple[Path, Path, Outcome]:
+    source, out = folder / "in.pcapng", folder / "out.pcapng"
+    source.write_bytes(data)
+    return source, out, kw("scrub", str(source), str(out), *words)
+
+
+def check(data: bytes, folder: Path) -> Outcome:
+    """Scrub a capture, and compare what is read of both."""
+    source, out, outcome = scrubbed(data, folder)
+    assert outcome.code == Exit.DONE, outcome.err
+    before, after = exchanges(source), exchanges(out)
+    assert promised(after) == promised(before)
+    assert relations(after) == relations(before)
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    assert [path.name for path in sorted(folder.iterdir())] == ["in.pcapng", "out.pcapng"]
+    said = " ".join(str(row.get("client_software")) for row in before)
+    names = {
+        text for row in before for text in (row["client_id"], row["client"], row["broker"]) if isinstance(text, str)
+    }
+    names = {text for text in names if text not in said}
+    found = out.read_bytes()
+    assert [name for name in names if len(name) > 5 and name.encode() in found] == []
+    return outcome
+
+
+@pytest.mark.parametrize("name", ["tour.pcapng", "sasl-raw.pcap"])
+def test_exchanges_are_what_they_were(name: str, tmp_path: Path) -> None:
+    assert "exchanges with their versions" in check(capture_bytes(name), tmp_path).err
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", CLEAN)
+def test_exchanges_of_every_capture_are_what_they_were(name: str, tmp_path: Path) -> None:
+    check(capture_bytes(name), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["cut-at-96.pcap", "lossy.pcap"])
+def test_so_are_those_of_captures_with_faults(name: str, tmp_path: Path) -> None:
+    check(CAPTURES[name](), tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", CAPTURES)
+def test_so_are_those_of_all_captures_with_faults(name: str, tmp_path: Path) -> None:
+    check(CAPTURES[name](), tmp_path)
+
+
+def random_capture(seed: int) -> bytes:
+    return pcapng_of(mistreated(Random(seed), alone=False))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_traffic(seed: int, tmp_path: Path) -> None:
+    check(random_capture(seed), tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "seed", [*range(100, 130), *(pytest.param(each, marks=pytest.mark.full) for each in range(130, 300))]
+)
+def test_much_random_traffic(seed: int, tmp_path: Path) -> None:
+    check(random_capture(seed), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["negative/http1.pcap", "negative/zookeeper.pcap"])
+def test_what_is_no_kafka_is_overwritten(name: str, tmp_path: Path) -> None:
+    outcome = check(capture_bytes(name), tmp_path)
+    assert "overwritten whole: not read as Kafka" in outcome.err
+    payload = b"".join(segment[6] for segment in segments_of(tmp_path / "out.pcapng"))
+    assert set(payload) == {0xFF}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", NEGATIVE)
+def test_nor_are_the_others(name: str, tmp_path: Path) -> None:
+    check(capture_bytes(name), tmp_path)
+
+
+def bad_checksums(path: Path) -> str:
+    """Packets whose checksums tshark finds wrong."""
+    words = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]
+    chosen = ["-Y", "tcp.checksum.status == Bad or ip.checksum.status == Bad"]
+    found = subprocess.run(["tshark", "-r", str(path), *words, *chosen], capture_output=True, check=True, text=True)
+    return found.stdout
+
+
+@needs_tshark
+def test_checksums_are_right(tmp_path: Path) -> None:
+    """Also where the sender's hardware was to fill them in."""
+    source, out, _ = scrubbed(capture_bytes("sasl-raw.pcap"), tmp_path)
+    assert bad_checksums(out) == ""
+    assert bad_checksums(source) != ""
+
+
+@pytest.mark.long
+@needs_tshark
+@pytest.mark.parametrize("name", [*CLEAN, *NEGATIVE])
+def test_checksums_of_every_capture_are_right(name: str, tmp_path: Path) -> None:
+    _, out, _ = scrubbed(capture_bytes(name), tmp_path)
+    assert bad_checksums(out) == ""
+
+
+@pytest.mark.parametrize(
+    ("host", "text"),
+    [
+        ("2001:db8::2", "2001:db8::2"),
+        ("2001:db8::2", "2001:DB8:0:0:0:0:0:2"),
+        ("2001:db8::2", "2001:0db8:0000:0000:0000:0000:0000:0002"),
+        ("::1", "::1"),
+        ("10.1.2.3", "10.1.2.3"),
+        ("10.1.2.3", "ip-10-1-2-3.internal"),
+        ("10.1.2.3", "::ffff:10.1.2.3"),
+    ],
+)
+def test_an_advertised_address_is_that_of_its_packets(host: str, text: str, tmp_path: Path) -> None:
+    """In each form of text, of as many characters."""
+    ends = SyntheticTcp(f"[{host}]:50000", f"[{host}]:9092", time_ns=10**18)
+    brokers = [{"node_id": 1, "host": text, "port": 9092, "rack": "zone-a"}]
+    asked = {"topics": None, "allow_auto_topic_creation": False}
+    answer = {"brokers": brokers, "cluster_id": "abc", "controller_id": 1, "topics": []}
+    packets = ends.opening()
+    packets += [each for each, _ in ends.data(CLIENT, request(METADATA, 4, 7, "app", asked))]
+    packets += [each for each, _ in ends.data(SERVER, response(METADATA, 4, 7, {"throttle_time_ms": 0, **answer}))]
+    pcap = PcapWriter(LINK_RAW)
+    data = pcap.header() + b"".join(pcap.packet(10**18 + at * 1000, each) for at, each in enumerate(packets))
+    _, out, outcome = scrubbed(data, tmp_path)
+    assert outcome.code == Exit.DONE, outcome.err
+    (row,) = exchanges(out)
+    (broker,) = row["response"]["brokers"]
+    end = ip_address(row["broker"].rpartition(":")[0].strip("[]"))
+    assert end != ip_address(host)
+    assert len(broker["host"]) == len(text)
+    assert (broker["port"], row["broker"].rpartition(":")[2]) == (9092, "9092")
+    if text.startswith("ip-"):
+        assert str(end).replace(".", "-") in broker["host"]
+    else:
+        told = ip_address(broker["host"])
+        assert (getattr(told, "ipv4_mapped", None) or told) == end
+        assert broker["host"].isupper() is text.isupper() or not any(map(str.isalpha, broker["host"]))
+
+
+# Names and secrets in every place.
+
+
+def planted_capture() -> tuple[bytes, Planter]:
+    """An exchange for every version of every API, with a text of its own in each field, records in all codecs."""
+    planter, pcap = Planter(), PcapWriter(LINK_RAW)
+    packets: list[bytes] = []
+    every = [(key, version) for key in KEYS for version in range(api(key).versions.low, api(key).versions.high + 1)]
+    for number, (key, version) in enumerate(every):
+        ends = SyntheticTcp(f"10.9.{number >> 8}.{number & 255}:40000", "10.1.2.3:9092", time_ns=10**18)
+        asked = planter.value(plan(key, version, "request"), f"{api(key).name} {version} request")
+        answered = planter.value(plan(key, version, "response"), f"{api(key).name} {version} response")
+        if key == ENVELOPE:
+            asked["request_data"] = request(METADATA, 12, 3, planter.text("Envelope client").decode(), planter.value(
+                plan(METADATA, 12, "request"), "Envelope"))[4:]  # fmt: skip
+            answered["response_data"] = response(METADATA, 12, 3, planter.value(
+                plan(METADATA, 12, "response"), "Envelope"))[4:]  # fmt: skip
+        sent = request(key, version, 7, planter.text("client id").decode(), asked)
+        packets += ends.opening()
+        packets += [packet for packet, _ in ends.data(CLIENT, sent)]
+        packets += [packet for packet, _ in ends.data(SERVER, response(key, version, 7, answered))]
+        packets += ends.closing(reset=False)
+    for codec in NUMBERS:
+        ends = SyntheticTcp(f"10.8.0.{NUMBERS[codec]}:40000", "10.1.2.3:9092", time_ns=10**18)
+        packets += ends.opening()
+        for topic, name in (("__consumer_offsets", "OffsetCommitKey"), ("__transaction_state", "TransactionLogKey")):
+            key_data = encode_embedded(name, 0, planter.value(resolve(structure(name), 0), name))
+            value_name = f"{name.removesuffix('Key')}Value"
+            value_data = encode_embedded(value_name, 1, planter.value(resolve(structure(value_name), 1), value_name))
+            rows = b"".join(record(at, key=key_data, value=value_data) for at in range(9))
+            internal = batch(payload=deflate(codec, rows), attributes=NUMBERS[codec], count=9)
+            mine = planter.records("record", attributes=0)
+            inner = record(0, key=planter.text("key"), value=planter.text("value") * 20)
+            own = batch(payload=deflate(codec, inner), attributes=NUMBERS[codec], count=1)
+            for which, field in ((topic, internal), (planter.text("topic").decode(), mine + own)):
+                partition = {"index": 0, "records": field}
+                value = {"acks": 0, "timeout_ms": 1, "topic_data": [{"name": which, "partition_data": [partition]}]}
+                sent = request(PRODUCE, 3, 7, "app", {"transactional_id": None, **value})
+                packets += [packet for packet, _ in ends.data(CLIENT, sent)]
+        packets += ends.closing(reset=False)
+    dns = planter.text("DNS")
+    packets.append(ipv4("10.0.0.1", "10.0.0.2", b"\0\x35\0\x35\0\x40\0\0" + dns, protocol=17))
+    made = pcap.header() + b"".join(pcap.packet(10**18 + at * 1000, data) for at, data in enumerate(packets))
+    return made, planter
+
+
+def test_a_text_planted_anywhere_is_nowhere(tmp_path: Path) -> None:
+    data, planter = planted_capture()
+    assert len(planter.where) > 2000
+    source, out, outcome = scrubbed(data, tmp_path)
+    assert outcome.code == Exit.DONE, outcome.err
+    assert "left out: without TCP" in outcome.err
+    assert promised(exchanges(out)) == promised(exchanges(source))
+    found = MARK.findall(out.read_bytes())
+    shown = [kw("sniff", str(out), "--reveal-secrets", *words).out for words in (
+        ("-o", "ndjson", "--records", "--names"), ("-o", "hex"), ("-o", "text", "-vv"))]  # fmt: skip
+    found += [mark for text in shown for mark in MARK.findall(text.encode())]
+    assert [planter.where[mark] for mark in found] == []
+    records = [row["request"] for row in exchanges(out, "--records", "-f", "topic == __consumer_offsets")]
+    told = [each for body in records for topic in body["topic_data"] for part in topic["partition_data"]
+            for held in part["records"] for each in held["records"]]  # fmt: skip
+    assert len(told) == 9 * len(NUMBERS)
+    assert {each["key"]["$type"] for each in told if isinstance(each["key"], dict)} == {"OffsetCommitKey"}
+
+
+@pytest.mark.long
+def test_secrets_of_logins_and_configs_are_nowhere(tmp_path: Path) -> None:
+    source, out, outcome = scrubbed(planted()[0], tmp_path)
+    assert outcome.code == Exit.DONE, outcome.err
+    assert promised(exchanges(out)) == promised(exchanges(source))
+    assert leaked(out.read_bytes()) == []
+    users = {row.get("user") for row in exchanges(source)}
+    assert users & {"alice"}
+    assert not {row.get("user") for row in exchanges(out)} & {"alice"}
+
+
+def test_blocks_of_a_capture_that_name_somebody_are_left_out(tmp_path: Path) -> None:
+    """Comments of sections and packets, names of interfaces, systems and programs, resolved names, keys, statistics."""
+    texts = [f"Zq9x-{word}-of-somebody".encode() for word in ("section", "system", "interface", "packet", "resolved")]
+    keys = KEYS_LOG.read_bytes()
+    blocks = [
+        section("<", ((1, texts[0]), (3, texts[1]), (4, texts[1]))),
+        interface("<", rows=((2, texts[2]), (3, texts[2]), (9, b"\x09"))),
+        block("<", 4, pack("<HH", 1, 40) + bytes((10, 0, 0, 1)) + texts[4] + bytes(36 - len(texts[4]) + 4)),
+        block("<", 10, pack("<II", 0x544C534B, len(keys)) + keys),
+        *(enhanced("<", 0, each[1], packet(each), rows=((1, texts[3]),)) for each in segments("tour.pcapng")),
+        statistics("<", 0, 5, 0, 0),
+    ]
+    source, out, outcome = scrubbed(b"".join(blocks), tmp_path)
+    assert outcome.code == Exit.DONE, outcome.err
+    found, given = out.read_bytes(), source.read_bytes()
+    assert all(text in given and text not in found for text in texts)
+    assert keys[:40] not in found
+    assert promised(exchanges(out)) == promised(exchanges(source))
+    assert len(exchanges(out)) > 100
+
+
+# TLS.
+
+
+def test_tls_with_keys_is_plaintext_afterwards(tmp_path: Path) -> None:
+    source, out = str(TLS), tmp_path / "out.pcapng"
+    outcome = kw("scrub", source, str(out), "--keylog", str(KEYS_LOG))
+    assert outcome.code == Exit.DONE, outcome.err
+    assert "62 exchanges out of TLS written as plaintext TCP" in outcome.err
+    before, after = exchanges(source, "--keylog", str(KEYS_LOG)), exchanges(out)
+    assert promised(after) == promised(before)
+    assert all("tls" not in row for row in after)
+    assert not re.search(rb"localhost|kw-ca|billing|orders", out.read_bytes())
+
+
+def test_tls_without_keys_has_the_heads_of_its_records(tmp_path: Path) -> None:
+    _, out, outcome = scrubbed(capture_bytes("tls/librdkafka-jsse.pcap"), tmp_path)
+    assert outcome.code == Exit.DONE, outcome.err
+    assert "14 TLS connections overwritten" in outcome.err
+    assert not re.search(rb"localhost|kw-ca", out.read_bytes())
+    rows = [json.loads(line) for line in kw("sniff", str(out), "-o", "ndjson", "-v", "-q").out.split("\n")[:-1]]
+    assert [row["reason"] for row in rows] == ["tls"] * 14
+
+
+# What is asked for.
+
+
+def test_the_same_salt_makes_the_same_pseudonyms(tmp_path: Path) -> None:
+    salt = tmp_path / "salt"
+    made = []
+    for number in range(3):
+        words = ["--salt-file", str(salt)] if number < 2 else []
+        out = tmp_path / f"{number}.pcapng"
+        assert kw("scrub", str(FOLDER / "tour.pcapng"), str(out), *words).code == Exit.DONE
+        made.append(out.read_bytes())
+    assert made[0] == made[1] != made[2]
+    assert stat.S_IMODE(salt.stat().st_mode) == 0o600
+    assert len(salt.read_bytes()) == 32
+
+
+def test_the_table_of_names(tmp_path: Path) -> None:
+    out, table = tmp_path / "out.pcapng", tmp_path / "names"
+    assert kw("scrub", str(FOLDER / "tour.pcapng"), str(out), "--names", str(table)).code == Exit.DONE
+    assert stat.S_IMODE(table.stat().st_mode) == 0o600
+    rows = [json.loads(line) for line in table.read_text().splitlines()]
+    names = {(row["kind"], row["name"]): row["pseudonym"] for row in rows}
+    assert len(names) == len(rows)
+    assert all(len(name) == len(pseudonym) for (_, name), pseudonym in names.items())
+    clients = {row["client_id"] for row in exchanges(out)}
+    assert {pseudonym for (kind, _), pseudonym in names.items() if kind == "clients"} == clients
+    assert ("topics", "orders") in names
+
+
+@pytest.mark.parametrize(("kinds", "name"), [("topics", "orders"), ("clients", "checkout-7"), ("hosts", "127.0.0.1")])
+def test_kinds_of_names_may_be_kept(kinds: str, name: str, tmp_path: Path) -> None:
+    source, out = FOLDER / "tour.pcapng", tmp_path / "out.pcapng"
+    outcome = kw("scrub", str(source), str(out), "--keep", kinds)
+    assert outcome.code == Exit.DONE, outcome.err
+    assert f"(kept: {kinds})" in outcome.err
+    text = kw("sniff", str(out), "-o", "ndjson").out
+    assert f'"{name}' in text
+    others = {"orders", "checkout-7", "127.0.0.1"} - {name}
+    assert not [other for other in others if f'"{other}' in text]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["IN"], "missing argument 'OUT'"),
+        (["IN", "OUT", "--keep", "topic"], "--keep topic: there are topics"),
+        (["IN", "IN"], "this is one of the captures"),
+        (["IN", "-"], "name a file"),
+        (["IN", "/dev/null"], "name a file"),
+        (["nowhere.pcap", "OUT"], "nowhere.pcap: no such file"),
+        (["IN", "nowhere/OUT"], "nowhere/OUT: no such file"),
+        (["IN", "OUT.gz"], "kw writes captures uncompressed"),
+        (["IN", "OUT", "--salt-file", "SHORT"], "a salt has at least 16 bytes, this has 5"),
+        (["README.md", "OUT"], "not a capture"),
+        (["IN", "OUT", "--names", "OUT"], "files of their own"),
+    ],
+)
+def test_what_cannot_be_done_is_said(words: list[str], said: str, tmp_path: Path) -> None:
+    (tmp_path / "SHORT").write_bytes(b"short")
+    paths = {"IN": str(FOLDER / "tour.pcapng"), "OUT": str(tmp_path / "OUT"), "SHORT": str(tmp_path / "SHORT")}
+    paths |= {"OUT.gz": str(tmp_path / "OUT.gz"), "README.md": str(FOLDER / "README.md")}
+    outcome = kw("scrub", *(paths.get(word, word) for word in words))
+    assert outcome.code in (Exit.USAGE, Exit.FAILURE)
+    assert said in outcome.err
+    assert [path.name for path in tmp_path.iterdir()] == ["SHORT"]
+
+
+@pytest.mark.parametrize("name", ["sasl-raw.pcap", pytest.param("sasl-framed.pcapng", marks=pytest.mark.long)])
+def test_what_was_scrubbed_can_be_scrubbed_again(name: str, tmp_path: Path) -> None:
+    _, out, _ = scrubbed(capture_bytes(name), tmp_path)
+    (folder := tmp_path / "again").mkdir()
+    check(out.read_bytes(), folder)
+
+
+def test_standard_input_and_a_capture_that_is_cut_off(tmp_path: Path) -> None:
+    data = capture_bytes("tour.pcapng")
+    out = tmp_path / "out.pcapng"
+    outcome = kw("scrub", "-", str(out), env=world(data[:-333]))
+    assert outcome.code == Exit.FAILURE
+    assert "cut off inside a packet" in outcome.err
+    assert len(exchanges(out)) > 180
+
+
+def test_a_capture_that_was_cut_out(tmp_path: Path) -> None:
+    cut = tmp_path / "cut.pcapng"
+    kw("sniff", str(FOLDER / "tour.pcapng"), "-f", "api == Fetch", "-w", str(cut))
+    folder = tmp_path / "scrubbed"
+    folder.mkdir()
+    check(cut.read_bytes(), folder)
+
+
+@pytest.mark.parametrize("leak", ["name", "exchange"])
+def test_out_is_not_there_when_the_check_finds_something(
+    leak: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was there before stays."""
+    if leak == "name":
+        plain = Names._plain
+        monkeypatch.setattr(Names, "_plain", lambda its, text: text if text == "payments" else plain(its, text))
+    else:
+        monkeypatch.setattr(Scrubber, "response", lambda _self, data, *_words, **_more: b"\xff" * len(data))
+    out = tmp_path / "out.pcapng"
+    out.write_bytes(b"before")
+    outcome = kw("scrub", str(FOLDER / "tour.pcapng"), str(out), "--names", str(tmp_path / "names"))
+    assert outcome.code == Exit.FAILURE
+    assert ("it still has 1" if leak == "name" else "exchanges are not as they were") in outcome.err
+    assert "it is not written" in outcome.err
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("out.pcapng", b"before")]
+
+
+@pytest.mark.parametrize("options", [{}, pytest.param({"version": TLS12}, marks=pytest.mark.long)], ids=["1.3", "1.2"])
+def test_keys_in_the_capture_make_plaintext_of_it(options: dict[str, Any], tmp_path: Path) -> None:
+    """The exchanges of a capture that was wrapped in TLS; neither keys nor ciphertext are in what comes out."""
+    found = wrap(list(segments("tour.pcapng"))[:400], **options)
+    source, out, outcome = scrubbed(pcapng_of(found.segments, [found.key_log]), tmp_path)
+    assert outcome.code == Exit.DONE, outcome.err
+    before = exchanges(source)
+    assert len(before) > 50
+    assert promised(exchanges(out)) == promised(before)
+    assert found.key_log[:60] not in out.read_bytes()
+    assert not re.search(rb"\x17\x03\x03", out.read_bytes())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(12))
+def test_tls_with_losses(seed: int, tmp_path: Path) -> None:
+    found = wrap(list(segments("tour.pcapng")))
+    rng = Random(seed)
+    left = [each for each in found.segments if rng.random() > 0.01 or each[5] & 2]
+    source, out, outcome = scrubbed(pcapng_of(left, [found.key_log]), tmp_path)
+    assert outcome.code == Exit.DONE, outcome.err
+    assert promised(exchanges(out)) == promised(exchanges(source))

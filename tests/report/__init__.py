@@ -1,0 +1,1 @@
+"""Reports: their page in a browser, their other forms, their folds."""

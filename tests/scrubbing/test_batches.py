@@ -1,0 +1,135 @@
+"""Keys, values and headers are overwritten in all formats of records; what says how they lie stays."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from decoders import decode_records
+from decoders.records.codecs import NUMBERS, deflate
+from decoders.records.model import Record
+from decoders.records.write import encode_message_set
+from decoders.scrubbing.messages import Scrubber
+from decoders.scrubbing.names import Names
+from decoders.scrubbing.pseudonyms import Pseudonyms
+from tests.records.making import batch, record
+
+SECRET = b"Zq9x-the-secret-of-a-record"
+SAID = ("base_offset", "last_offset", "magic", "codec", "timestamp_type", "base_timestamp", "max_timestamp",
+        "partition_leader_epoch", "producer_id", "producer_epoch", "base_sequence", "transactional", "control",
+        "delete_horizon_ms", "crc", "record_count", "size", "truncated")  # fmt: skip
+
+
+def scrubber() -> Scrubber:
+    return Scrubber(Names(Pseudonyms(b"key")))
+
+
+def rows() -> list[bytes]:
+    return [
+        record(at, 3 * at, SECRET + b"%d" % at, SECRET * (at % 3), ((SECRET, None), (b"h", SECRET))) for at in range(30)
+    ]
+
+
+def compare(data: bytes, made: bytes, *, records: bool = True) -> None:
+    """What batches say of themselves is equal, and their records are as long as they were."""
+    assert len(made) == len(data)
+    assert SECRET not in made
+    for before, after in zip(decode_records(data), decode_records(made), strict=True):
+        assert [getattr(after, name) for name in SAID] == [getattr(before, name) for name in SAID]
+        if records:
+            assert before.records is not None
+            assert after.records is not None
+            for one, other in zip(before.records, after.records, strict=True):
+                assert (one.offset, one.timestamp) == (other.offset, other.timestamp)
+                assert [len(part or b"") for part in (one.key, one.value)] == [
+                    len(part or b"") for part in (other.key, other.value)
+                ]
+                assert [(len(key), len(value or b"")) for key, value in one.headers] == [
+                    (len(key), len(value or b"")) for key, value in other.headers
+                ]
+                assert SECRET not in repr(other).encode()
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_batches(codec: str) -> None:
+    payload = deflate(codec, b"".join(rows()))
+    data = batch(attributes=NUMBERS[codec] | 0x18, payload=payload, count=30, last_delta=29, producer=7, sequence=4)
+    by = scrubber()
+    compare(data * 3, by.batches(data * 3, "orders"))
+    assert by.counts == {"batches": 3, "records": 90}
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4"])
+@pytest.mark.parametrize("magic", [0, 1])
+def test_message_sets(magic: int, codec: str) -> None:
+    records = [Record(at, 1000 + at if magic else None, SECRET, SECRET + b"%d" % at, ()) for at in range(20)]
+    data = encode_message_set(records, magic, codec=codec)
+    by = scrubber()
+    compare(data, by.batches(data, "orders"))
+    assert by.counts["emptied"] == 0
+
+
+def test_a_wrong_checksum_stays_wrong() -> None:
+    data = bytearray(batch(*rows()))
+    data[17] ^= 1
+    made = scrubber().batches(bytes(data), "orders")
+    compare(bytes(data), made)
+    (found,) = decode_records(made)
+    assert found.crc == "bad"
+
+
+@pytest.mark.parametrize("codec", ["none", "zstd"])
+def test_a_batch_cut_off_anywhere(codec: str) -> None:
+    data = batch(attributes=NUMBERS[codec], payload=deflate(codec, b"".join(rows())), count=30)
+    whole = batch(*rows())
+    for end in range(0, len(data), 31):
+        cut = whole + data[:end]
+        made = scrubber().batches(cut, "orders")
+        assert len(made) == len(cut)
+        assert SECRET[:6] not in made
+        assert [each.truncated for each in decode_records(made)] == [each.truncated for each in decode_records(cut)]
+
+
+def test_what_no_codec_reads_is_overwritten() -> None:
+    data = batch(attributes=4, payload=SECRET * 9, count=3)
+    by = scrubber()
+    compare(data, by.batches(data, "orders"), records=False)
+    assert by.counts["overwritten"] == 1
+
+
+def test_where_nothing_fits_a_batch_is_emptied() -> None:
+    """Offsets and size stay."""
+    plain = b"".join(record(at, value=b"") for at in range(30))
+    packed = b"\x28\xb5\x2f\xfd" + deflate("zstd", plain)[4:]
+    data = batch(attributes=NUMBERS["snappy"], payload=deflate("snappy", plain)[:0] + _dense(plain), count=30)
+    by = scrubber()
+    made = by.batches(data, "orders")
+    assert len(made) == len(data)
+    (found,) = decode_records(made)
+    assert (found.error, found.crc, found.last_offset) == (None, "ok", decode_records(data)[0].last_offset)
+    assert (by.counts["emptied"] == 1) is (found.record_count == 0)
+    assert packed
+
+
+def _dense(plain: bytes) -> bytes:
+    """A raw block of snappy with literals of three bytes, which is longer than any that is written here."""
+    size, out = len(plain), b""
+    while True:
+        out += bytes((size & 127 | (128 if size > 127 else 0),))
+        size >>= 7
+        if not size:
+            break
+    for at in range(0, len(plain), 3):
+        piece = plain[at : at + 3]
+        out += bytes((len(piece) - 1 << 2,)) + piece
+    return out
+
+
+@given(st.binary(max_size=200), st.integers(0, 2), st.integers(0, 60))
+def test_garbage_is_never_kept(data: bytes, magic: int, length: int) -> None:
+    """Whatever stands in a records field: as many bytes come, and no text of it."""
+    field = data + SECRET + bytes((magic,)) + bytes(length) + SECRET
+    made = scrubber().batches(field, "orders")
+    assert len(made) == len(field)
+    assert SECRET[:8] not in made

@@ -1,0 +1,82 @@
+"""Every string and bytes field of every message and structure has a row in the table, and every row a field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from decoders.apis import KEYS, api
+from decoders.embedded import INSIDE, STRUCTURES, structure
+from decoders.embedded.holders import HOLDERS
+from decoders.schema.model import Field, Message
+from decoders.scrubbing.field_kinds import BY_SIBLING, KINDS, kind_of
+from decoders.scrubbing.names import KEPT
+
+
+def messages() -> Iterator[Message]:
+    for key in KEYS:
+        declared = api(key)
+        yield from (declared.request, declared.response, *declared.early.values())
+    yield from map(structure, STRUCTURES)
+
+
+def texts(fields: tuple[Field, ...], above: str = "") -> Iterator[tuple[str, Field]]:
+    for field in fields:
+        if field.fields:
+            yield from texts(field.fields, f"{above}{field.name}.")
+        elif field.kind in ("string", "bytes", "records"):
+            yield above + field.name, field
+
+
+def test_every_field_has_a_row() -> None:
+    """What is new is overwritten until somebody says here what it is."""
+    missing = [f"{m.name} {path}" for m in messages() for path, _ in texts(m.fields) if kind_of(m.name, path) is None]
+    assert missing == [], "decoders/scrubbing/field_kinds.py"
+
+
+def test_every_row_has_a_field() -> None:
+    used = set()
+    for message in messages():
+        for path, field in texts(message.fields):
+            above = path.rpartition(".")[0].rpartition(".")[2] or message.name
+            used.add(f"{above}.{field.name}" if f"{above}.{field.name}" in KINDS else field.name)
+    assert set(KINDS) - used == set()
+
+
+def test_declared_secrets_are_secrets_here() -> None:
+    hiding = ("secret", "token", "request", "response")
+    wrong = [
+        f"{message.name} {path}: {kind_of(message.name, path)}"
+        for message in messages()
+        for path, field in texts(message.fields)
+        if field.secret and kind_of(message.name, path) not in hiding and not path.endswith("client_tags.value")
+    ]
+    assert wrong == []
+
+
+def test_entities_of_declarations_agree() -> None:
+    kinds = {"topicName": "topics", "groupId": "groups", "transactionalId": "transactions"}
+    wrong = [
+        f"{message.name} {path}: {kind_of(message.name, path)}, {field.entity}"
+        for message in messages()
+        for path, field in texts(message.fields)
+        if field.entity in kinds and kind_of(message.name, path) != kinds[field.entity]
+    ]
+    assert wrong == []
+
+
+def test_fields_that_hold_structures_are_known() -> None:
+    """By the tables that show them."""
+    for (key, side), paths in HOLDERS.items():
+        for path, name in paths.items():
+            if name in STRUCTURES:
+                assert kind_of(api(key).message(side).name, path.replace("[]", "")) == "structure", path
+    for name, inside in INSIDE.items():
+        for path in inside:
+            assert kind_of(name, path) == "structure", path
+
+
+def test_what_siblings_say_is_a_kind() -> None:
+    assert {kind for _, kinds in BY_SIBLING.values() for kind in kinds.values()} - {*KEPT, "number"} == set()
+    assert {name.rpartition(".")[2] for name, kind in KINDS.items() if kind == "sibling"} - {"coordinators.key"} == set(
+        BY_SIBLING
+    )

@@ -1,0 +1,338 @@
+"""A text planted in every field of every version of every message and structure is gone, and nothing else has moved."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from decoders import decode_embedded, encode_embedded
+from decoders.apis import KEYS, api
+from decoders.apis.keys import ENVELOPE, FETCH, FIND_COORDINATOR, JOIN_GROUP
+from decoders.embedded import STRUCTURES, structure
+from decoders.exchanges.api_versions import ApiVersion
+from decoders.exchanges.needs import Needs
+from decoders.frames.headers import request_head, response_body
+from decoders.schema.codec import decode
+from decoders.schema.model import Side, resolve
+from decoders.scrubbing.messages import Scrubber
+from decoders.scrubbing.names import Names
+from decoders.scrubbing.pseudonyms import Pseudonyms
+from tests.exchanges.talks import framed, plan, request, response
+from tests.records.making import batch, record
+from tests.scrubbing.planting import MARK, Planter
+
+# Structure → topic whose records hold it.
+TOPICS = {
+    "consumer_groups": "__consumer_offsets",
+    "share_groups": "__consumer_offsets",
+    "streams_groups": "__consumer_offsets",
+    "transaction_state": "__transaction_state",
+    "share_state": "__share_group_state",
+    "cluster_metadata": "__cluster_metadata",
+    "remote_log": "__remote_log_metadata",
+}
+
+
+LONG = pytest.mark.long
+# The head of a Kerberos token.
+GSSAPI = bytes.fromhex("60820100 06092a864886f712010202 0100")
+
+
+def scrubber(*keep: str) -> Scrubber:
+    return Scrubber(Names(Pseudonyms(b"key"), keep))
+
+
+def nameless(_: object) -> None:
+    """No topic id has a name."""
+
+
+def every_frame() -> Iterator[tuple[int, int, Side, bytes, Planter]]:
+    for key in KEYS:
+        versions = api(key).versions
+        for version in range(versions.low, versions.high + 1):
+            for side in ("request", "response"):
+                planter = Planter()
+                value = planter.value(plan(key, version, side), f"{api(key).name} {version} {side}")
+                if side == "request":
+                    frame = request(key, version, 7, planter.text("client id").decode(), value)
+                else:
+                    frame = response(key, version, 7, value)
+                yield key, version, side, frame, planter
+
+
+def scrubbed(key: int, version: int, side: Side, frame: bytes, by: Scrubber) -> bytes:
+    if side == "request":
+        return by.request(frame, key, version, nameless)
+    return by.response(frame, key, version, nameless)
+
+
+def body(key: int, version: int, side: Side, frame: bytes) -> Any:
+    end = len(frame)
+    at = request_head(frame, 0, end).body if side == "request" else response_body(frame, 0, end, key, version)
+    return decode(plan(key, version, side), frame, at)
+
+
+def shape(value: Any) -> Any:
+    """Numbers as they are, texts and bytes as their lengths."""
+    if isinstance(value, dict):
+        return {name: shape(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [shape(inner) for inner in value]
+    if isinstance(value, str):
+        return len(value.encode("utf-8", "surrogateescape"))
+    return len(value) if isinstance(value, bytes) else value
+
+
+def test_no_field_of_any_message_keeps_its_text() -> None:
+    count = 0
+    for key, version, side, frame, planter in every_frame():
+        made = scrubbed(key, version, side, frame, scrubber())
+        found = [planter.where.get(mark, "?") for mark in MARK.findall(made)]
+        assert found == [], (api(key).name, version, side)
+        assert shape(body(key, version, side, made)) == shape(body(key, version, side, frame))
+        count += len(planter.where)
+    assert count > 2000
+
+
+def test_a_message_that_breaks_off_is_overwritten_from_there() -> None:
+    """Cut anywhere, and with bytes behind it: as many bytes come, and no text; what was an error stays one."""
+    spec = ApiVersion(JOIN_GROUP, 9, Needs())
+    planter = Planter()
+    sent = request(JOIN_GROUP, 9, 7, "app", planter.value(plan(JOIN_GROUP, 9, "request"), "")) + planter.text("behind")
+    got = response(JOIN_GROUP, 9, 7, planter.value(plan(JOIN_GROUP, 9, "response"), "")) + planter.text("behind")
+    frames: list[tuple[Side, bytes]] = [("request", sent), ("response", got)]
+    for side, frame in frames:
+        for end in range(4, len(frame)):
+            cut = framed(frame[4:end])
+            made = scrubbed(JOIN_GROUP, 9, side, cut, scrubber())
+            assert len(made) == len(cut)
+            assert MARK.search(made) is None
+            before, after = spec.project(side, cut), spec.project(side, made)
+            assert (before is None) is (after is None)
+
+
+def test_what_nobody_asked_has_its_header_alone() -> None:
+    frame = response(FETCH, 12, 7, {"responses": [], "throttle_time_ms": 1, "error_code": 0, "session_id": 5})
+    assert scrubber().response(frame, None, None, nameless) == frame[:8] + b"\xff" * (len(frame) - 8)
+
+
+def test_unknown_apis_and_tags() -> None:
+    planter = Planter()
+    head = b"\x03\xe7\0\1\0\0\0\7\0\x10" + planter.text("client")
+    made = scrubber().request(framed(head + planter.text("body")), 999, 1, nameless)
+    assert MARK.search(made) is None
+    value = {"_tagged_fields": {99: planter.text("tag")}}
+    frame = request(18, 3, 1, "app", {"client_software_name": "kgo", "client_software_version": "1.2", **value})
+    made = scrubber().request(frame, 18, 3, nameless)
+    assert MARK.search(made) is None
+    assert body(18, 3, "request", made)["client_software_name"] == "kgo"
+    assert body(18, 3, "request", made)["client_software_version"] == "1.2"
+
+
+# Structures.
+
+
+def planted_structures() -> Iterator[tuple[str, int, bytes, Planter]]:
+    for name in STRUCTURES:
+        message = structure(name)
+        for version in range(message.versions.low, message.versions.high + 1):
+            planter = Planter()
+            value = planter.value(resolve(message, version), f"{name} {version}")
+            if "version" in value:
+                value["version"] = version
+            yield name, version, encode_embedded(name, version, value), planter
+
+
+def test_no_field_of_any_structure_keeps_its_text() -> None:
+    count = 0
+    for name, version, data, planter in planted_structures():
+        made = scrubber().record_structure(name, data)
+        assert made is not None, (name, version)
+        assert [planter.where.get(mark, "?") for mark in MARK.findall(made)] == [], (name, version)
+        assert shape(decode_embedded(name, made)) == shape(decode_embedded(name, data))
+        count += len(planter.where)
+    assert count > 250
+
+
+@pytest.mark.parametrize(
+    "codec", ["none", "lz4", *(pytest.param(each, marks=LONG) for each in ("gzip", "snappy", "zstd"))]
+)
+def test_structures_in_records_of_internal_topics(codec: str) -> None:
+    """Names in them are replaced, in compressed batches too; the structures decode, as long as they were."""
+    from decoders import decode_records
+    from decoders.records.codecs import NUMBERS, deflate
+
+    by = scrubber()
+    for name, row in STRUCTURES.items():
+        topic = TOPICS.get(row.module)
+        if topic is None or name.endswith("Value") or row.number is None or name == "QuotaRecord":
+            continue  # the last is of frame 0, and has another's number
+        data = next(made for each, _, made, _ in planted_structures() if each == name)
+        other = f"{name.removesuffix('Key')}Value"
+        value = next((made for each, _, made, _ in planted_structures() if each == other), b"")
+        one = record(key=data, value=value) if row.framing == "key" else record(value=data)
+        payload = deflate(codec, one * 40)
+        field = batch(attributes=NUMBERS[codec], payload=payload, count=40)
+        made = by.batches(field, topic)
+        assert len(made) == len(field)
+        (found,) = decode_records(made)
+        assert found.error is None
+        records = found.records or []
+        assert len(records) == 40, (name, codec)
+        for each in records:
+            assert MARK.search(repr(each).encode()) is None
+            if not by.counts["blanked"]:
+                told = decode_embedded(name, (each.key if row.framing == "key" else each.value) or b"")
+                assert MARK.search(repr(told).encode()) is None
+                assert told["$type"] in (name, f"Legacy{name}")
+        assert codec != "none" or not by.counts["blanked"]
+        by.counts["blanked"] = 0
+    assert by.counts["emptied"] == 0
+
+
+def test_groups_of_streams_and_connect_in_join_group() -> None:
+    info = encode_embedded("SubscriptionInfoData", 10, {"user_end_point": b"streams-host.internal:7070"})
+    subscription = {"topics": ["orders"], "user_data": info, "owned_partitions": [], "generation_id": 1}
+    consumer = encode_embedded("ConsumerProtocolSubscription", 3, subscription)
+    connect = encode_embedded(
+        "ConnectProtocolMetadata", 0, {"url": "http://connect-host.internal:8083/", "config_offset": 4}
+    )
+    protocols = [{"name": "stream", "metadata": consumer}, {"name": "default", "metadata": connect}]
+    frame = request(JOIN_GROUP, 5, 7, "app", {
+        "group_id": "billing", "session_timeout_ms": 1, "rebalance_timeout_ms": 1, "member_id": "app-1",
+        "group_instance_id": None, "protocol_type": "consumer", "protocols": protocols,
+    })  # fmt: skip
+    by = scrubber()
+    made = by.request(frame, JOIN_GROUP, 5, nameless)
+    text = made.decode("latin-1")
+    assert not any(word in text for word in ("orders", "billing", "streams-host", "internal", "connect-host"))
+    first, second = (each["metadata"] for each in body(JOIN_GROUP, 5, "request", made)["protocols"])
+    pseudonym = by.names.pseudonyms.text
+    told = decode_embedded("ConsumerProtocolSubscription", first)
+    assert told["topics"] == [pseudonym("orders")]
+    point = decode_embedded("SubscriptionInfoData", told["user_data"])["user_end_point"]
+    assert point.decode() == f"{pseudonym('streams-host.internal')}:7070"
+    assert (
+        decode_embedded("ConnectProtocolMetadata", second)["url"]
+        == f"http://{pseudonym('connect-host.internal')}:8083/"
+    )
+
+
+def test_an_envelope_is_opened() -> None:
+    planter = Planter()
+    sent = request(JOIN_GROUP, 9, 5, "app", planter.value(plan(JOIN_GROUP, 9, "request"), "inner"))
+    got = response(JOIN_GROUP, 9, 5, planter.value(plan(JOIN_GROUP, 9, "response"), "inner"))
+    principal = encode_embedded(
+        "DefaultPrincipalData", 0, {"type": "User", "name": "alice", "token_authenticated": False}
+    )
+    asked = {"request_data": sent[4:], "request_principal": principal, "client_host_address": bytes((10, 1, 2, 3))}
+    by = scrubber()
+    made = by.request(request(ENVELOPE, 0, 8, "app", asked), ENVELOPE, 0, nameless)
+    assert MARK.search(made) is None
+    outer = body(ENVELOPE, 0, "request", made)
+    assert shape(body(JOIN_GROUP, 9, "request", framed(outer["request_data"]))) == shape(
+        body(JOIN_GROUP, 9, "request", sent)
+    )
+    assert decode_embedded("DefaultPrincipalData", outer["request_principal"])["name"] == by.names.pseudonyms.text(
+        "alice"
+    )
+    assert outer["client_host_address"] == by.names.pseudonyms.four(bytes((10, 1, 2, 3)))
+    answer = response(ENVELOPE, 0, 8, {"response_data": got[4:], "error_code": 0})
+    made = by.response(answer, ENVELOPE, 0, nameless, asked=asked)
+    assert MARK.search(made) is None
+    inner = framed(body(ENVELOPE, 0, "response", made)["response_data"])
+    assert shape(body(JOIN_GROUP, 9, "response", inner)) == shape(body(JOIN_GROUP, 9, "response", got))
+
+
+# What stays.
+
+
+@pytest.mark.parametrize(
+    ("keep", "stays"),
+    [
+        ((), set()),
+        (("topics",), {"orders"}),
+        (("groups",), {"billing"}),
+        (("clients",), {"app-7"}),
+        (("transactions",), {"tx-9"}),
+        (("topics", "groups", "clients", "transactions"), {"orders", "billing", "app-7", "tx-9"}),
+    ],
+)
+def test_kinds_that_are_kept(keep: tuple[str, ...], stays: set[str]) -> None:
+    by = scrubber(*keep)
+    frame = request(28, 3, 7, "app-7", {
+        "transactional_id": "tx-9", "group_id": "billing", "producer_id": 1, "producer_epoch": 0,
+        "generation_id_or_member_epoch": 1,
+        "member_id": "app-7-6fe0e8a8-1b2c-4d3e-8f90-0123456789ab", "group_instance_id": None,
+        "topics": [{"name": "orders", "partitions": [{
+            "partition_index": 0, "committed_offset": 5, "committed_leader_epoch": -1, "committed_metadata": "secret",
+        }]}],
+    })  # fmt: skip
+    made = by.request(frame, 28, 3, nameless)
+    value = body(28, 3, "request", made)
+    client = request_head(made, 0, len(made)).client_id
+    assert client is not None
+    found = {value["transactional_id"], value["group_id"], client.decode(), value["topics"][0]["name"]}
+    assert found & {"orders", "billing", "app-7", "tx-9"} == stays
+    assert value["member_id"].startswith(client.decode() + "-")
+    assert value["member_id"] != "app-7-6fe0e8a8-1b2c-4d3e-8f90-0123456789ab"
+    assert value["topics"][0]["partitions"][0]["committed_metadata"] == "xxxxxx"
+
+
+@pytest.mark.parametrize(
+    ("kind", "keep", "stays"), [(0, "groups", True), (1, "groups", False), (1, "transactions", True)]
+)
+def test_what_a_coordinator_is_asked_for_is_told_by_its_type(kind: int, keep: str, stays: bool) -> None:
+    by = scrubber(keep)
+    frame = request(FIND_COORDINATOR, 4, 7, "app", {"key_type": kind, "coordinator_keys": ["billing"]})
+    made = by.request(frame, FIND_COORDINATOR, 4, nameless)
+    assert (body(FIND_COORDINATOR, 4, "request", made)["coordinator_keys"] == ["billing"]) is stays
+    answer = response(FIND_COORDINATOR, 4, 7, {"throttle_time_ms": 0, "coordinators": [{
+        "key": "billing", "node_id": 1, "host": "kafka-1", "port": 9092, "error_code": 0, "error_message": None,
+    }]})  # fmt: skip
+    made = by.response(answer, FIND_COORDINATOR, 4, nameless, asked=body(FIND_COORDINATOR, 4, "request", frame))
+    assert (body(FIND_COORDINATOR, 4, "response", made)["coordinators"][0]["key"] == "billing") is stays
+
+
+def test_words_of_kafka_stay_and_others_do_not() -> None:
+    frame = request(JOIN_GROUP, 5, 7, "app", {
+        "group_id": "g", "session_timeout_ms": 1, "rebalance_timeout_ms": 1, "member_id": "",
+        "group_instance_id": None, "protocol_type": "consumer",
+        "protocols": [{"name": "range", "metadata": b""}, {"name": "our-own-assignor", "metadata": b""}],
+    })  # fmt: skip
+    made = body(JOIN_GROUP, 5, "request", scrubber().request(frame, JOIN_GROUP, 5, nameless))
+    first, second = (each["name"] for each in made["protocols"])
+    assert (made["protocol_type"], first) == ("consumer", "range")
+    assert second not in ("our-own-assignor", "x" * 16)
+
+
+# Logins.
+
+
+@pytest.mark.parametrize(
+    ("token", "kept"),
+    [
+        (b"\0alice\0Secret-Secret", rb"\0[a-z]{5}\0x{13}"),
+        (b"bob\0alice\0Secret-Secret", rb"[a-z]{3}\0[a-z]{5}\0x{13}"),
+        (b"n,,n=alice,r=Secret-Secret", rb"n,,n=[a-z]{5},r=x{13}"),
+        (b"n,a=bob,n=alice,r=Secret-Secret,tokenauth=true", rb"n,a=[a-z]{3},n=[a-z]{5},r=x{13},tokenauth=true"),
+        (b"r=Secret-Secret,s=U2VjcmV0LVNlY3JldA==,i=4096", rb"r=x{13},s=x{18}==,i=4096"),
+        (b"c=biws,r=Secret-Secret,p=U2VjcmV0", rb"c=biws,r=x{13},p=x{8}"),
+        (b"v=U2VjcmV0LVNlY3JldC1TZWNyZXQ=", rb"v=x{27}="),
+        (b"e=invalid-proof", rb"e=invalid-proof"),
+        (b"n,a=alice,\1auth=Bearer Secret.Sec\1\1", rb"n,a=[a-z]{5},\x01auth=Bearer x{6}\.x{3}\x01\x01"),
+        (GSSAPI + b"Secret", re.escape(GSSAPI) + b"x{6}"),
+        (b"\5\4\1\xff\0\x0c\0\0\0\0\0\0\1\2\3\4alice Secret", rb"\x05\x04\x01\xff\0\x0c\0{6}\x01\x02\x03\x04x{12}"),
+        (b'{"Secret":"Secret"}', rb"x{19}"),
+        (b"", rb""),
+    ],
+)  # fmt: skip
+def test_tokens_keep_their_shape(token: bytes, kept: bytes) -> None:
+    made = scrubber().token(framed(token))
+    assert len(made) == len(token) + 4
+    assert re.fullmatch(kept, made[4:], re.DOTALL), made
+    assert json.dumps(made.decode("latin-1")).find("alice") < 0

@@ -1,0 +1,104 @@
+"""Pseudonyms are one-to-one, of the same length, and keep what addresses and names have to do with each other."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from itertools import product
+from string import ascii_lowercase
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from decoders.scrubbing.pseudonyms import Pseudonyms
+
+HERE = Pseudonyms(b"one key")
+THERE = Pseudonyms(b"another key")
+
+
+def test_short_names_are_mapped_one_to_one_and_none_to_itself() -> None:
+    for size in (1, 2):
+        names = ["".join(letters) for letters in product(ascii_lowercase, repeat=size)]
+        made = [HERE.text(name) for name in names]
+        assert sorted(made) == names
+        assert all(name != pseudonym for name, pseudonym in zip(names, made, strict=True))
+
+
+def test_octets_are_mapped_one_to_one() -> None:
+    for place in range(4):
+        made = [HERE.four(bytes(number if at == place else 10 for at in range(4)))[place] for number in range(256)]
+        assert sorted(made) == list(range(256))
+        assert [len(str(number)) for number in made] == [len(str(number)) for number in range(256)]
+        assert all(number != pseudonym for number, pseudonym in enumerate(made))
+
+
+def test_a_key_makes_the_same_pseudonyms_again_and_another_one_others() -> None:
+    names = [f"orders-{number}" for number in range(50)]
+    assert [Pseudonyms(b"one key").text(name) for name in names] == [HERE.text(name) for name in names]
+    assert [THERE.text(name) for name in names] != [HERE.text(name) for name in names]
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_a_text_becomes_another_of_the_same_bytes(first: str, second: str) -> None:
+    texts = [text.encode("utf-8", "surrogatepass").decode("utf-8", "surrogateescape") for text in (first, second)]
+    made = [HERE.text(text) for text in texts]
+    for text, pseudonym in zip(texts, made, strict=True):
+        size = len(text.encode("utf-8", "surrogateescape"))
+        assert len(pseudonym.encode("utf-8", "surrogateescape")) == size
+        assert [part.isalnum() for part in text if part.isascii()] == [p.isalnum() for p in pseudonym if p.isascii()]
+    assert (texts[0] == texts[1]) is (made[0] == made[1])
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["orders-dlq", "connect-orders", "consumer-orders-1", "orders.orders", "app-orders-changelog", "User:orders"],
+)
+def test_words_are_the_same_in_every_name(name: str) -> None:
+    assert HERE.text(name).count(HERE.text("orders")) == name.count("orders")
+    assert "orders" not in HERE.text(name)
+
+
+def test_uuids_stay_uuids() -> None:
+    made = HERE.text("app-6fe0e8a8-1b2c-4d3e-8f90-0123456789ab")
+    assert made.partition("-")[0] == HERE.text("app")
+    assert all(len(part) == size for part, size in zip(made.split("-")[1:], (8, 4, 4, 4, 12), strict=True))
+    assert set(made.partition("-")[2]) <= set("0123456789abcdef-")
+
+
+@given(st.ip_addresses())
+def test_an_address_in_packets_is_its_text_in_every_form(address: object) -> None:
+    found = ip_address(str(address))
+    made = HERE.address(found.packed)
+    for text in {found.compressed, found.exploded, found.compressed.upper(), str(found)}:
+        pseudonym = HERE.text(text)
+        assert len(pseudonym) == len(text)
+        assert ip_address(pseudonym).packed == made, text
+    host = HERE.text(f"[{found}]:9092" if found.version == 6 else f"{found}-x")
+    assert str(ip_address(made)) in host
+
+
+@pytest.mark.parametrize("text", ["::ffff:10.1.2.3", "::FFFF:10.1.2.3", "0:0:0:0:0:ffff:10.1.2.3"])
+def test_an_ipv4_address_inside_an_ipv6_address_is_that_one(text: str) -> None:
+    assert HERE.text(text) == text.replace("10.1.2.3", HERE.text("10.1.2.3"))
+    assert HERE.six(ip_address(text).packed)[12:] == HERE.four(bytes((10, 1, 2, 3)))
+
+
+@pytest.mark.parametrize("text", ["ip-10-1-2-3.ec2.internal", "10_1_2_3", "10.1.2.3:9092", "http://10.1.2.3:8083/"])
+def test_an_address_inside_a_name_is_that_one(text: str) -> None:
+    found = HERE.text(text).replace("-", ".").replace("_", ".")
+    assert HERE.text("10.1.2.3") in found
+
+
+@pytest.mark.parametrize("text", ["300.1.2.3", "1.2.3", "01.2.3.4", "1:2:3", "a::b::c", "::", "1.2.3.4.5"])
+def test_what_is_no_address_keeps_its_shape(text: str) -> None:
+    made = HERE.text(text)
+    assert [part if not part.isalnum() else "x" for part in made] == [p if not p.isalnum() else "x" for p in text]
+
+
+def test_hardware_addresses() -> None:
+    made = HERE.hardware(bytes.fromhex("001122334455"))
+    assert (len(made), made[0] & 3) == (6, 2)
+    assert HERE.hardware(bytes.fromhex("011122334455"))[0] & 1
+    assert HERE.hardware(b"\xff" * 6) == b"\xff" * 6
+    assert HERE.hardware(bytes(6)) == bytes(6)
+    assert len({HERE.hardware(bytes((0, 1, 2, 3, 4, number))) for number in range(256)}) == 256
