@@ -6,10 +6,11 @@ from bisect import insort
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Protocol
+from uuid import UUID
 
 from decoders.capture.files import CaptureReader
 from decoders.capture.merge import merged
-from decoders.errors import DecodeError
+from decoders.errors import DecodeError, Malformed
 from decoders.exchanges.exchange import Exchange, Settled, Summary
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairer import Pairer
@@ -23,6 +24,8 @@ from decoders.wire.pack import fields, pack, unpack
 
 if TYPE_CHECKING:
     from decoders.capture.cut_notes import TopicName
+
+_UUID_SIZE: Final = 16
 
 
 class Engine:
@@ -123,14 +126,33 @@ class Engine:
 
     def export(self) -> bytes:
         """The state between two feeds, for `resume`."""
-        return pack([self.reassembly.export(), self.pairer.export(), self.decryption.export()])
+        names = [(topic.since_ns, topic.identity.bytes, topic.name) for topic in self._names]
+        chosen = [(client, broker, sorted(places)) for (client, broker), places in self._chosen.items()]
+        return pack([self.reassembly.export(), self.pairer.export(), self.decryption.export(), names, chosen])
 
     def resume(self, state: bytes) -> None:
         """Go on where `export` was called, maybe in another process. Raises DecodeError when the state is none."""
-        reassembly, pairer, decryption = fields(unpack(state), bytes, bytes, bytes)
+        reassembly, pairer, decryption, names, chosen = fields(unpack(state), bytes, bytes, bytes, list, list)
         self.reassembly.resume(reassembly)
         self.decryption.resume(decryption, self.reassembly.connections())
         self.pairer.resume(pairer, self.reassembly.connections())
+        if names or chosen:
+            self._resume_notes(names, chosen)
+
+    def _resume_notes(self, names: list[Any], chosen: list[Any]) -> None:
+        """What notes in a capture that was cut out of another one had said."""
+        from decoders.capture.cut_notes import TopicName
+
+        for each in names:
+            since_ns, identity, name = fields(each, int, bytes, str)
+            if len(identity) != _UUID_SIZE:
+                raise Malformed("a topic's id in a saved engine that cannot be one")
+            self.name_topic(TopicName(since_ns, UUID(bytes=identity), name))
+        for each in chosen:
+            client, broker, places = fields(each, str, str, list)
+            if not all(isinstance(place, int) for place in places):
+                raise Malformed("a chosen exchange in a saved engine that cannot be one")
+            self._chosen[client, broker] = set(places)
 
     def finish(self) -> list[Settled]:
         """What the end of the capture settles."""

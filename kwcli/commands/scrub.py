@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kwcli.env import Environment
-from kwcli.options import keylog_option, ports_option, words_option
+from kwcli.options import debug_option, keylog_option, ports_option, words_option
 
 EXAMPLES = """\b
 Examples:
@@ -29,6 +29,7 @@ KEPT = ("topics", "groups", "clients", "users", "transactions", "hosts", "member
 @ports_option
 @keylog_option
 @click.option("-q", "--quiet", is_flag=True, help="Say only what is wrong.")
+@debug_option
 @click.pass_obj
 def command(
     env: Environment,

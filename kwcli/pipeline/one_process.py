@@ -37,7 +37,7 @@ def run(spec: JobSpec, coming: PendingPlan, staging: Staging, progress: Progress
             engine = Engine(spec.ports, choice.needs, connections=True, keys=keys)
             batcher = RowBatcher(spec, point, choice, writer.write, partial(writer.write_table, "connections"))
             for split in splits:
-                reading = SplitReader(split)
+                reading = SplitReader(split, engine)
                 for segments in reading:
                     batcher.take(engine.feed(segments))
                     if progress is not None:

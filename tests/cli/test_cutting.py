@@ -8,9 +8,16 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import orjson
+import pyarrow.parquet as pq
 import pytest
 from scapy.utils import PcapNgReader
 
+from decoders.capture.files import CaptureReader
+from decoders.exchanges.engine import Engine
+from decoders.exchanges.exchange import Exchange, Settled
+from decoders.messages.record import to_json_dict
+from decoders.tls.key_log import KeyLog
 from kwcli.env import Exit
 from kwcli.main import run
 from tests.captures.shipped import CLEAN, FOLDER
@@ -36,6 +43,7 @@ FILTERS: list[list[str]] = [
 DRAWN: list[Any] = [(name, *Random(name).sample(FILTERS[1:9], 2)) for name in CLEAN]
 TLS = FOLDER / "tls" / "librdkafka-jsse.pcap"
 KEYS = FOLDER / "tls" / "librdkafka-jsse.keys"
+THREE = str(FOLDER / "three-nodes.pcapng.zst")
 
 
 def rows(outcome: Outcome, dropped: set[str]) -> list[str]:
@@ -78,6 +86,54 @@ def test_the_rows_come_back_whatever_was_chosen(name: str, words: list[str], tmp
     check(name, words, tmp_path / "cut.pcapng", whole=False)
     if "--limit" not in words and "-n" not in words:
         check(name, words, tmp_path / "whole.pcapng", whole=True)
+
+
+def test_tables_have_the_rows_that_were_chosen(tmp_path: Path) -> None:
+    out = tmp_path / "cut.pcapng"
+    kw("sniff", str(TLS), "--keylog", str(KEYS), "--api", "Produce", "-w", str(out), "--with-keys")
+    assert kw("pipeline", "run", str(out), "--out", str(tmp_path / "tables"), "-q").code == Exit.DONE
+    (tables,) = (tmp_path / "tables" / "exchanges").rglob("*.parquet")
+    told = [json.loads(line)["correlation_id"] for line in kw("sniff", str(out), "-o", "ndjson").out.splitlines()]
+    assert pq.read_table(tables).column("correlation_id").to_pylist() == told
+    assert len(told) == 2
+
+
+class AtWork:
+    """The engine that gets the notes."""
+
+    engine: Engine
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.engine, name)
+
+
+DECRYPTED = [str(TLS), "--keylog", str(KEYS), "--api", "Produce"]
+
+
+@pytest.mark.parametrize("words", [DECRYPTED, [THREE, "-f", "api == Fetch"]])
+def test_what_its_notes_say_is_handed_over(words: list[str], tmp_path: Path) -> None:
+    """To an engine that goes on with the state of another, after any piece of the file."""
+    out = tmp_path / "cut.pcapng"
+    kw("sniff", *words, "-w", str(out), *(["--with-keys"] if "--keylog" in words else []))
+    data = out.read_bytes()
+    keys, reader, at_work = KeyLog(), CaptureReader(), AtWork()
+    at_work.engine = Engine(keys=keys)
+    reader.on_secrets, reader.cut_receiver = keys.add, at_work
+    found: list[Settled] = []
+    for at in range(0, len(data), 4096):
+        found += at_work.engine.feed(reader.feed(data[at : at + 4096]))
+        state = at_work.engine.export()
+        at_work.engine = Engine(keys=keys)
+        at_work.engine.resume(state)
+        assert at_work.engine.export() == state
+    found += at_work.engine.feed(reader.finish()) + at_work.engine.finish()
+    given = [to_json_dict(each) for each in found if isinstance(each, Exchange)]
+    told = [json.loads(line) for line in kw("sniff", str(out), "-o", "ndjson").out.splitlines()]
+    told = [row for row in told if row["kind"] == "exchange"]
+    for row in given + told:
+        row.pop("fetch_session", None)  # what it has of a session nobody asked this engine for
+    assert sorted(map(orjson.dumps, given)) == sorted(map(orjson.dumps, told))
+    assert len(given) > 1
 
 
 def test_a_cut_is_cut_again(tmp_path: Path) -> None:

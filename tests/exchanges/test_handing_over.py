@@ -159,7 +159,7 @@ def test_what_no_traffic_leads_to_is_refused(name: str) -> None:
     parts: Any = unpack(engine.export())
     state: Any = unpack(parts[1])
     assert len(state[0]) == len(state[1]) == len(state[0][0][2]) == 1
-    Engine().resume(pack([parts[0], pack(state), parts[2]]))
+    Engine().resume(pack([parts[0], pack(state), *parts[2:]]))
     FOREIGN[name](state)
     with pytest.raises(DecodeError):
-        Engine().resume(pack([parts[0], pack(state), parts[2]]))
+        Engine().resume(pack([parts[0], pack(state), *parts[2:]]))

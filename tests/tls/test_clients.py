@@ -23,10 +23,11 @@ from tests.broker.clients.session import Step, run
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers, needs_program
 from tests.broker.jars import Missing, tls_agent
+from tests.broker.java8 import JPYPE, java_8, loader_8
 from tests.broker.options import Options
 from tests.broker.recorder import Recorder
 from tests.broker.requestlog import read_logs
-from tests.broker.wheels import java_home
+from tests.broker.wheels import java_home, unpacked
 from tests.oracle.log_match import compare
 from tests.oracle.log_records import compare_records
 from tests.oracle.log_sniff import sniff
@@ -46,7 +47,18 @@ LISTENERS: Final[tuple[Listener, ...]] = ("SSL", "SASL_SSL", "MTLS")
 KEY_LIMITS: Final = "jdk.tls.keyLimits=AES/GCM/NoPadding KeyUpdate 2^14\n"
 # Those whose key log has a recipe.
 WRITES: Final = ("java", "python", "aiokafka", "go", "node")
-CLIENTS: Final = ("java-11", "java-17", "java-21", "java-25", "librdkafka", "rdkafka-1.9.2", "python", "aiokafka", "go")
+CLIENTS: Final = (
+    "java-8",
+    "java-11",
+    "java-17",
+    "java-21",
+    "java-25",
+    "librdkafka",
+    "rdkafka-1.9.2",
+    "python",
+    "aiokafka",
+    "go",
+)
 
 
 class TappedCluster(Cluster):
@@ -106,14 +118,20 @@ def record(
     """Let a client work, with its recipe."""
     capture, keys = folder / "tls.pcap", folder / "client.keys"
     properties = settings(cluster, client, listener)
-    name = client
+    name, through = client, list[str]()
     if client.startswith("java"):
         try:
-            monkeypatch.setenv("JAVA_HOME", str(java_home(client.partition("-")[2])))
+            if client == "java-8":
+                through = loader_8()
+                properties |= {"ssl.protocol": "TLSv1.3", "ssl.enabled.protocols": "TLSv1.3,TLSv1.2"}  # not by default
+                monkeypatch.setenv("PYTHONPATH", str(unpacked(JPYPE)))
+            home = java_8() if through else java_home(client.partition("-")[2])
         except Missing as missing:
             pytest.skip(str(missing))
+        monkeypatch.setenv("JAVA_HOME", str(home))
         monkeypatch.setenv("JAVA_TOOL_OPTIONS", f"-javaagent:{tls_agent()}={keys}")
-        name = "java-3.9.1" if client == "java-11" else "java-4.3.1"  # Kafka's clients 4 need Java 11 at least
+        # Kafka's clients 4 need Java 11 at least.
+        name = "java-3.9.1" if client in ("java-8", "java-11") else "java-4.3.1"
     elif client == "node":
         monkeypatch.setenv("NODE_OPTIONS", f"--tls-keylog={keys}")
     elif client in WRITES:
@@ -122,7 +140,7 @@ def record(
     if client.startswith("rdkafka"):
         run("librdkafka", cluster.bootstrap(), [("create", {"topics": {topic: 1}})])
     with Recorder(capture, [cluster.nodes[0].ports[listener]]):
-        results = run(name, cluster.bootstrap(listener), steps(client, topic), properties)
+        results = run(name, cluster.bootstrap(listener), steps(client, topic), properties, through)
     return Recorded(capture, keys, results[-1]["result"])
 
 

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
+import pyarrow.parquet as pq
 import pytest
 
 from kwcli.env import Exit
@@ -29,7 +30,8 @@ def records(*words: str) -> list[dict[str, Any]]:
 
 def secrets() -> list[str]:
     """All secrets of the key log, in hex."""
-    return [line.split()[2].lower() for line in Path(KEYS).read_text().splitlines()]
+    lines = [line.split() for line in Path(KEYS).read_text().splitlines()]
+    return [secret.lower().removeprefix("master-key:") for _, _, secret in lines]
 
 
 def assert_secret(outcome: Outcome) -> None:
@@ -115,6 +117,36 @@ def test_a_key_log_that_is_none(tmp_path: Path, content: bytes | None, text: str
 def test_no_key_is_ever_shown(command: str, words: list[str]) -> None:
     assert_secret(kw(command, CAPTURE, "--keylog", KEYS, *words, "-o", "text"))
     assert_secret(kw(command, CAPTURE, "--keylog", KEYS, *words, "-o", "json"))
+
+
+# Commands that write files, of a capture whose traffic they decrypt. Those of the last are tables.
+WRITING: Final = [
+    ["sniff", CAPTURE, "-w", "OUT/cut.pcapng"],
+    ["sniff", CAPTURE, "-w", "OUT/cut.pcapng", "--whole-connections"],
+    ["scrub", CAPTURE, "OUT/clean.pcapng", "--names", "OUT/names.ndjson", "--salt-file", "OUT/salt"],
+    ["report", CAPTURE, "--html", "OUT/page.html"],
+    pytest.param(["pipeline", "run", CAPTURE, "--out", "OUT/tables"], marks=pytest.mark.long),
+]
+
+
+@pytest.mark.parametrize("words", WRITING)
+def test_no_key_is_in_a_file_that_was_not_to_hold_one(words: list[str], tmp_path: Path) -> None:
+    outcome = kw(*(word.replace("OUT", str(tmp_path)) for word in words), "--keylog", KEYS, "--debug")
+    assert outcome.code == Exit.DONE, outcome.err
+    assert_secret(outcome)
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in written) > 1000
+    for path in written:
+        content = path.read_bytes()
+        for held in (content, *texts_of(path)):
+            for secret in secrets():
+                assert bytes.fromhex(secret)[:8] not in held, path
+                assert secret[:16].encode() not in held.lower(), path
+
+
+def texts_of(path: Path) -> list[bytes]:
+    """What compressed columns of a table hold, as text."""
+    return [str(pq.read_table(path).to_pydict()).encode()] if path.suffix == ".parquet" else []
 
 
 def test_stats_count_what_was_decrypted() -> None:

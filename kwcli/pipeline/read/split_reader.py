@@ -15,6 +15,7 @@ from kwcli.pipeline.read.file_ranges import Problem, problem_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from decoders.capture.cut_notes import CutReceiver
     from decoders.tcp.chunks import Segment
     from kwcli.pipeline.read.captures import RangeFile
     from kwcli.pipeline.read.file_ranges import FileRange, Split
@@ -35,12 +36,14 @@ class SplitReader:
 
     `counts` and `problems` grow as it is read: what `CaptureReader.counts` says, over all splits of a file the same as
     of the whole file; and what ended the reading of a file before the end of its piece. `taken` counts bytes of files.
+    `cut_receiver` gets what notes say in a capture that was cut out of another one (cut_notes.py).
 
     Where it `repeats`, what was read since `mark` can be read once more: neither merged nor decompressed.
     """
 
-    def __init__(self, split: Split) -> None:
+    def __init__(self, split: Split, cut_receiver: CutReceiver | None = None) -> None:
         self.split = split
+        self._cut_receiver = cut_receiver
         self.counts: Counter[str] = Counter()
         self.problems: list[Problem] = []
         self.taken = 0
@@ -79,6 +82,7 @@ class SplitReader:
     def _piece(self, number: int, piece: FileRange) -> Iterator[list[Segment]]:
         """What is wrong with a piece is noted, not raised."""
         reader = CaptureReader(before=before(piece.file))
+        reader.cut_receiver = self._cut_receiver
         try:
             with open_ranges(piece.path, piece.name) as file:
                 if piece.inflate:

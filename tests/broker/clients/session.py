@@ -38,14 +38,14 @@ class ClientFailed(RuntimeError):
 class Session:
     """A client at work; `finish` gives its results."""
 
-    def __init__(self, client: str, work: Mapping[str, Any]) -> None:
+    def __init__(self, client: str, work: Mapping[str, Any], through: Sequence[str] = ()) -> None:
         family, _, release = client.partition("-")
         self.client = client
         self._folder = Path(tempfile.mkdtemp(prefix="kw-client-"))
         request = self._folder / "session.json"
         request.write_text(json.dumps(work))
         self._answers = self._folder / "answers.ndjson"
-        command = [*_PROGRAMS[family], str(request), str(self._answers), *([release] if release else [])]
+        command = [*through, *_PROGRAMS[family], str(request), str(self._answers), *([release] if release else [])]
         self._process = Process(command, self._folder / "output.log", environment=_environment())
 
     def finish(self, timeout_s: float = 120.0) -> Results:
@@ -65,9 +65,16 @@ def start(client: str, bootstrap: str, steps: Sequence[Step], properties: Mappin
     return Session(client, {"bootstrap": bootstrap, "properties": dict(properties or {}), "steps": list(steps)})
 
 
-def run(client: str, bootstrap: str, steps: Sequence[Step], properties: Mapping[str, str] | None = None) -> Results:
-    """Start a client and wait for its results."""
-    return start(client, bootstrap, steps, properties).finish()
+def run(
+    client: str,
+    bootstrap: str,
+    steps: Sequence[Step],
+    properties: Mapping[str, str] | None = None,
+    through: Sequence[str] = (),
+) -> Results:
+    """Start a client, `through` the words of a loader, and wait for its results."""
+    work = {"bootstrap": bootstrap, "properties": dict(properties or {}), "steps": list(steps)}
+    return Session(client, work, through).finish()
 
 
 def _environment() -> dict[str, str]:
