@@ -8,7 +8,7 @@ and the names of topics, which have columns.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
@@ -31,7 +31,7 @@ from kwcli.pipeline.tables.schemas import SCHEMAS
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
 
-__all__ = ["RowReader", "StoredExchanges"]
+__all__ = ["ConnectionKey", "RowReader", "StoredExchanges", "number_connections"]
 
 # Point, client, broker, time of the first packet.
 ConnectionKey = tuple[str, str, str, int]
@@ -65,7 +65,7 @@ class RowReader:
     read in parts, where they are known: as in a table that one process made, in the order of their first packets.
     """
 
-    def __init__(self, numbers: dict[ConnectionKey, int] | None = None) -> None:
+    def __init__(self, numbers: Mapping[ConnectionKey, int] | None = None) -> None:
         self.bodiless = 0
         self._records = FromRecords()
         self._numbers = dict(numbers or {})
