@@ -97,7 +97,7 @@ def _table(spark: SparkSession, tables: Tables, name: str) -> DataFrame:
     if not files:
         return spark.createDataFrame([], schema)
     root = files[0].partition(f"/{name}/date=")[0]
-    return spark.read.schema(schema).option("basePath", f"{root}/{name}").parquet(*files)
+    return spark.read.schema(schema).option("basePath", f"{root}/{name}").parquet(*tables.files_for_spark(name))
 
 
 def _asked(spark: SparkSession, query: str, tables: Tables) -> DataFrame:

@@ -7,6 +7,7 @@ import io
 import json
 import re
 import shlex
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -248,6 +249,15 @@ def test_tables_without_rows_and_tables_that_are_not_there(tmp_path: Path) -> No
     )
     lacking = f"connections is a table that {tmp_path / 't'} does not have (kw pipeline run --tables connections)"
     assert lacking in asked(tmp_path / "t", "select * from connections").err
+
+
+def test_a_folder_may_have_any_name(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "a[b]{c,d}*").mkdir()
+    odd = shutil.copytree(folder, tmp_path / "a[b]{c,d}*" / "t?^e")
+    assert rows(odd, "select count(*) as n from exchanges") == [{"n": ROWS}]
+    found, wanted = (kw("pipeline", "report", str(each), "--master", "local", "-o", "md", "-q") for each in (odd, folder))
+    assert (found.code, found.err) == (wanted.code, wanted.err)
+    assert found.out.splitlines()[9:] == wanted.out.splitlines()[9:] != []
 
 
 def test_views_are_listed_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

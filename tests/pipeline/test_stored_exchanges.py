@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import pytest
@@ -30,10 +30,15 @@ from decoders.exchanges.exchange import Exchange, Settled
 from decoders.messages.bodies import Options
 from kwcli.env import Exit
 from kwcli.output import Wanted
-from kwcli.pipeline.tables.stored_exchanges import RowReader
+from kwcli.pipeline.tables.stored_exchanges import RowReader, StoredExchanges
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes, segments
 from tests.cli.worlds import Outcome, kw
+from tests.pipeline.jobs import job_of
 from tests.pipeline.rows import batch_of, settled_for_tables
+from tests.pipeline.test_spark_engines import run_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 TOUR = str(FOLDER / "tour.pcapng")
 TARGET = AuditTarget.of_release("4.0")
@@ -282,3 +287,20 @@ def test_tables_that_cannot_be_read_are_told_in_a_line(tmp_path: Path) -> None:
     assert f"kw: {out}/exchanges: " in outcome.err
     file.unlink()
     assert kw("clients", str(out)).err.startswith(f"kw: {out}: exchanges/date=2026-11-21/")
+
+
+def spark_tables(spark: SparkSession, folder: Path, name: str) -> str:
+    """Tables of a capture that was cut into small splits and put together again."""
+    whole = folder / name
+    whole.write_bytes(capture_bytes(name))
+    tables = folder / f"{name}.tables"
+    run_spark(spark, tables, job_of([str(whole)], size=60_000, bodies=True), raw=False)
+    return str(tables)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", CLEAN)
+def test_folds_over_tables_of_a_capture_that_spark_has_cut(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    read = [row for _, rows in StoredExchanges(spark_tables(spark, tmp_path, name)).read() for row in rows]
+    for kind, (make, rows) in FOLDS.items():
+        assert rows(added(make(), read)) == expected(kind, name), kind

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -12,13 +13,20 @@ from decoders.errors import DecodeError
 from decoders.exchanges.exchange import Skipped
 from decoders.messages.bodies import PLAIN
 from kwcli.pipeline.spark.failures import failure_of
-from kwcli.pipeline.tables.stored_exchanges import AT_ONCE, EXCHANGE_COLUMNS, SKIPPED_COLUMNS, RowReader
+from kwcli.pipeline.tables.stored_exchanges import (
+    AT_ONCE,
+    EXCHANGE_COLUMNS,
+    SKIPPED_COLUMNS,
+    RowReader,
+    number_connections,
+)
 from kwcli.report.exchange_folds import ReportFolds
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from kwcli.pipeline.report.tables import Tables
+    from kwcli.pipeline.tables.stored_exchanges import ConnectionKey
     from kwcli.progress import Progress
 
 __all__ = ["fold_here", "fold_there", "has_bodies"]
@@ -37,11 +45,11 @@ def has_bodies(tables: Tables) -> bool:
 
 def fold_here(tables: Tables, progress: Progress | None = None) -> ReportFolds:
     """All rows, on this machine."""
-    folds, done = _folds(tables), 0
+    folds, done, numbers = _folds(tables), 0, number_connections(tables)
     if progress is not None:
         progress.expect(sum(tables.rows[name] for name in _COLUMNS if name in tables))
     for name, columns in _COLUMNS.items():
-        reader = RowReader()
+        reader = RowReader(numbers)
         for batch in tables.read(name, columns, AT_ONCE) if name in tables else ():
             _feed(folds, reader, batch)
             done += batch.num_rows
@@ -53,12 +61,13 @@ def fold_here(tables: Tables, progress: Progress | None = None) -> ReportFolds:
 def fold_there(spark: SparkSession, tables: Tables) -> ReportFolds:
     """All rows, on Spark: each task has folds of its own, which are merged here. Failure says why a task failed."""
     whole = _folds(tables)
+    fold_part = partial(_fold_part, number_connections(tables))
     for name, columns in _COLUMNS.items():
         if name not in tables or not tables.files[name]:
             continue
-        rows = spark.read.parquet(*tables.files[name]).select(*columns)
+        rows = spark.read.parquet(*tables.files_for_spark(name)).select(*columns)
         try:
-            found = rows.mapInArrow(_fold_part, _STATE).collect()
+            found = rows.mapInArrow(fold_part, _STATE).collect()
         except Exception as problem:
             raise failure_of(problem) from problem
         for row in found:
@@ -74,9 +83,9 @@ def _folds(tables: Tables) -> ReportFolds:
     return folds
 
 
-def _fold_part(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _fold_part(numbers: Mapping[ConnectionKey, int], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """What one task does: its rows in, the state of its folds out."""
-    folds, reader = ReportFolds(PLAIN), RowReader()
+    folds, reader = ReportFolds(PLAIN), RowReader(numbers)
     for batch in batches:
         for at in range(0, batch.num_rows, AT_ONCE):
             _feed(folds, reader, batch.slice(at, AT_ONCE))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 NAMES: Final = tuple(TABLES)
+# What Spark takes for a pattern in the name of a file.
+_PATTERN: Final = re.compile(r"[][{}*?\\^]")
 # Rows that are counted together: more of them cost memory and win nothing.
 BATCH: Final = 1 << 17
 # Columns of few different texts, which are read as numbers and a dictionary.
@@ -54,6 +57,10 @@ class Tables:
 
     def __contains__(self, name: str) -> bool:
         return name in self.files
+
+    def files_for_spark(self, name: str) -> list[str]:
+        """The files of a table, as Spark takes their names: it reads a name as a pattern."""
+        return [_PATTERN.sub(r"\\\g<0>", path) for path in self.files[name]]
 
     def check(self, name: str, columns: Sequence[str]) -> None:
         """Failure when a table was written without one of these columns."""

@@ -7,7 +7,8 @@ and the names of topics, which have columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from itertools import count, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
@@ -17,7 +18,7 @@ import orjson
 from decoders.errors import DecodeError
 from decoders.exchanges.api_versions import SIDES
 from decoders.exchanges.exchange import rfc3339
-from decoders.limits import CONNECTIONS_MAX
+from decoders.limits import CONNECTIONS_MAX, GROUPS_MAX
 from decoders.messages.from_record import FromRecords, RecordedExchange
 from decoders.messages.record import SCALARS
 from decoders.messages.record_lines import TOLD_MAX
@@ -30,8 +31,11 @@ from kwcli.pipeline.tables.schemas import SCHEMAS
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
 
-__all__ = ["RowReader", "StoredExchanges"]
+__all__ = ["ConnectionKey", "RowReader", "StoredExchanges", "number_connections"]
 
+# Point, client, broker, time of the first packet.
+ConnectionKey = tuple[str, str, str, int]
+_IDENTITY: Final = ("point", "client", "broker", "connection_began_ns")
 # Rows that are turned into exchanges together.
 AT_ONCE: Final = 256
 # Columns that nothing is made of: what others say, or the bodies.
@@ -57,14 +61,15 @@ _BASE64: Final = '{"base64":"'
 class RowReader:
     """Turns rows of the tables `exchanges` and `skipped` into what they were made of.
 
-    `bodiless` counts the exchanges whose bodies are not in the table.
+    `bodiless` counts the exchanges whose bodies are not in the table. `numbers` are those of connections that were
+    read in parts, where they are known: as in a table that one process made, in the order of their first packets.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: Mapping[ConnectionKey, int] | None = None) -> None:
         self.bodiless = 0
         self._records = FromRecords()
-        self._numbers: dict[tuple[str, str, str, int], int] = {}
-        self._met = count(1)
+        self._numbers = dict(numbers or {})
+        self._met = count(len(self._numbers) + 1)
 
     def read(self, row: dict[str, Any]) -> Settled:
         """The exchange or skipped run of a row. Raises DecodeError where it is none that kw wrote."""
@@ -78,7 +83,7 @@ class RowReader:
         return exchange
 
     def _number(self, row: dict[str, Any]) -> int:
-        """The number of a connection; of one that was read in parts the order of its appearance here."""
+        """The number of a connection; of one that was read in parts, and is not known, the order of its appearance."""
         if row["connection"] is not None:
             return int(row["connection"])
         key = (row["point"], row["client"], row["broker"], row["connection_began_ns"])
@@ -162,6 +167,27 @@ def _text(text: str | None) -> Any:
         return text
 
 
+def number_connections(tables: Tables) -> dict[ConnectionKey, int]:
+    """Numbers for the connections in tables that captures read in parts have left without; none where there are many.
+
+    Each capture point has its own, in the order of first packets.
+    """
+    if "connections" not in tables or tables.rows["connections"] > GROUPS_MAX:
+        return {}
+    found: list[tuple[int, ConnectionKey]] = []
+    for batch in tables.read("connections", ("connection", *_IDENTITY), AT_ONCE):
+        for row in batch.to_pylist():
+            if row["connection"] is None:
+                point, client, broker, began_ns = (row[name] for name in _IDENTITY)
+                found.append((began_ns, (point, client, broker, began_ns)))
+    met: Counter[str] = Counter()
+    numbers = {}
+    for _, key in sorted(found):
+        met[key[0]] += 1
+        numbers[key] = met[key[0]]
+    return numbers
+
+
 class StoredExchanges:
     """The exchanges and skipped runs in the tables of one folder. Failure says what is wrong with it.
 
@@ -174,7 +200,7 @@ class StoredExchanges:
         if "exchanges" not in self._tables:
             raise Failure(f"{place}: no table of exchanges; kw pipeline run --tables exchanges,… makes one")
         self._names = [name for name in ("exchanges", "skipped") if name in self._tables]
-        self._reader = RowReader()
+        self._reader = RowReader(number_connections(self._tables))
         self._broken = 0
         self.place = place
         self.rows = sum(self._tables.rows[name] for name in self._names)
