@@ -256,10 +256,12 @@ def in_sync(*sizes: int) -> Scene:
     return scene
 
 
-def fetched(times: int, position: int, newest: int) -> Scene:
+def fetched(times: int, least: int, took: float = 0.5) -> Scene:
     scene = Scene()
     for number in range(times):
-        scene.ask(number, FETCH_11, *fetch(position, newest), took=0.5)
+        asked, answer = fetch(number, number + 1)
+        answer["responses"][0]["partitions"][0]["records"] = encode_batch([Record(number, 0, None, b"x", ())])
+        scene.ask(number, FETCH_11, asked | {"min_bytes": least}, answer, took=took)
     return scene
 
 
@@ -362,9 +364,9 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     ("isr-shrunk", in_sync(3, 2), "warning", "orders-0: replicas fell out of sync"),
     (
         "fetch-waits",
-        fetched(25, 100, 200),
+        fetched(25, 1000),
         "note",
-        "app waits for more though there are records: 25 fetches, 500ms each",
+        "app gets records only after 500ms, for they are fewer",
     ),
     ("fetch-sessions-lost", forgotten(12), "warning", "has forgotten the fetch session of app 12 times"),
     (
@@ -424,8 +426,9 @@ NEAR: list[tuple[str, Scene]] = [
     ("isr-shrunk", in_sync(3, 2, 3)),
     ("isr-shrunk", in_sync(3, 2).ask(30, META, {}, metadata(topic("orders")))),
     ("fetch-sessions-lost", forgotten(5)),
-    ("fetch-waits", fetched(25, 200, 200)),
-    ("fetch-waits", fetched(15, 100, 200)),
+    ("fetch-waits", fetched(25, 1)),
+    ("fetch-waits", fetched(15, 1000)),
+    ("fetch-waits", fetched(25, 1000, took=0.3)),
     ("records-corrupt", Scene().ask(0, PRODUCE_9, produce("a"), {})),
     ("clock-ahead", Scene().ask(0, PRODUCE_9, produce("a", ahead_ms=30_000), {})),
     ("throttled", Scene().ask(0, META, {}, THROTTLED)),

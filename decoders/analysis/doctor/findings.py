@@ -179,7 +179,7 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     ),
     "fetch-waits": FindingKind(
         _NOTE,
-        "{client} waits for more though there are records: {count} fetches, {waited} each",
+        "{client} gets records only after {waited}, for they are fewer than its fetch.min.bytes: {count} fetches",
         "brokers hold an answer back until there are fetch.min.bytes of records, or fetch.max.wait.ms are over",
         "lower fetch.min.bytes where latency matters more than fewer, larger answers",
     ),

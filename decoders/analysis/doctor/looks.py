@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.analysis.dimensions import host_of
-from decoders.analysis.exchange_facts import topic_of, waited_ns
+from decoders.analysis.exchange_facts import NS_PER_MS, WAIT_MIN_MS, topic_of
 from decoders.apis.keys import (
     ALTER_PARTITION,
     DESCRIBE_CLUSTER,
@@ -97,16 +97,14 @@ def _fetched(seen: Observations, exchange: Exchange, client: str) -> None:
             if offset is not None and offset >= 0:
                 positions[topic, part.get("partition")] = offset
     raw = exchange.response_raw
-    readable = "last_stable_offset" if request.get("isolation_level") else "high_watermark"
-    behind = False
+    found = False
     for element in structs(answer, "responses"):
         topic = topic_of(exchange, element)
         for part in structs(element, "partitions"):
             number, newest = part.get("partition_index"), part.get("high_watermark")
             position = positions.get((topic, number))
-            if position is not None and position < (part.get(readable) or 0):
-                behind = True
             for head in batch_heads(part.get("records"), raw):
+                found = True
                 position = head.last_offset + 1
                 if head.magic < 2:
                     seen.at("old-format", client, topic, "fetches").see(exchange)
@@ -116,11 +114,19 @@ def _fetched(seen: Observations, exchange: Exchange, client: str) -> None:
                 its = seen.at("lag", client, topic, number)
                 its.see(exchange)
                 its.edge("lag", exchange.response_ns or exchange.time_ns, max(newest - position, 0))
-    waited = waited_ns(exchange) if behind else None
-    if waited is not None:
+    if found and request.get("min_bytes", 1) > 1:
+        _held_back(seen, exchange, client, request.get("max_wait_ms") or 0)
+
+
+def _held_back(seen: Observations, exchange: Exchange, client: str, most_ms: int) -> None:
+    """Records that had to wait for others, until the time was over."""
+    if exchange.response_ns is None or exchange.request_end_ns is None or most_ms < WAIT_MIN_MS:
+        return
+    took = exchange.response_ns - exchange.request_end_ns
+    if 10 * took >= 9 * most_ms * NS_PER_MS:
         its = seen.at("fetch-waits", client)
         its.see(exchange)
-        its.add("waited", waited)
+        its.add("waited", took)
 
 
 def _in_sync(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all looks have it
@@ -282,7 +288,7 @@ LOOKS: Final[dict[int, Look]] = {
     FETCH: Look(
         _fetched,
         (
-            *("replica_id", "replica_state", "isolation_level"),
+            *("replica_id", "replica_state", "min_bytes", "max_wait_ms"),
             *(f"topics[].{name}" for name in ("topic", "topic_id")),
             *(f"topics[].partitions[].{name}" for name in ("partition", "fetch_offset")),
         ),
@@ -291,10 +297,7 @@ LOOKS: Final[dict[int, Look]] = {
             *(f"responses[].{name}" for name in ("topic", "topic_id")),
             *(
                 f"responses[].partitions[].{name}"
-                for name in (
-                    *("partition_index", "high_watermark", "last_stable_offset", "error_code"),
-                    "records:span",
-                )
+                for name in ("partition_index", "high_watermark", "error_code", "records:span")
             ),
         ),
     ),

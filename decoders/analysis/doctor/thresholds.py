@@ -34,7 +34,7 @@ THRESHOLDS: Final[dict[str, Threshold]] = {
         "changes",
         "a restart of a broker takes a replica out and in: three replicas make six when all restart in turn",
     ),
-    "fetch.waits": Threshold(20, "fetches", "fewer are records that came while the broker looked"),
+    "fetch.waits": Threshold(20, "fetches", "fewer are a reader at the end of a topic now and then"),
     "sessions.lost": Threshold(10, "answers", "a broker that starts again has forgotten them once"),
     "metadata.rate": Threshold(
         2, "requests/s", "clients ask every 5 minutes, and once for each new topic or moved leader"

@@ -1,0 +1,195 @@
+"""Findings on a real broker: each row does something wrong on purpose; its capture shows that and little else."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from confluent_kafka import Consumer, KafkaException, Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.broker.cluster import Cluster
+from tests.broker.fixture import needs_brokers
+from tests.broker.options import Options
+from tests.broker.recorder import Recorder
+from tests.cli.worlds import kw
+
+pytestmark = [pytest.mark.broker, pytest.mark.full, needs_brokers]
+
+VALUE: Final = bytes(range(256)) * 4
+PLAIN_SIZE: Final = 20 << 20
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    options = Options(class_archive=True, properties={"auto.create.topics.enable": "false"})
+    with Cluster(options, tmp_path_factory.mktemp("faults")) as cluster:
+        yield cluster
+
+
+class Actor:
+    """Clients of one scene, and a topic of its own."""
+
+    def __init__(self, place: str, topic: str) -> None:
+        self.place = place
+        self.topic = topic
+
+    def create(self, partitions: int = 1, name: str | None = None) -> None:
+        admin = AdminClient(self._settings())  # it has to live until the answer is there
+        (made,) = admin.create_topics([NewTopic(name or self.topic, partitions, 1)]).values()
+        made.result(20)
+
+    def producer(self, **settings: Any) -> Producer:
+        return Producer(self._settings(**settings))
+
+    def consumer(self, **settings: Any) -> Consumer:
+        usual = {"group.id": f"readers-of-{self.topic}", "auto.offset.reset": "earliest"}
+        return Consumer(self._settings(**(usual | settings)))
+
+    def _settings(self, **settings: Any) -> dict[str, Any]:
+        return {"bootstrap.servers": self.place, "client.id": "shop", **settings}
+
+    def write(self, count: int, size: int = 100, **settings: Any) -> None:
+        producer = self.producer(**settings)
+        for number in range(count):
+            while True:
+                with suppress(BufferError):
+                    producer.produce(self.topic, VALUE[:size], key=str(number))
+                    break
+                producer.poll(0.05)
+        producer.flush(30)
+
+
+def _one_record_a_batch(actor: Actor) -> None:
+    producer = actor.producer(**{"linger.ms": 0, "batch.num.messages": 1})
+    for _ in range(2000):
+        producer.produce(actor.topic, b"x")
+    producer.flush(60)
+
+
+def _uncompressed(actor: Actor) -> None:
+    actor.write(PLAIN_SIZE // 1000, 1000)
+
+
+def _one_key(actor: Actor) -> None:
+    producer = actor.producer()
+    for number in range(PLAIN_SIZE // 1000):
+        producer.produce(actor.topic, VALUE[:1000], key="one" if number % 10 else str(number))
+        if not number % 1000:
+            producer.flush(10)
+    producer.flush(30)
+
+
+def _clock_ahead(actor: Actor) -> None:
+    producer = actor.producer()
+    producer.produce(actor.topic, b"x", timestamp=int(time.time() * 1000) + 300_000)
+    producer.flush(10)
+
+
+def _topic_misspelt(actor: Actor) -> None:
+    producer = actor.producer(**{"message.timeout.ms": 5000, "topic.metadata.refresh.interval.ms": 500})
+    producer.list_topics(timeout=10)
+    producer.produce(f"{actor.topic}s", b"x")
+    producer.flush(8)
+
+
+def _slow_reader(actor: Actor) -> None:
+    few = {"fetch.max.bytes": 2000, "message.max.bytes": 2000, "max.partition.fetch.bytes": 2000}
+    writer = actor.producer(**{"linger.ms": 20, "compression.type": "lz4", "batch.num.messages": 10})
+    reader = actor.consumer(**{"client.id": "slow", "queued.min.messages": 1, **few})
+    reader.subscribe([actor.topic])
+    end = time.monotonic() + 25
+    while time.monotonic() < end:
+        for number in range(1500):
+            writer.produce(actor.topic, VALUE[:100], key=str(number))
+        writer.flush(10)
+        reader.poll(0.5)
+    reader.close()
+
+
+def _aborts(actor: Actor) -> None:
+    producer = actor.producer(**{"transactional.id": "ledger"})
+    producer.init_transactions(20)
+    for _ in range(8):
+        producer.begin_transaction()
+        producer.produce(actor.topic, b"x")
+        producer.flush(10)
+        producer.abort_transaction(10)
+
+
+def _fenced(actor: Actor) -> None:
+    first, second = (actor.producer(**{"transactional.id": "ledger-2"}) for _ in range(2))
+    first.init_transactions(20)
+    first.begin_transaction()
+    first.produce(actor.topic, b"x")
+    first.flush(10)
+    second.init_transactions(20)
+    with suppress(KafkaException):
+        first.produce(actor.topic, b"y")
+        first.flush(10)
+        first.commit_transaction(10)
+
+
+def _storm(actor: Actor) -> None:
+    """A member that changes its mind: each new list of topics is a rebalance of the whole group."""
+    actor.create(name=f"{actor.topic}-2")
+    steady, moody = (actor.consumer(**{"client.id": name}) for name in ("steady", "moody"))
+    steady.subscribe([actor.topic])
+    end = time.monotonic() + 20
+    for number in range(1000):
+        if time.monotonic() > end:
+            break
+        moody.subscribe([actor.topic] if number % 2 else [actor.topic, f"{actor.topic}-2"])
+        for _ in range(20):
+            steady.poll(0.05)
+            moody.poll(0.05)
+    steady.close()
+    moody.close()
+
+
+def _held_back(actor: Actor) -> None:
+    writer = actor.producer()
+    reader = actor.consumer(**{"fetch.min.bytes": 1_000_000, "fetch.wait.max.ms": 200})
+    reader.subscribe([actor.topic])
+    end = time.monotonic() + 15
+    while time.monotonic() < end:
+        writer.produce(actor.topic, b"x")
+        writer.flush(5)
+        reader.poll(0.1)
+    reader.close()
+
+
+# Finding, how many partitions its topic has, what is done, what may be found besides.
+ROWS: Final[list[tuple[str, int, Callable[[Actor], None], set[str]]]] = [
+    ("small-batches", 1, _one_record_a_batch, set()),
+    ("no-compression", 1, _uncompressed, set()),
+    ("skew", 6, _one_key, {"no-compression"}),
+    ("clock-ahead", 1, _clock_ahead, set()),
+    ("topic-unknown", 1, _topic_misspelt, set()),
+    ("lag-growing", 1, _slow_reader, set()),
+    ("transactions-abort", 1, _aborts, set()),
+    ("producer-fenced", 1, _fenced, set()),
+    ("rebalance-storm", 2, _storm, set()),
+    ("fetch-waits", 1, _held_back, set()),
+]
+
+
+@pytest.mark.parametrize(("finding", "partitions", "act", "besides"), ROWS, ids=[row[0] for row in ROWS])
+def test_what_is_wrong_is_found(
+    cluster: Cluster, finding: str, partitions: int, act: Callable[[Actor], None], besides: set[str], tmp_path: Path
+) -> None:
+    file, place = tmp_path / "fault.pcap", cluster.bootstrap()
+    actor = Actor(place, finding)
+    with Recorder(file, [int(place.rpartition(":")[2])]):
+        actor.create(partitions)
+        act(actor)
+    rows = [json.loads(line) for line in kw("doctor", str(file), "-o", "ndjson").out.splitlines()]
+    told = [(row["severity"], row["id"], row["title"]) for row in rows]
+    assert finding in {row["id"] for row in rows}, told
+    others = {row["id"] for row in rows if row["severity"] != "note"} - {finding, "capture-begins-late"}
+    assert others <= besides, told
