@@ -538,7 +538,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "stats --until") left=1 kind= ;;
         "stats --metrics") left=1 kind= ;;
         "stats --otlp") left=1 kind= ;;
-        "stats --by") left=1 kind=words list="api version client client_id address software user mechanism broker connection topic partition group error file time" ;;
+        "stats --by") left=1 kind=words list="api version client client_id address software library user mechanism broker connection topic partition group error file time" ;;
         "stats --metric") left=1 kind=words list="latency bytes errors records throttle total queue local remote response_queue send" ;;
         "stats --bucket") left=1 kind= ;;
         "stats --sort") left=1 kind=words list="count rate errors unanswered undecoded values sum min p50 p90 p95 p99 max bytes request_bytes response_bytes waited waited_ms batches record_bytes name" ;;

@@ -1117,7 +1117,7 @@ complete -c kw -n '__kw_any \'proxy\'' -l record -x -a 'client both' -d 'Whose b
 complete -c kw -n '__kw_any \'proxy\'' -l rotate-size -x -d 'Begin a new file after so many bytes, say 100MB.'
 complete -c kw -n '__kw_any \'proxy\'' -l rotate-interval -x -d 'Begin a new file after this time, say 60m.'
 complete -c kw -n '__kw_any \'proxy\'' -l log-overflow -x -a 'drop block' -d 'When the log cannot keep up: leave traffic out of it, or make clients wait.'
-complete -c kw -n '__kw_any \'stats\'' -l by -x -a 'api version client client_id address software user mechanism broker connection topic partition group error file time' -d 'Group by api, version, client, client_id, address, software, user, mechanism, broker, connection, topic, partition, group, error, file, time; api without it.'
+complete -c kw -n '__kw_any \'stats\'' -l by -x -a 'api version client client_id address software library user mechanism broker connection topic partition group error file time' -d 'Group by api, version, client, client_id, address, software, library, user, mechanism, broker, connection, topic, partition, group, error, file, time; api without it.'
 complete -c kw -n '__kw_any \'stats\'' -l metric -x -a 'latency bytes errors records throttle total queue local remote response_queue send' -d 'What is measured; latency without it.'
 complete -c kw -n '__kw_any \'stats\'' -l bucket -x -d 'Group by time too, in buckets as long as this.'
 complete -c kw -n '__kw_any \'stats\'' -l sort -x -a 'count rate errors unanswered undecoded values sum min p50 p90 p95 p99 max bytes request_bytes response_bytes waited waited_ms batches record_bytes name' -d 'Greatest first, by any column of numbers, or by name; without it what matters most of the metric.'

@@ -26,9 +26,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
-from decoders.analysis.dimensions import host_of
+import orjson
+
+from decoders.analysis.dimensions import host_of, library_in
 from decoders.analysis.fold import Row
 from decoders.analysis.tally import Tally
 from decoders.analysis.time_buckets import add_amounts
@@ -54,6 +56,7 @@ from decoders.apis.likeness import served_of
 from decoders.apis.releases import HISTORY, RELEASES, history, spoken
 from decoders.apis.version_words import parse_release
 from decoders.exchanges.exchange import rfc3339
+from decoders.exchanges.libraries import common_library
 from decoders.schema.model import Versions
 from decoders.wire.pack import fields, pack, unpack
 
@@ -122,11 +125,12 @@ class _Use(NamedTuple):
 class _Client:
     """What is known of one client: its name and software."""
 
-    __slots__ = ("addresses", "asks", "copies", "uses")
+    __slots__ = ("addresses", "asks", "copies", "libraries", "uses")
 
     def __init__(self) -> None:
         self.copies = False  # what it fetches are the partitions of other brokers: its client id says so
         self.addresses: set[str] = set()
+        self.libraries: list[dict[str, Any]] = []
         self.uses: list[_Use] = []
         self.asks = False
 
@@ -134,11 +138,14 @@ class _Client:
 class Audit:
     """Which versions of which APIs each client used of each broker, and which versions the brokers offered."""
 
+    asks_history = True  # for libraries (exchanges/history.py)
+
     def __init__(self) -> None:
         self._uses = Tally(
             _USE, {"count": add_amounts, "first": min, "last": max}, "versions of APIs used by clients of brokers"
         )
         self._offers = Tally(("broker", "api_key"), {"low": min, "high": max}, "APIs of brokers")
+        self._libraries = Tally(("client_id", "address", "library"), {"count": add_amounts}, "libraries of clients")
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
         """The versions in answers to ApiVersions."""
@@ -154,6 +161,10 @@ class Audit:
         broker = exchange.ends.broker
         use = (exchange.client_id, host_of(exchange.ends.client), name, its, broker, key, version)
         self._uses.take(use, (1, exchange.time_ns, exchange.time_ns))
+        library = library_in(exchange)
+        if library is not None:
+            who = exchange.client_id, host_of(exchange.ends.client)
+            self._libraries.take((*who, orjson.dumps(library).decode()), (1,))
         self.learn(exchange)
 
     def learn(self, exchange: Exchange) -> None:
@@ -165,16 +176,18 @@ class Audit:
         """Take in what another has counted. Raises LimitExceeded."""
         self._uses.merge(other._uses)
         self._offers.merge(other._offers)
+        self._libraries.merge(other._libraries)
 
     def export(self) -> bytes:
         """The state, for `resume`."""
-        return pack([self._uses.export(), self._offers.export()])
+        return pack([self._uses.export(), self._offers.export(), self._libraries.export()])
 
     def resume(self, state: bytes) -> None:
         """Go on where `export` was called. Raises DecodeError."""
-        uses, offers = fields(unpack(state), bytes, bytes)
+        uses, offers, libraries = fields(unpack(state), bytes, bytes, bytes)
         self._uses.resume(uses)
         self._offers.resume(offers)
+        self._libraries.resume(libraries)
 
     def rows(self, target: AuditTarget | None = None) -> list[Row]:
         """A row for each client and software, those that break first; against the newest release without a target."""
@@ -186,7 +199,7 @@ class Audit:
             row = {
                 "client_id": client_id,
                 "client_software": software,
-                "library": None,
+                "library": common_library(client.libraries) if software is None else None,
                 "addresses": sorted(client.addresses),
                 **_judged(client, software, offers, target),
             }
@@ -237,7 +250,9 @@ class Audit:
             client.copies |= _FETCHER.fullmatch(who[0] or "") is not None
             amounts = (row[part] for part in ("api_key", "api_version", "count", "first", "last"))
             client.uses.append(_Use(row["broker"], *amounts))
-        return found
+        for row in self._libraries.rows():
+            found[row["client_id"] or row["address"], None, None].libraries.append(orjson.loads(row["library"]))
+        return {who: client for who, client in found.items() if client.uses}
 
 
 # What clients of any kind cannot do without: the reverse question looks at these.

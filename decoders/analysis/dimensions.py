@@ -12,6 +12,7 @@ from uuid import UUID
 from decoders.analysis.exchange_facts import TOPIC_FIELDS, Partition, topic_by_id, topic_in, topic_of
 from decoders.apis.error_codes import error_name
 from decoders.exchanges.api_versions import SIDES
+from decoders.exchanges.libraries import library_text
 from decoders.exchanges.partitions import partition_paths, partitions_named
 from decoders.exchanges.topics import at_path
 from decoders.filters.fields import all_names, entity_paths
@@ -60,6 +61,17 @@ def _client(exchange: Exchange) -> str:
 def _software(exchange: Exchange) -> str | None:
     software = exchange.client_software
     return software_of(software["name"], software["version"]) if software else None
+
+
+def library_in(exchange: Exchange) -> dict[str, Any] | None:
+    """What the client shows to be by what it does, where somebody follows that (exchanges/history.py)."""
+    found = exchange.extra.get("library") if exchange.extra is not None else None
+    return found if isinstance(found, dict) else None
+
+
+def _library(exchange: Exchange) -> str | None:
+    library = library_in(exchange)
+    return None if library is None else library_text(library)
 
 
 def _connection(exchange: Exchange) -> str:
@@ -138,6 +150,7 @@ DIMENSIONS: Final[dict[str, Dimension]] = {
     "client_id": Dimension(lambda x: x.client_id, "client id"),
     "address": Dimension(lambda x: host_of(x.ends.client), "the client's address, without the port"),
     "software": Dimension(_software, "name and version of the client's library"),
+    "library": Dimension(_library, "library that a client shows to be by what it does"),
     "user": Dimension(lambda x: x.user, "user who had logged in, or the subject of the client's certificate"),
     "mechanism": Dimension(lambda x: x.mechanism, "SASL mechanism of the login"),
     "broker": Dimension(lambda x: x.ends.broker, "address of the broker"),

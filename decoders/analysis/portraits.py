@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
 
+import orjson
+
 from decoders.analysis.audit import OFFERED, offered_in
-from decoders.analysis.dimensions import DIMENSIONS, client_of, host_of, needs_of, software_of
+from decoders.analysis.dimensions import DIMENSIONS, client_of, host_of, library_in, needs_of, software_of
 from decoders.analysis.exchange_facts import WAITING, WAITS, waited_ns
 from decoders.analysis.fold import Row, in_order
 from decoders.analysis.metrics import METRICS
@@ -33,6 +35,7 @@ from decoders.errors import LimitExceeded, Malformed
 from decoders.exchanges.addresses import broker_addresses
 from decoders.exchanges.api_versions import LOGGING_IN
 from decoders.exchanges.exchange import rfc3339
+from decoders.exchanges.libraries import common_library
 from decoders.filters.fields import all_names, entity_paths
 from decoders.limits import GROUPS_MAX, NAMES_OF_PORTRAIT_MAX
 from decoders.schema.model import Versions
@@ -251,6 +254,7 @@ class Clients(Portraits):
     """Who talks: clients by id (else address) and software, with all that they do."""
 
     noun = "clients"
+    asks_history = True  # for libraries (exchanges/history.py)
 
     def said(self, exchange: Exchange) -> Iterable[Said]:
         """The client; its addresses, connections, brokers, versions, topics, groups, transactional ids."""
@@ -263,6 +267,9 @@ class Clients(Portraits):
             ("brokers", ends.broker),
             ("apis", f"{exchange.spec.name} {exchange.api_version}"),
         ]
+        library = library_in(exchange)
+        if library is not None:
+            names.append(("libraries", orjson.dumps(library).decode()))
         if exchange.user and exchange.api_key not in LOGGING_IN:  # who is refused is nobody
             names.append(("users", exchange.user))
         doing = doing_of(exchange.api_key)
@@ -283,7 +290,7 @@ class Clients(Portraits):
                 {
                     "client_id": client_id,
                     "client_software": None if name is None else {"name": name, "version": version},
-                    "library": None,
+                    "library": common_library(map(orjson.loads, portrait.names("libraries"))),
                     "addresses": portrait.names("addresses"),
                     "connections": len(portrait.facets.get("connections", ())),
                     "brokers": portrait.names("brokers"),

@@ -270,7 +270,7 @@ def export_pairing(pairing: Pairing) -> list[Any]:
     rests = pairing.resting
     ends, sasl = pairing.ends, pairing.sasl
     state: list[Any] = [
-        [ends.number, ends.client, ends.broker, ends.began_ns, ends.exchanges, ends.late_ns, ends.tls],
+        [ends.number, ends.client, ends.broker, ends.began_ns, ends.exchanges, ends.late_ns, ends.opened, ends.tls],
         saved(pairing, PAIRING),
         [
             [correlation_id, [saved(each, REQUEST) for each in (entry if isinstance(entry, Queue) else (entry,))]]
@@ -296,7 +296,9 @@ def _direction(direction: FrameDirection) -> list[Any]:
 def resume_pairing(context: Context, state: object) -> None:
     """Take over what export_pairing() gave. Raises DecodeError when it is something else."""
     ends_row, plain, in_flight, sasl, early, requests, responses = fields(state, *[list] * 7)
-    number, client, broker, began_ns, exchanges, late_ns, tls = fields(ends_row, int, str, str, *[int] * 3, dict | None)
+    number, client, broker, began_ns, exchanges, late_ns, opened, tls = fields(
+        ends_row, int, str, str, *[int] * 3, bool, dict | None
+    )
     pairing = Pairing(
         context, ConnectionInfo(number, client, broker, began_ns, context.topics), client_first=True, opening=False
     )
@@ -305,7 +307,8 @@ def resume_pairing(context: Context, state: object) -> None:
         from decoders.exchanges.logins import read_login
 
         pairing.login = read_login(pairing.login)
-    pairing.ends.exchanges, pairing.ends.late_ns, pairing.ends.tls = exchanges, late_ns, tls
+    ends = pairing.ends
+    ends.exchanges, ends.late_ns, ends.opened, ends.tls = exchanges, late_ns, opened, tls
     for row in in_flight:
         correlation_id, waiting = fields(row, int, list)
         for each in waiting:

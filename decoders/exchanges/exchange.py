@@ -165,10 +165,7 @@ def foreign_name(detail: str) -> str:
 # The values that come out: one request with its response, and one run of bytes that is no exchange.
 #
 # Both hold, they do not decode: an Exchange keeps its frames' bytes, and api_versions.py reads them when asked.
-# Attributes have the names of the exchange record. Plain slots set by the loop, because there are hundreds of thousands
-# of them.
-
-
+# Attributes have the names of the exchange record. Plain slots set by the loop: there are 10⁵ of them.
 Status = Literal["complete", "not_sent", "no_response_expected", "unanswered", "orphan_response", "token", "undecoded"]
 # View of a message: nested dicts and lists.
 View = Any
@@ -215,7 +212,9 @@ class EnvelopeId(TypedDict):
 class ConnectionInfo:
     """The connection of an exchange: its number for people, its two addresses, the time of its first packet."""
 
-    __slots__ = ("began_ns", "broker", "client", "exchanges", "late_ns", "number", "tls", "topics", "uncounted")
+    __slots__ = (
+        *("began_ns", "broker", "client", "exchanges", "late_ns", "number", "opened", "tls", "topics", "uncounted"),
+    )
 
     def __init__(self, number: int, client: str, broker: str, began_ns: int, topics: Topics) -> None:
         self.number = number
@@ -225,6 +224,7 @@ class ConnectionInfo:
         self.topics = topics
         self.exchanges = 0  # settled so far, where somebody counts
         self.late_ns = 0  # had other connections shown the broker before this time, it would have been known for one
+        self.opened = False  # seen from its first byte on
         self.tls: TlsInfo | None = None  # where what it carries was decrypted
         self.uncounted = (0, 0)  # bytes of the client's and the broker's stream before those that places count
 

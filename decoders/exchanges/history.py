@@ -12,6 +12,7 @@ Fetch with a new session ─► its partitions ─► what incremental ones add 
 JoinGroup, heartbeats    ─► of a connection: group, generation, member ──────────────► group, also of fetches
 InitProducerId, EndTxn   ─► transactional id: producer id, epoch ────────────────────► transaction
 Metadata                 ─► address: id, rack, cluster ──────────────────────────────► node
+all of a connection      ─► versions, defaults of fields ────────────────────────────► library (libraries.py)
 ```
 
 What always holds: a key that is there is right, as far as the capture shows. A session of which something is missing is
@@ -32,6 +33,9 @@ from uuid import UUID
 from decoders.apis.keys import DESCRIBE_CLUSTER, FETCH, METADATA, PRODUCE
 from decoders.exchanges.addresses import broker_addresses
 from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange, Row
+from decoders.exchanges.libraries import library_of, program_of
+from decoders.exchanges.library_table import LIBRARIES
+from decoders.exchanges.library_traits import Traits
 from decoders.limits import HISTORY_MAX, SESSION_PARTITIONS_ALL_MAX, SESSION_PARTITIONS_MAX
 from decoders.wire.pack import fields
 from decoders.wire.primitives import uuid_text, write_uvarint
@@ -222,6 +226,8 @@ class History:
         self._clusters: dict[int, str] = {}
         self._news = 0  # how often nodes or clusters were learnt
         self._node_of: dict[int, tuple[int, dict[str, Any] | None]] = {}  # news at that time, the key of the record
+        self._traits: dict[int, Traits] = {}
+        self._programs: dict[str | None, dict[str, Any] | None] = {None: None}  # by client id
         self._readers: dict[int, Callable[[Exchange], None]] = {
             METADATA: self._learn_nodes,
             DESCRIBE_CLUSTER: self._learn_nodes,
@@ -237,7 +243,7 @@ class History:
 
     def feed(self, rows: Iterable[Row]) -> None:
         """Take settled rows, and note in each exchange what is known by it."""
-        readers, node_of = self._readers, self._node_of
+        readers, node_of, programs = self._readers, self._node_of, self._programs
         for row in rows:
             if row.kind != "exchange":
                 continue
@@ -247,6 +253,11 @@ class History:
             read = readers.get(row.api_key)  # type: ignore[arg-type]  # there is none for None
             if read is not None:
                 read(row)
+            library = programs[row.client_id] if row.client_id in programs else self._program(row.client_id)
+            if library is None and row.client_software is None:
+                library = self._library(row)
+            if library is not None:
+                _note(row, "library", library)
             if self._news:
                 ends = row.ends
                 said = node_of.get(ends.number)
@@ -261,6 +272,7 @@ class History:
         self._end_member(number)
         self._clusters.pop(number, None)
         self._node_of.pop(number, None)
+        self._traits.pop(number, None)
 
     # Fetch sessions.
 
@@ -518,6 +530,28 @@ class History:
             "cluster": None if its is None else json_text(its),
         }
 
+    # Libraries.
+
+    def _library(self, exchange: Exchange) -> dict[str, Any] | None:
+        """The key of the record for a connection that does not say its software."""
+        number = exchange.ends.number
+        traits = self._traits.get(number)
+        if traits is None:
+            if len(self._traits) >= HISTORY_MAX:
+                return None
+            traits = self._traits[number] = Traits(opened=exchange.ends.opened)
+        if not traits.knows(exchange):
+            traits.add(exchange)
+            traits.library = library_of(traits, LIBRARIES)
+        return traits.library
+
+    def _program(self, client_id: str | None) -> dict[str, Any] | None:
+        if len(self._programs) >= HISTORY_MAX:
+            self._programs.clear()
+        found = None if client_id is None else program_of(client_id)
+        self._programs[client_id] = found
+        return found
+
     # The state.
 
     def export(self) -> list[object]:
@@ -529,11 +563,14 @@ class History:
             dict(self._ids),
             {address: list(node) for address, node in self._nodes.items()},
             dict(self._clusters),
+            {number: traits.export() for number, traits in self._traits.items()},
         ]
 
     def resume(self, state: object) -> None:
         """Take over what `export` gave. Raises DecodeError, TypeError or ValueError when it is something else."""
-        sessions, members, producers, self._ids, nodes, self._clusters = fields(state, *[dict] * 2, list, *[dict] * 3)
+        sessions, members, producers, self._ids, nodes, self._clusters, traits = fields(
+            state, *[dict] * 2, list, *[dict] * 4
+        )
         for number, row in sessions.items():
             self._keep(number, Session.resumed(row))
         for number, row in members.items():
@@ -547,6 +584,9 @@ class History:
         for address, row in nodes.items():
             node, rack, cluster = fields(row, int, str | None, str | None)
             self._nodes[address] = node, rack, cluster
+        for number, row in traits.items():
+            its = self._traits[number] = Traits.resumed(row)
+            its.library = library_of(its, LIBRARIES)
         self._news += 1
 
 

@@ -362,7 +362,8 @@ class Pairer:
             ends.late_ns = since_ns
         if undecided.dropped:
             ends.uncounted = tuple(undecided.dropped.get(each, (0, 0))[0] for each in (first, not first))  # type: ignore[assignment]  # two
-        pairing = Pairing(context, ends, client_first=first, opening=connection.opened and not undecided.dropped)
+        ends.opened = connection.opened and not undecided.dropped
+        pairing = Pairing(context, ends, client_first=first, opening=ends.opened)
         context.pairings[connection.number] = pairing
         context.note(pairing)
         pairing.client = client

@@ -181,6 +181,7 @@ _HISTORY: Final = {
     ("node", "id"): "id of the node that the connection leads to",
     ("node", "rack"): "rack of that node",
     ("node", "cluster"): "id of its cluster",
+    ("library", "name"): "library or program that a client shows to be by what it does",
 }
 
 FIELDS: Final[dict[str, FieldRow]] = {

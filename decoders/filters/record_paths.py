@@ -44,6 +44,7 @@ KEYS: Final[dict[str, tuple[str, ...] | None]] = {
     "group": ("id", "generation", "member"),
     "transaction": ("id", "producer_id", "epoch"),
     "node": ("id", "rack", "cluster"),
+    "library": ("name", "from", "to", "sure", "why"),
     "sasl": (*("step", "answer", "acting_as", "token_id", "realm", "service", "iterations", "refusal", "expires"),),
     "layout": ("request", "response"),
     "undecoded": ("request", "response"),

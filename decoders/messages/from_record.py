@@ -33,7 +33,7 @@ from decoders.wire.units import parse_time
 
 EXTRA: Final = (
     *("closed", "retransmitted", "via", "fault", "upstream_latency_ms", "file", "guessed", "envelope", "sasl"),
-    *("group", "transaction", "node", "server"),
+    *("group", "transaction", "node", "library", "server"),
 )
 # Kinds of records that are exchanges, or stand for them.
 KINDS: Final = ("exchange", "skipped")

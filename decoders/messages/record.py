@@ -293,7 +293,7 @@ def _closely(exchange: Exchange, options: Options) -> tuple[Any, Any, Plans, Any
 # Of what is said besides: what stands at the end, and what is part of another key.
 _ELSEWHERE: Final = ("closed", SESSION_PARTITIONS)
 # What history.py notes in many exchanges, as it stands in the record.
-_NOTED: Final = frozenset({"group", "node", "transaction"})
+_NOTED: Final = frozenset({"group", "library", "node", "transaction"})
 
 
 def _add_extra(record: dict[str, Any], extra: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.audit import Audit, AuditTarget
 from decoders.exchanges.exchange import Exchange
-from kwcli.answers.view import AnswerRenderer, flat_text
+from kwcli.answers.view import AnswerRenderer, software_text
 from kwcli.env import Exit, Failure
 from kwcli.output.table import Column, draw_table
 from kwcli.output.units import count_of, palette
@@ -86,7 +86,7 @@ class AuditRenderer(AnswerRenderer):
         return Counter(row["verdict"] for row in self.found)
 
     def _clients_text(self, rows: Sequence[Row], settings: Settings) -> str:
-        software = [clean(flat_text(row["client_software"])) for row in rows]
+        software = [clean(software_text(row)) for row in rows]
         addresses = [clean(_first(row["addresses"])) for row in rows]
         return _drawn(
             [

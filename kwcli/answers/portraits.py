@@ -9,9 +9,10 @@ from decoders.analysis.groups.groups import Groups
 from decoders.analysis.portraits import Brokers, Clients, Portraits
 from decoders.analysis.topic_portraits import TopicPortraits
 from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.libraries import library_text
 from decoders.wire.units import format_latency, format_size
 from kwcli.answers.groups import GROUP_LINES, format_lag, format_share, group_details
-from kwcli.answers.view import AnswerRenderer, flat_text
+from kwcli.answers.view import AnswerRenderer, flat_text, software_text
 from kwcli.env import Exit, Failure
 from kwcli.output.table import Column, draw_table
 from kwcli.output.units import count_of, palette
@@ -100,7 +101,7 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
         "client_id",
         (
             PortraitColumn("client", lambda row: clean(row["client_id"] or _some("addresses")(row)), paint="client"),
-            PortraitColumn("software", lambda row: clean(flat_text(row["client_software"])) or _NOTHING, 5),
+            PortraitColumn("software", lambda row: clean(software_text(row)) or _NOTHING, 5),
             PortraitColumn("user", _some("users"), 6, says="users"),
             PortraitColumn("address", _some("addresses"), 8),
             PortraitColumn("conns", _count("connections"), 10, right=True),
@@ -241,6 +242,8 @@ _MARGIN: Final = 19
 # What is told of one, in the order of its page: title, and what it says.
 _LINES: Final[tuple[tuple[str, Cell], ...]] = (
     ("software", lambda row: flat_text(row.get("client_software"))),
+    ("looks like", lambda row: library_text(row["library"]) if row.get("library") else ""),
+    ("because of", lambda row: row["library"]["why"] if row.get("library") else ""),
     ("users", lambda row: flat_text(row.get("users"))),
     ("addresses", lambda row: flat_text(row.get("addresses"))),
     ("brokers", lambda row: flat_text(row.get("brokers"))),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from decoders.exchanges.libraries import library_text
 from decoders.messages.record import SCHEMA
 from decoders.wire.text import json_text
 from kwcli.output.csv import csv_lines
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from kwcli.env import Settings
     from kwcli.output import Write
 
-__all__ = ["AnswerRenderer", "flat_text", "view_of"]
+__all__ = ["AnswerRenderer", "flat_text", "software_text", "view_of"]
 
 Text = Callable[[Sequence["Row"], "Settings"], str]
 
@@ -31,6 +32,7 @@ class AnswerRenderer(FoldRenderer):
     def __init__(self, fold: Fold, kind: str, rows: Callable[[], list[Row]], text: Text, settings: Settings) -> None:
         super().__init__([fold], "a filter makes fewer")
         self.needs = fold.needs
+        self.remembers: bool = getattr(fold, "asks_history", False)
         self.found: list[Row] = []
         self._kind = kind
         self._rows = rows
@@ -63,7 +65,7 @@ class AnswerRenderer(FoldRenderer):
 
 def view_of(renderer: AnswerRenderer) -> SniffView:
     """What `Sniffing` needs to fold instead of showing."""
-    return SniffView(renderer.needs, renderer.open, renderer.hear)
+    return SniffView(renderer.needs, renderer.open, renderer.hear, remembers=renderer.remembers)
 
 
 def _json(value: Any) -> Any:
@@ -73,6 +75,12 @@ def _json(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _json(each) for name, each in value.items()}
     return [_json(each) for each in value] if isinstance(value, list) else value
+
+
+def software_text(row: Row) -> str:
+    """What a client says of its software, else what it shows to be (`~kafkajs ≥ 1.13`); empty: neither is known."""
+    library = row.get("library")
+    return flat_text(row.get("client_software")) or ("" if library is None else f"~{library_text(library)}")
 
 
 def flat_text(value: Any) -> str:

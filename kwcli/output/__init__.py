@@ -32,7 +32,7 @@ FORMATS: Final[dict[str, tuple[str, str]]] = {
     "raw": ("raw", "Raw"),
 }
 # Keys of the record that are there, or have more in them, where somebody remembers what came before.
-HISTORY: Final = ("group", "transaction", "node", "fetch_session")
+HISTORY: Final = ("group", "transaction", "node", "fetch_session", "library")
 # Text with the columns of --columns.
 CHOSEN: Final = ("table", "ChosenColumns")
 

@@ -70,6 +70,8 @@ class ReportFolds:
     `options` say how bodies of the slowest exchanges are shown.
     """
 
+    asks_history = True  # for libraries of clients
+
     def __init__(self, options: Options) -> None:
         self.found: dict[str, Any] = {name: make() for name, make in FOLDS.items()}
         self.found["portraits topics"] = TopicPortraits(self.found["portraits groups"].offsets)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.wire.units import format_latency, format_size
-from kwcli.answers.view import flat_text
+from kwcli.answers.view import flat_text, software_text
 from kwcli.report.build_report import Report, moment, rows_at
 from kwcli.stats.text import packets, per_second
 from kwcli.terminal import clean
@@ -151,6 +151,10 @@ def _who(row: Row) -> str:
     return clean(row["client_id"] or row["address"])
 
 
+def _known(row: Row) -> str:
+    return clean(software_text(row)) or NOTHING
+
+
 def _software(row: Row) -> str:
     return clean(f"{row['software']} {row['software_version'] or ''}".strip()) if row["software"] else NOTHING
 
@@ -249,7 +253,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
             ReportColumn("client", _name("client_id"), 0, False, 14),
             ReportColumn("verdict", _name("verdict"), 0, False, tag=True),
             ReportColumn("needs", lambda row: row["needs"] or NOTHING, 3, False),
-            ReportColumn("software", _flat("client_software"), 4, False, 12),
+            ReportColumn("software", _known, 4, False, 12),
             ReportColumn("address", _names("addresses"), 7, False, 12),
             ReportColumn("why", _name("why"), 1, False, 24),
         ),
@@ -261,7 +265,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
         *("clients", "Clients", ("clients",)),
         (
             ReportColumn("client", lambda row: clean(row["client_id"] or flat_text(row["addresses"])), 0, False, 14),
-            ReportColumn("software", _flat("client_software"), 4, False, 12),
+            ReportColumn("software", _known, 4, False, 12),
             ReportColumn("user", _names("users"), 6, False, 10),
             ReportColumn("address", _names("addresses"), 8, False, 12),
             *_PORTRAIT,

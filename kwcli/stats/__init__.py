@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 BY: Final = (
-    *("api", "version", "client", "client_id", "address", "software", "user", "mechanism", "broker", "connection"),
-    *("topic", "partition", "group", "error", "file", "time"),
+    *("api", "version", "client", "client_id", "address", "software", "library", "user", "mechanism", "broker"),
+    *("connection", "topic", "partition", "group", "error", "file", "time"),
 )
 # Times that a broker's request log says.
 SERVER_TIMES: Final = ("total", "queue", "local", "remote", "response_queue", "send")

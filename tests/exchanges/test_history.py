@@ -21,7 +21,7 @@ from tests.exchanges.talks import request, response
 FETCH, METADATA, COMMIT, OFFSETS, JOIN, BEAT, LEAVE = 1, 3, 8, 9, 11, 12, 13
 PRODUCE, INIT, END, MARKERS, HEARTBEAT, CLUSTER = 0, 22, 26, 27, 68, 60
 ORDERS = UUID("00112233-4455-6677-8899-aabbccddeeff")
-KEYS = ("fetch_session", "group", "transaction", "node")
+KEYS = ("fetch_session", "group", "transaction", "node", "library")
 
 
 def remembered(rows: list[Settled]) -> list[dict[str, Any]]:

@@ -255,7 +255,9 @@ def test_a_folder_may_have_any_name(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "a[b]{c,d}*").mkdir()
     odd = shutil.copytree(folder, tmp_path / "a[b]{c,d}*" / "t?^e")
     assert rows(odd, "select count(*) as n from exchanges") == [{"n": ROWS}]
-    found, wanted = (kw("pipeline", "report", str(each), "--master", "local", "-o", "md", "-q") for each in (odd, folder))
+    found, wanted = (
+        kw("pipeline", "report", str(each), "--master", "local", "-o", "md", "-q") for each in (odd, folder)
+    )
     assert (found.code, found.err) == (wanted.code, wanted.err)
     assert found.out.splitlines()[9:] == wanted.out.splitlines()[9:] != []
 

@@ -1,0 +1,1 @@
+"""Client libraries of many releases, recorded to learn what tells them apart."""

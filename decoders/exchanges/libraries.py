@@ -1,0 +1,164 @@
+"""What a connection has shown in, the client library that does so out, where it does not say its name itself.
+
+Libraries say their name since KIP-511 (ApiVersions 3); those before, and some of today, do not. But a library uses the
+highest version of each API that it knows and the broker offers, leaves fields as they are by default, and has a client
+id of its own where nobody gave one. `library_table.py` has what such libraries do, made of recordings of many releases
+(`captures/make/libraries`).
+
+What always holds: a connection that was not seen from its first byte has no library, nor has one that fits libraries of
+two names, or of which too little was seen. Nothing is taken from a name that people gave.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from decoders.apis import NAMES, api
+from decoders.apis.keys import API_VERSIONS, FETCH, JOIN_GROUP, PRODUCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from decoders.exchanges.library_traits import Traits
+
+__all__ = ["Fingerprint", "common_library", "library_of", "library_text", "program_of"]
+
+
+class Fingerprint(NamedTuple):
+    """What releases of a library do. `since` and `until` are minor releases; None: not known, or not to be told.
+
+    `versions`: API → the highest version it knows. `values`: API → traits (library_traits.py), any one of which it has.
+    """
+
+    name: str
+    since: str | None
+    until: str | None
+    versions: Mapping[int, int]
+    values: Mapping[int, tuple[str, ...]]
+
+
+# Library → the client ids that it makes itself; a group in them is the release.
+OWN_IDS: Final[dict[str, re.Pattern[str]]] = {
+    "apache-kafka-java": re.compile(r"(?:producer|consumer|adminclient)-\d+"),
+    "kafka-python": re.compile(r"kafka-python-(?:(\d+\.\d+[.\d]*)|(?:producer|consumer|admin)-\d+)"),
+    "aiokafka": re.compile(r"aiokafka-(?:(\d+\.\d+[.\d]*)|producer-\d+)"),
+    "kafkajs": re.compile(r"kafkajs"),
+    "sarama": re.compile(r"sarama"),
+    "kafka-go": re.compile(r".*\(github\.com/segmentio/kafka-go\)"),
+}
+# Programs that use the Java client and name it themselves.
+PROGRAMS: Final[dict[str, re.Pattern[str]]] = {
+    "ksqlDB": re.compile(r"_confluent-ksql-.+-StreamThread-\d+(?:-\w+)*"),
+    "Kafka Streams": re.compile(r".+-StreamThread-\d+-(?:restore-)?(?:consumer|producer)|.+-global-consumer"),
+    "Kafka Connect": re.compile(r"connector-(?:(?:dlq-)?producer|consumer|adminclient)-.+-\d+"),
+    "Spark": re.compile(r"consumer-spark-kafka-(?:source|relation)-[0-9a-f]{8}-.+"),
+    "Flink": re.compile(r".+-enumerator-admin-client"),
+    "kafka-broker": re.compile(
+        r"broker-\d+-(?:fetcher-\d+|to-controller-[a-z-]+-channel-manager|txn-marker-sender)"
+        r"|raft-client-\d+|AddPartitionsManager-client-\d+"
+    ),
+}
+BROKER: Final = "kafka-broker"
+# No program makes longer ones.
+_LONGEST: Final = 500
+# APIs that have to be seen, and that tell most.
+_TELLING: Final = (PRODUCE, FETCH, JOIN_GROUP)
+# Versions that are its own and not the broker's: so many at least, or one where it has made the client id.
+_LEAST: Final = 2
+_MANY: Final = 3
+
+
+def program_of(client_id: str) -> dict[str, Any] | None:
+    """The program that makes such client ids."""
+    for name, pattern in PROGRAMS.items() if len(client_id) <= _LONGEST else ():
+        if pattern.fullmatch(client_id):
+            return _said(name, None, None, why=["client id"])
+    return None
+
+
+def library_of(traits: Traits, table: Iterable[Fingerprint]) -> dict[str, Any] | None:
+    """The `library` key of the record: name, from and to (minor releases), sure, why. None where nothing is certain."""
+    if traits.replica:
+        return _said(BROKER, None, None, why=["Fetch of a replica"])
+    if not traits.opened:
+        return None
+    fitting = [row for row in table if _fits(row, traits)]
+    names = {row.name for row in fitting}
+    if len(names) != 1:
+        return None
+    (name,) = names
+    versions = {key: row.versions[key] for row in fitting for key in _own(row, traits)}
+    made = OWN_IDS[name].fullmatch(traits.client_id or "")
+    told = [key for key in _TELLING if key in traits.values]
+    if len(versions) < (1 if made else _LEAST) or not (told or made):
+        return None
+    why = [f"{_name(key)} {version}" for key, version in sorted(versions.items())]
+    why += [f"defaults of {_name(key)}" for key in told]
+    if made is None:
+        since, until = fitting[0].since, fitting[-1].until
+    else:
+        why.append("client id")
+        release = made[1] if made.re.groups else None
+        since, until = (release, release) if release else (fitting[0].since, fitting[-1].until)
+    return _said(name, since, until, why=why, sure=made is not None or len(versions) >= _MANY)
+
+
+def common_library(found: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """What connections of one client show together: releases of which all can be. None where they differ in names.
+
+    Where there are none such (programs of several releases with the same client id), the releases are left out.
+    """
+    every = sorted(found, key=lambda each: (each["sure"], len(each["why"]), str(each)))
+    if len({each["name"] for each in every}) != 1:
+        return None
+    since = max((each["from"] for each in every if each["from"] is not None), key=_numbers, default=None)
+    until = min((each["to"] for each in every if each["to"] is not None), key=_numbers, default=None)
+    if since is not None and until is not None and _numbers(since) > _numbers(until):
+        since = until = None
+    return {**every[-1], "from": since, "to": until}
+
+
+def _numbers(release: str) -> list[int]:
+    return [int(part) for part in release.split(".") if part]
+
+
+def library_text(library: Mapping[str, Any]) -> str:
+    """`kafkajs ≥ 1.13`, `apache-kafka-java 2.1–2.2`, `sarama`."""
+    name, since, until = (library[part] for part in ("name", "from", "to"))
+    if since == until:
+        return name if since is None else f"{name} {since}"
+    if since is None:
+        return f"{name} ≤ {until}"
+    return f"{name} ≥ {since}" if until is None else f"{name} {since}–{until}"
+
+
+def _fits(row: Fingerprint, traits: Traits) -> bool:
+    offered = traits.offered
+    if (API_VERSIONS in row.versions) != (API_VERSIONS in traits.versions) or bool(offered) != (
+        API_VERSIONS in traits.versions
+    ):
+        return False
+    for key, version in traits.versions.items():
+        own = row.versions.get(key)
+        if own is not None and version != min(own, offered.get(key, own)):
+            return False
+    return all(value in row.values[key] for key, value in traits.values.items() if key in row.values)
+
+
+def _own(row: Fingerprint, traits: Traits) -> list[int]:
+    """The APIs whose version is the library's choice: the broker offers more, or was not asked."""
+    offered = traits.offered
+    return [
+        key
+        for key in traits.versions
+        if key in row.versions and key != API_VERSIONS and offered.get(key, row.versions[key] + 1) > row.versions[key]
+    ]
+
+
+def _name(key: int) -> str:
+    return api(key).name if key in NAMES else str(key)
+
+
+def _said(name: str, since: str | None, until: str | None, *, why: list[str], sure: bool = True) -> dict[str, Any]:
+    return {"name": name, "from": since, "to": until, "sure": sure, "why": ", ".join(why)}
