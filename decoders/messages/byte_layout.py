@@ -7,10 +7,11 @@ so that a view and a record never disagree.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final
+from typing import Any, Final, NamedTuple
+from uuid import UUID
 
 from decoders.apis.headers import (
     request_header_plan,
@@ -18,24 +19,38 @@ from decoders.apis.headers import (
     response_header_plan,
     response_header_version,
 )
+from decoders.apis.keys import FETCH_SNAPSHOT
 from decoders.apis.public_configs import is_public
-from decoders.embedded import INSIDE, STRUCTURES, TYPE, VERSION, held_json, structure
+from decoders.embedded import (
+    FRAME,
+    INSIDE,
+    STRUCTURES,
+    TOPICS,
+    TYPE,
+    VERSION,
+    StructureRow,
+    held_json,
+    locate_structure,
+    record_structures,
+)
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError, without_frames
 from decoders.exchanges.api_versions import ApiVersion, Failure, Layout, failed
 from decoders.exchanges.needs import Needs
-from decoders.exchanges.topics import holds_metadata
+from decoders.exchanges.topics import METADATA_TOPIC, TOPIC_ID, TOPIC_NAMES, WELL_KNOWN, holds_metadata
 from decoders.limits import PARTS_MAX
 from decoders.messages.bodies import ECHOING, holds_secrets
 from decoders.records.byte_parts import Hide, batch_parts
 from decoders.records.json_form import holds_secret
 from decoders.schema.codec import trailing
-from decoders.schema.model import Plan, PlanField, Side, resolve
+from decoders.schema.model import Plan, PlanField, Side
 from decoders.schema.walk import BytePart, Span, Walker
+from decoders.wire.primitives import read_uvarint
 from decoders.wire.text import in_bytes
 
 _INDEX: Final = re.compile(r"\[\d+\]")
 _NO_NEEDS: Final = Needs()
+TopicName = Callable[[UUID], str | None]
 
 
 @dataclass(slots=True)
@@ -55,11 +70,18 @@ class Anatomy:
 
 
 def anatomy(
-    data: bytes, side: Side, key: int | None, version: int | None, *, reveal: bool = False, missing: str | None = None
+    data: bytes,
+    side: Side,
+    key: int | None,
+    version: int | None,
+    *,
+    reveal: bool = False,
+    missing: str | None = None,
+    topic_name: TopicName = lambda _: None,
 ) -> Anatomy:
     """The parts of a frame with its size field. Without key or version only the header of the side is read.
 
-    `missing` is why its end is not there, where that is known.
+    `missing` is why its end is not there, where that is known; `topic_name` gives the names of topic ids.
     """
     parts = [BytePart("size", 0, min(4, len(data)), "value", int.from_bytes(data[:4], "big", signed=True), "int32")]
     known = key is not None and version is not None
@@ -80,16 +102,23 @@ def anatomy(
     if key is None or version is None:
         failure = Failure(missing or "no_request", 4, "", "its API is not known")
         return Anatomy(parts, header_version, [], at, not reveal, failure)
-    found = _body(ApiVersion(key, version, _NO_NEEDS), side, data, at, reveal, missing)
+    found = _body(ApiVersion(key, version, _NO_NEEDS), side, data, at, _Showing(reveal, topic_name), missing)
     found.header, found.header_version = parts, header_version
     return found
 
 
-def _body(spec: ApiVersion, side: Side, data: bytes, at: int, reveal: bool, missing: str | None) -> Anatomy:
+class _Showing(NamedTuple):
+    """How a body is shown: with its secrets or without, topics by names as far as these are known."""
+
+    reveal: bool
+    topic_name: TopicName
+
+
+def _body(spec: ApiVersion, side: Side, data: bytes, at: int, showing: _Showing, missing: str | None) -> Anatomy:
     """The parts of the body by the layout that fits, else by the stable one up to where it fails."""
     layouts = spec.layouts(side)
     echoing = side == "response" and spec.key in ECHOING
-    hidden = not reveal and (echoing or holds_secrets(spec.key, layouts))
+    hidden = not showing.reveal and (echoing or holds_secrets(spec.key, layouts))
     failures: list[tuple[Plan, Walker, DecodeError]] = []
 
     def read(layout: Layout) -> tuple[tuple[Walker, int], int] | None:
@@ -106,7 +135,7 @@ def _body(spec: ApiVersion, side: Side, data: bytes, at: int, reveal: bool, miss
     best = spec.try_layouts(side, data, read, stable_only=missing is not None)
     if best is not None:
         (walker, after), (plan, release) = best
-        parts = _filled(spec, side, data, plan, walker, reveal)
+        parts = _filled(spec, side, data, plan, walker, showing)
         failure = None
         if after < len(data):
             failure = failed(trailing(after, len(data)), missing)
@@ -121,20 +150,25 @@ def _body(spec: ApiVersion, side: Side, data: bytes, at: int, reveal: bool, miss
             problem = without_frames(unknown)
         return Anatomy([], 0, [], at, hidden, failed(problem, missing))
     plan, walker, problem = failures[0]
-    parts = _filled(spec, side, data, plan, walker, reveal)
+    parts = _filled(spec, side, data, plan, walker, showing)
     return Anatomy([], 0, parts, parts[-1].end if parts else at, hidden, failed(problem, missing))
 
 
-def _filled(spec: ApiVersion, side: Side, data: bytes, plan: Plan, walker: Walker, reveal: bool) -> list[BytePart]:
+def _filled(spec: ApiVersion, side: Side, data: bytes, plan: Plan, walker: Walker, showing: _Showing) -> list[BytePart]:
     """The parts of a body, those of batches in the place of their bytes."""
     found: list[BytePart] = []
+    reveal = showing.reveal
     hide = holds_secret if not reveal and holds_metadata(spec.key, side, walker.root) else None
     holders = _holders(spec.key, side)
     for part in _parts(plan, walker.spans or (), reveal):
         if part.what != "value" or part.end == part.at or part.secret:
             found.append(part)
         elif part.kind.endswith("records"):
-            found += _batches(data, part, hide, PARTS_MAX - len(found))
+            topic = _topic_of(spec.key, walker.root, part.path, showing.topic_name)
+            parts = batch_parts(data, part.at, part.end, part.path, hide)
+            if topic in TOPICS:
+                parts = _with_structures(parts, topic, data, reveal)
+            found += _at_most(PARTS_MAX - len(found), parts, part, hide)
         elif part.kind.endswith("bytes") and (name := holders.get(_INDEX.sub("", part.path))):
             found += _structure(name, data, part, reveal) or [part]
         else:
@@ -142,15 +176,49 @@ def _filled(spec: ApiVersion, side: Side, data: bytes, plan: Plan, walker: Walke
     return found
 
 
-def _batches(data: bytes, part: BytePart, hide: Hide | None, most: int) -> Iterator[BytePart]:
-    """The parts of the batches in a records field, `most` of them at most; what follows is one part."""
+def _at_most(most: int, parts: Iterable[BytePart], part: BytePart, hide: Hide | None) -> Iterator[BytePart]:
+    """So many of the parts of batches; what follows is one part."""
     at = part.at
-    for each in islice(batch_parts(data, part.at, part.end, part.path, hide), max(most, 0)):
+    for each in islice(parts, max(most, 0)):
         yield each
         at = each.end
     if at < part.end:
         text = f"{in_bytes(part.end - at)}, of more than {PARTS_MAX:,} fields to name"
         yield BytePart(part.path, at, part.end, "value", text, "bytes", hide is not None)
+
+
+# Records of internal topics.
+
+
+def _topic_of(key: int | None, body: Mapping[str, Any], path: str, topic_name: TopicName) -> str | None:
+    """The topic of the records at a path."""
+    array, _, rest = path.partition("[")
+    index = rest.partition("]")[0]
+    topics = body.get(array) or ()
+    topic = topics[int(index)] if index.isdigit() and int(index) < len(topics) else {}
+    name = next((topic[each] for each in TOPIC_NAMES if isinstance(topic.get(each), str)), None)
+    identity = topic.get(TOPIC_ID)
+    if name is None and isinstance(identity, UUID):
+        return WELL_KNOWN.get(identity) or topic_name(identity)
+    return name or (METADATA_TOPIC if key == FETCH_SNAPSHOT else None)
+
+
+def _with_structures(parts: Iterable[BytePart], topic: str, data: bytes, reveal: bool) -> Iterator[BytePart]:
+    """The same parts, keys and values of records with what they hold; markers hold none of a topic."""
+    key: bytes | None = None
+    control = False
+    for part in parts:
+        field = part.path.rpartition(".")[2]
+        name: str | None = None
+        if field == "attributes" and isinstance(part.value, str):
+            control = "control" in part.value
+        elif field in ("key", "value") and not control and ".headers[" not in part.path:
+            held = data[part.at : part.end] if part.what == "value" else None
+            if field == "key":
+                key = held
+            if held is not None:
+                name = record_structures(topic, key, held)[field == "value"]
+        yield from (None if name is None else _structure(name, data, part, reveal)) or [part]
 
 
 def _holders(key: int | None, side: Side) -> dict[str, str]:
@@ -161,23 +229,31 @@ def _holders(key: int | None, side: Side) -> dict[str, str]:
 
 def _structure(name: str, data: bytes, part: BytePart, reveal: bool) -> list[BytePart]:
     """The parts of a structure inside bytes; none where they are not exactly one."""
-    found = held_json(name, data[part.at : part.end])
+    held = data[part.at : part.end]
+    found = held_json(name, held)
     if found is None:
         return []
-    name, version = found[TYPE], found[VERSION]
-    plan = resolve(structure(name), version)
-    parts: list[BytePart] = []
-    at = part.at
-    if STRUCTURES[name].framing == "prefix":
-        parts.append(BytePart("$version", at, at + 2, "value", version, "int16"))
-        at += 2
+    name, plan, start = locate_structure(found[TYPE], held)
+    parts = [each._replace(at=each.at + part.at, end=each.end + part.at) for each in _head(STRUCTURES[name], held)]
     walker = Walker(data, [])
-    walker.read(plan, at, part.end)
+    walker.read(plan, part.at + start, part.end)
     inside = INSIDE.get(name, {})
     for each in _parts(plan, walker.spans or (), reveal):
         other = inside.get(each.path) if each.what == "value" and each.end > each.at else None
         parts += (_structure(other, data, each, reveal) if other else None) or [each]
     return [each._replace(path=f"{part.path}.{each.path}") for each in parts]
+
+
+def _head(row: StructureRow, held: bytes) -> Iterator[BytePart]:
+    """What stands before the fields of a structure."""
+    if row.framing in ("prefix", "key"):
+        yield BytePart(VERSION, 0, 2, "value", int.from_bytes(held[:2], "big"), "int16")
+    elif row.framing == "framed":
+        at = 0
+        for name in (FRAME, TYPE, VERSION):
+            number, after = read_uvarint(held, at, len(held))
+            yield BytePart(name, at, after, "value", number, "uvarint")
+            at = after
 
 
 def _parts(plan: Plan, spans: Iterable[Span], reveal: bool) -> Iterator[BytePart]:

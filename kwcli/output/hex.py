@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, cycle, islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 from uuid import UUID
@@ -297,7 +297,7 @@ def columns(size: int, rows: list[HexRow], width: int | None) -> Columns:
 class HexStyle(NamedTuple):
     """How bytes are shown: `whole`, or without a width, nothing is shortened.
 
-    `conceal` finds in an error message what is secret in its exchange.
+    `conceal` finds in an error message what is secret in its exchange; `topic_name` gives the names of topic ids.
     """
 
     width: int | None
@@ -305,6 +305,7 @@ class HexStyle(NamedTuple):
     reveal: bool = False
     whole: bool = False
     conceal: Conceal | None = None
+    topic_name: Callable[[UUID], str | None] = lambda _: None
 
 
 def hex_lines(
@@ -323,9 +324,9 @@ def hex_lines(
     `missing` is why the end of the frame is not there, `made_up` how many bytes of a frame with its size field are not
     to be shown, because they stand in for what nobody has given.
     """
-    width, colors, reveal, whole, conceal = style
+    width, colors, reveal, whole, conceal, topic_name = style
     data = frame if sized else len(frame).to_bytes(4, "big") + frame
-    found = anatomy(data, side, api_key, version, reveal=reveal, missing=missing)
+    found = anatomy(data, side, api_key, version, reveal=reveal, missing=missing, topic_name=topic_name)
     if conceal is not None and side == "response" and not reveal:
         found.body = list(echoes(found.body, conceal))
     yield from _View(data, found, width, colors, made_up if sized else 4, whole or width is None).lines()
@@ -521,7 +522,7 @@ class Hex(Lined):
 
     def _under(self, exchange: Exchange) -> Iterator[str]:
         settings, colors = self._settings, self._colors
-        conceal = conceal_of(exchange)
+        shown = settings.reveal_secrets, settings.verbose > 0, conceal_of(exchange), exchange.topic_name
         for side, arrow in ARROWS.items():
             data = exchange.raw(side)
             size = exchange.request_size if side == "request" else exchange.response_size
@@ -540,7 +541,7 @@ class Hex(Lined):
                 side,
                 exchange.api_key,
                 exchange.api_version,
-                HexStyle(settings.width, colors, settings.reveal_secrets, settings.verbose > 0, conceal),
+                HexStyle(settings.width, colors, *shown),
                 missing=missing,
             )
 

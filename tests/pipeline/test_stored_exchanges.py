@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -155,11 +156,16 @@ COMMANDS = (
 def test_answers_are_those_of_the_capture(folders: dict[str, str], words: str, form: str) -> None:
     command, *options = words.split()
     found, wanted = (kw(command, source, *options, "-o", form, "-q") for source in (folders["bodies"], TOUR))
-    assert found == wanted
+    assert without_libraries(found) == without_libraries(wanted)
     assert found.out
 
 
-HISTORY = ("node", "group", "transaction")
+def without_libraries(outcome: Outcome) -> Outcome:
+    """Of which tables know none: they do not have how connections began."""
+    return outcome._replace(out=re.sub(r'"library":(\{[^}]*\}|null)', '"library":null', outcome.out))
+
+
+HISTORY = ("node", "group", "transaction", "library")
 
 
 def test_rows_of_sniff_are_those_of_the_capture_without_what_came_before(folders: dict[str, str]) -> None:
@@ -211,7 +217,8 @@ def test_tables_in_a_folder_of_captures_are_passed_over(tmp_path: Path) -> None:
     wanted = kw("clients", str(tmp_path), "-o", "ndjson", "-q")
     assert kw("pipeline", "run", str(tmp_path), "--out", str(tmp_path / "tables"), "--bodies", "-q").code == Exit.DONE
     assert kw("clients", str(tmp_path), "-o", "ndjson", "-q") == wanted
-    assert kw("clients", str(tmp_path / "tables"), "-o", "ndjson", "-q") == wanted
+    found = kw("clients", str(tmp_path / "tables"), "-o", "ndjson", "-q")
+    assert without_libraries(found) == without_libraries(wanted)
 
 
 def test_faults_of_the_captures_are_remembered(tmp_path: Path) -> None:

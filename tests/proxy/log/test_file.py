@@ -149,7 +149,7 @@ WHOLLY = ("complete", "no_response_expected", "token")
 # What is learnt from exchanges that may be among the missing ones.
 LEARNT = (
     *("topic_names", "fetch_session", "client_software"),
-    *("user", "mechanism", "sasl", "group", "transaction", "node"),
+    *("user", "mechanism", "sasl", "group", "transaction", "node", "library"),
 )
 
 
