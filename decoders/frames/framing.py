@@ -47,6 +47,8 @@ RESPONSE_HEAD: Final = 8
 SIZE: Final = Struct(">i")
 Missing = Literal["", "lost", "snaplen", "limit", "incomplete"]
 Reason = Literal["lost", "midstream", "garbage", "oversized", "encrypted"]
+# How the sentence about captures begins that have such bytes.
+BEGINS_LATE: Final = "the capture starts in the middle"
 # The details of a run that may have no bytes: how many are missing is not known.
 JUMP: Final = "sequence numbers jump"
 UNOPENED: Final = "TLS records that no key opens"

@@ -41,7 +41,7 @@ from decoders.exchanges.topics import METADATA_TOPIC, TOPIC_ID, TOPIC_NAMES, WEL
 from decoders.limits import PARTS_MAX
 from decoders.messages.bodies import ECHOING, holds_secrets
 from decoders.records.byte_parts import Hide, batch_parts
-from decoders.records.json_form import holds_secret
+from decoders.records.json_form import control_structures, holds_secret
 from decoders.schema.codec import trailing
 from decoders.schema.model import Plan, PlanField, Side
 from decoders.schema.walk import BytePart, Span, Walker
@@ -165,9 +165,7 @@ def _filled(spec: ApiVersion, side: Side, data: bytes, plan: Plan, walker: Walke
             found.append(part)
         elif part.kind.endswith("records"):
             topic = _topic_of(spec.key, walker.root, part.path, showing.topic_name)
-            parts = batch_parts(data, part.at, part.end, part.path, hide)
-            if topic in TOPICS:
-                parts = _with_structures(parts, topic, data, reveal)
+            parts = _with_structures(batch_parts(data, part.at, part.end, part.path, hide), topic, data, reveal)
             found += _at_most(PARTS_MAX - len(found), parts, part, hide)
         elif part.kind.endswith("bytes") and (name := holders.get(_INDEX.sub("", part.path))):
             found += _structure(name, data, part, reveal) or [part]
@@ -203,8 +201,9 @@ def _topic_of(key: int | None, body: Mapping[str, Any], path: str, topic_name: T
     return name or (METADATA_TOPIC if key == FETCH_SNAPSHOT else None)
 
 
-def _with_structures(parts: Iterable[BytePart], topic: str, data: bytes, reveal: bool) -> Iterator[BytePart]:
-    """The same parts, keys and values of records with what they hold; markers hold none of a topic."""
+def _with_structures(parts: Iterable[BytePart], topic: str | None, data: bytes, reveal: bool) -> Iterator[BytePart]:
+    """The same parts; keys and values of control records and of internal topics' records with what they hold."""
+    internal = topic is not None and topic in TOPICS
     key: bytes | None = None
     control = False
     for part in parts:
@@ -212,12 +211,13 @@ def _with_structures(parts: Iterable[BytePart], topic: str, data: bytes, reveal:
         name: str | None = None
         if field == "attributes" and isinstance(part.value, str):
             control = "control" in part.value
-        elif field in ("key", "value") and not control and ".headers[" not in part.path:
+        elif field in ("key", "value") and (control or internal) and ".headers[" not in part.path:
             held = data[part.at : part.end] if part.what == "value" else None
             if field == "key":
                 key = held
             if held is not None:
-                name = record_structures(topic, key, held)[field == "value"]
+                pair = control_structures(key) if control else record_structures(topic or "", key, held)
+                name = pair[field == "value"]
         yield from (None if name is None else _structure(name, data, part, reveal)) or [part]
 
 

@@ -54,6 +54,11 @@ def control_json(key: bytes | None, value: bytes | None) -> dict[str, Any]:
     return {"type": name, "version": version, "value": found}
 
 
+def control_structures(key: bytes | None) -> tuple[str, str | None]:
+    """The names of the structures in key and value of a control record; None where the type's value is not known."""
+    return "ControlRecordTypeSchema", _kind(key)[2] or None
+
+
 def _kind(key: bytes | None) -> tuple[str | None, int | None, str]:
     """Name of the type, version of the key, and the value's structure (empty: not known)."""
     if key is None or len(key) < _KEY.size:

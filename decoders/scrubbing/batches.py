@@ -20,7 +20,7 @@ from decoders.embedded import TOPICS, record_structures
 from decoders.errors import DecodeError, Malformed
 from decoders.limits import BATCH_INFLATED_MAX
 from decoders.records.codecs import CODEC_MASK, inflate
-from decoders.records.json_form import TYPES
+from decoders.records.json_form import control_structures
 from decoders.records.layout import CONTROL, CRC_START, LOG_OVERHEAD, MAGIC_AT, SIZE
 from decoders.scrubbing.exact_size import compress_to
 from decoders.scrubbing.names import FILLER
@@ -50,7 +50,6 @@ _SMALL, _MINUS = b"\0\0", b"\xff\xff"
 _MESSAGE_CRC_AT: Final = 12
 _MESSAGE_CRC_START: Final = 16
 _MESSAGE_ATTRIBUTES_AT: Final = 17
-_CONTROL_TYPE: Final = Struct(">hh")
 
 
 class _Overwritten:
@@ -197,11 +196,11 @@ class _Batches:
     def _keep_structures(self, made: _Overwritten, data: bytes, key: _Range, value: _Range, *, control: bool) -> None:
         """Replace the names in the structures of key and value; what is none is overwritten."""
         texts = data[slice(*key)], data[slice(*value)]
-        if control:
-            kind = _CONTROL_TYPE.unpack_from(texts[0])[1] if len(texts[0]) >= _CONTROL_TYPE.size else -1
-            found: tuple[str | None, str | None] = ("ControlRecordTypeSchema", TYPES.get(kind, ("", ""))[1] or None)
-        else:
-            found = record_structures(self._topic or "", texts[0] or None, texts[1] or None)
+        found: tuple[str | None, str | None] = (
+            control_structures(texts[0])
+            if control
+            else record_structures(self._topic or "", texts[0] or None, texts[1] or None)
+        )
         for (at, end), name, text in zip((key, value), found, texts, strict=True):
             new = self._rewrite(name, text) if name is not None and text else None
             if new is None:

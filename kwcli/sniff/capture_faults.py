@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.capture.files import CUT_AT
+from decoders.frames.framing import BEGINS_LATE
 from decoders.wire.units import format_size
 from kwcli.output.units import count_of
 
@@ -151,9 +152,9 @@ def _twice(counts: CaptureCounts) -> Iterable[str]:
 
 def _midstream(counts: CaptureCounts) -> str:
     runs, size = counts.runs["midstream"], counts.run_bytes["midstream"]
-    where = "in the middle of a connection" if runs == 1 else "in the middle of connections"
+    where = "of a connection" if runs == 1 else "of connections"
     passed = f" ({format_size(size)} before the first whole frames)" if size else ""
-    return f"the capture starts {where}{passed}: what was asked before is unknown; start it before the clients connect"
+    return f"{BEGINS_LATE} {where}{passed}: what was asked before is unknown; start it before the clients connect"
 
 
 def _no_kafka(counts: CaptureCounts) -> Iterable[str]:

@@ -17,6 +17,7 @@ from decoders.analysis.doctor.looks import LOOKS
 from decoders.apis import api
 from decoders.apis.error_codes import ERRORS
 from decoders.apis.keys import (
+    ALTER_PARTITION,
     API_VERSIONS,
     DESCRIBE_CLUSTER,
     FETCH,
@@ -24,6 +25,7 @@ from decoders.apis.keys import (
     JOIN_GROUP,
     METADATA,
     PRODUCE,
+    PUSH_TELEMETRY,
     SASL_AUTHENTICATE,
 )
 from decoders.capture.files import CaptureReader
@@ -245,6 +247,42 @@ def unanswered(count: int, ends: int, key: tuple[int, int] = META) -> Scene:
     return scene
 
 
+def in_sync(*sizes: int) -> Scene:
+    scene = Scene()
+    for number, size in enumerate(sizes):
+        part = {"partition_index": 0, "leader_epoch": 1, "new_isr": list(range(size)), "partition_epoch": number}
+        asked = {"broker_id": 1, "topics": [{"topic_name": "orders", "partitions": [part]}]}
+        scene.ask(number * 9, (ALTER_PARTITION, 1), asked, {}, client="broker-1-to-controller")
+    return scene
+
+
+def fetched(times: int, position: int, newest: int) -> Scene:
+    scene = Scene()
+    for number in range(times):
+        scene.ask(number, FETCH_11, *fetch(position, newest), took=0.5)
+    return scene
+
+
+def forgotten(times: int) -> Scene:
+    scene = Scene()
+    for number in range(times):
+        scene.ask(number, FETCH_11, {}, {"error_code": 70})
+        scene.ask(number + 0.5, FETCH_11, *fetch(200, 200))
+    return scene
+
+
+def logins(times: int) -> Scene:
+    scene = Scene()
+    for number in range(times):
+        said = {"error_code": 58, "error_message": "no"}
+        scene.ask(number * 2, (SASL_AUTHENTICATE, 1), {"auth_bytes": b"x"}, said)
+    return scene
+
+
+def produced(code: int) -> dict[str, Any]:
+    return {"responses": [{"name": "a", "partition_responses": [{"index": 0, "error_code": code}]}]}
+
+
 PART = {"transactional_id": "ledger", "topics": []}
 BEGIN = {f"v3_and_below_{name}": value for name, value in PART.items()}
 THROTTLED = {"throttle_time_ms": 400, "brokers": [], "topics": []}
@@ -309,6 +347,46 @@ SCENES: list[tuple[str, Scene, str, str]] = [
         Scene().ask(0, META, {}, THROTTLED).ask(1, META, {}, THROTTLED).ask(2, META, {}, THROTTLED),
         *("warning", "10.0.0.9:9092 throttles app: 1.20s in all, 400ms at most"),
     ),
+    ("login-failed", logins(12), "error", "fail with SASL_AUTHENTICATION_FAILED, 12 times, every 2.00s"),
+    (
+        *("unanswered", unanswered(3, RST).ask(10, META, {}, metadata(), line=9), "warning"),
+        "the connection ended (reset); asked again, it was answered",
+    ),
+    ("rebalance-storm", joined(8), "warning", "1 members; most often member-0 joins again (8 times)"),
+    (
+        "isr-flapping",
+        in_sync(*[2, 1] * 5),
+        "warning",
+        "replicas of orders-0 fall out of sync and come back: 10 changes",
+    ),
+    ("isr-shrunk", in_sync(3, 2), "warning", "orders-0: replicas fell out of sync"),
+    (
+        "fetch-waits",
+        fetched(25, 100, 200),
+        "note",
+        "app waits for more though there are records: 25 fetches, 500ms each",
+    ),
+    ("fetch-sessions-lost", forgotten(12), "warning", "has forgotten the fetch session of app 12 times"),
+    (
+        "sequence-broken",
+        Scene().ask(0, PRODUCE_9, produce("a"), produced(45)),
+        *("warning", "topic a: OUT_OF_ORDER_SEQUENCE_NUMBER (Produce)"),
+    ),
+    (
+        "producer-fenced",
+        Scene().ask(0, PRODUCE_9, produce("a"), produced(90)),
+        *("note", "topic a: PRODUCER_FENCED (Produce)"),
+    ),
+    (
+        "quota-exceeded",
+        Scene().ask(0, (19, 6), {}, {"topics": [{"name": "a", "error_code": 89}]}),
+        *("note", "topic a: THROTTLING_QUOTA_EXCEEDED (CreateTopics)"),
+    ),
+    (
+        "telemetry-refused",
+        Scene().ask(0, (PUSH_TELEMETRY, 0), {}, {"error_code": 118}),
+        *("note", "client app: TELEMETRY_TOO_LARGE (PushTelemetry)"),
+    ),
     ("election", Scene().ask(0, (52, 0), {}, {}, client="raft-client-1"), "warning", "10.0.0.1 ask for votes"),
 ]
 NEAR: list[tuple[str, Scene]] = [
@@ -342,6 +420,12 @@ NEAR: list[tuple[str, Scene]] = [
         .ask(1, (26, 1), {"transactional_id": "ledger"}, {})
         .ask(100, META, {}, metadata()),
     ),
+    ("isr-flapping", in_sync(*[3, 2, 3] * 2)),
+    ("isr-shrunk", in_sync(3, 2, 3)),
+    ("isr-shrunk", in_sync(3, 2).ask(30, META, {}, metadata(topic("orders")))),
+    ("fetch-sessions-lost", forgotten(5)),
+    ("fetch-waits", fetched(25, 200, 200)),
+    ("fetch-waits", fetched(15, 100, 200)),
     ("records-corrupt", Scene().ask(0, PRODUCE_9, produce("a"), {})),
     ("clock-ahead", Scene().ask(0, PRODUCE_9, produce("a", ahead_ms=30_000), {})),
     ("throttled", Scene().ask(0, META, {}, THROTTLED)),

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from decoders.embedded import encode_embedded
 from decoders.exchanges.exchange import Exchange
+from decoders.messages.bodies import Options
+from decoders.messages.byte_layout import anatomy
+from decoders.messages.record import to_json_dict
 from decoders.records.byte_parts import NAMED_HEADERS_MAX
 from decoders.records.model import Record
 from decoders.records.write import encode_batch
@@ -241,3 +247,62 @@ def test_a_value_is_broken_between_words() -> None:
     assert [line[68:] for line in lines[first : first + 3]] == ["the words of", "a client id", ""]
     lines = view(request(3, 12, 7, "a word-that-is-not-broken", {}), "request", 3, 12, width=80)
     assert [line[68:] for line in lines[first : first + 4]] == ["a", "word-that-is", "-not-broken", ""]
+
+
+def test_records_of_internal_topics_and_control_records_are_fields() -> None:
+    """All that `--records` shows of them, and keys of control records besides; compressed batches stay bytes."""
+    count = 0
+    for exchange in exchanges(capture_bytes("three-nodes.pcapng.zst")):
+        shown = to_json_dict(exchange, Options(records=True))
+        for side in SIDES:
+            data = exchange.request_raw if side == "request" else exchange.response_raw
+            wanted = [list(each) for each in structures_in(shown[side])]
+            if data is None or not wanted:
+                continue
+            found = anatomy(data, side, exchange.api_key, exchange.api_version, topic_name=exchange.topic_name).body
+            named: dict[str, list[str]] = {}
+            for part in found:
+                at = re.search(r"\.records\[\d+\]\.(?:key|value)\.", part.path)
+                if at and part.what != "tags":
+                    field = re.match(r"\$?\w+", part.path[at.end() :])
+                    assert field is not None
+                    named.setdefault(part.path[: at.end()], []).append(field[0])
+            structures = [fields for fields in named.values() if fields != ["$version", "type"]]
+            for fields, of_bytes in zip(wanted, structures, strict=True):
+                assert {*fields} - {"$type", "$frame", "$version"} <= {*of_bytes} | {"_trailing"}
+                count += 1
+    assert count > 300
+
+
+def structures_in(value: Any) -> Iterator[dict[str, Any]]:
+    """The keys and values of records that are structures, of plain batches, in wire order."""
+    if isinstance(value, dict):
+        if "codec" in value and value["codec"] != "none":
+            return
+        for field, held in value.items():
+            if field in ("key", "value") and isinstance(held, dict) and "$type" in held:
+                yield held
+            else:
+                yield from structures_in(held)
+    elif isinstance(value, list):
+        for each in value:
+            yield from structures_in(each)
+
+
+def test_secrets_of_the_clusters_own_records_are_stars() -> None:
+    """And what stands around them is not."""
+    fields = {"name": "alice", "mechanism": 1, "salt": b"salt-salt", "stored_key": b"K" * 20, "server_key": b"S" * 20}
+    value = encode_embedded("UserScramCredentialRecord", 0, {**fields, "iterations": 4096})
+    records = encode_batch([Record(0, 0, None, value, ())])
+    part = {"partition_index": 0, "high_watermark": 1, "aborted_transactions": None, "records": records}
+    for topic in ({"topic": "__cluster_metadata"}, {"topic_id": UUID(int=1)}):
+        version = 12 if "topic" in topic else 13
+        data = response(1, version, 7, {"responses": [{**topic, "partitions": [part]}]})
+        lines = "\n".join(view(data, "response", 1, version))
+        assert "alice" in lines
+        assert "4096" in lines
+        assert b"K".hex() * 3 not in lines.replace(" ", "")
+        assert b"salt".hex() not in lines.replace(" ", "")
+        assert "KKK" not in lines
+        assert "salt-" not in lines
+        assert "KKK" in "\n".join(view(data, "response", 1, version, reveal=True))

@@ -16,6 +16,7 @@ from decoders.apis import NAMES, api
 from decoders.apis.error_codes import ERRORS, error_name
 from decoders.apis.keys import METADATA
 from decoders.apis.remedies import REMEDIES
+from decoders.frames.framing import BEGINS_LATE
 from decoders.wire.units import format_latency, format_size
 
 if TYPE_CHECKING:
@@ -64,6 +65,9 @@ class Case:
         self.limits = limits
         self.brokers = {broker for (_, _, broker), _ in seen.of("client")}
         self.topics = {topic for (topic,), _ in seen.of("topic")}
+        self.answered: dict[tuple[str, int], int] = {}
+        for (client, key, _), time_ns in done.items():
+            self.answered[client, key] = max(self.answered.get((client, key), 0), time_ns)
         self.last = max((its.last for _, its in seen.of("client")), default=0)
 
     def found(self, kind: str, seen: Observation, **values: Any) -> Found:
@@ -198,7 +202,17 @@ def _told(
         values["nearest_topic"] = near[0] if near else None
         values["nearest"] = f" (is {near[0]} meant?)" if near and not went_on else ""
     values["went_on"] = went_on or None
+    if what in ("login-failed", "version-refused") and not went_on:
+        values["pace"] = _pace(case, whole)
     return Found(what, severity, whole, values, code)
+
+
+def _pace(case: Case, seen: Observation) -> str | None:
+    """How fast somebody tries again and again; None where it is no loop."""
+    if seen.count < case.limits["loop.least"]:
+        return None
+    every = format_latency((seen.last - seen.first) / (seen.count - 1) / _MS)
+    return f", {seen.count:,} times, every {every}"
 
 
 def _went_on(case: Case, client: str, key: int, about: str | None, seen: Observation) -> bool:
@@ -228,10 +242,11 @@ def _unanswered(case: Case) -> Iterator[Found]:
         known = versions is not None or any(where == broker for where, _ in case.offers)
         about = {"client": client, "clients": [client], "api": _name(key), "broker": broker}
         if known and (versions is None or not versions.low <= version <= versions.high):
-            about |= {"api_version": version, "offered": _offered(case, broker, key)}
+            about |= {"api_version": version, "offered": _offered(case, broker, key), "pace": _pace(case, seen)}
             yield case.found("version-refused", seen, **about)
         elif key not in WAITING and seen.count >= case.limits["unanswered.least"]:
-            yield case.found("unanswered", seen, closed=_CLOSED.get(closed, closed), **about)
+            then = "; asked again, it was answered" if case.answered.get((client, key), 0) > seen.last else None
+            yield case.found("unanswered", seen, closed=_CLOSED.get(closed, closed), then=then, **about)
 
 
 _CLOSED: Final = {"fin": "closed", "rst": "reset", "idle": "silent for hours"}
@@ -363,6 +378,29 @@ def _partitions(case: Case) -> Iterator[Found]:
             yield Found(what, severity, whole, values)
 
 
+def _in_sync(case: Case) -> Iterator[Found]:
+    """What leaders tell controllers of their followers: one finding for all partitions."""
+    flapping, shrunk = {}, {}
+    for (topic, number), seen in case.seen.of("isr"):
+        (_, _), (_, last) = seen.edges["size"]
+        if seen.count >= case.limits["isr.changes"]:
+            flapping[topic, number] = seen
+        elif last < seen.most["size"] and not _is_whole(case, topic, seen):
+            shrunk[topic, number] = seen
+    for what, some in (("isr-flapping", flapping), ("isr-shrunk", shrunk)):
+        if some:
+            whole = _united(some.values())
+            topics = sorted({str(topic) for topic, _ in some})[:_LISTED]
+            places = [f"{topic}-{number}" for topic, number in some]
+            yield case.found(what, whole, topics=topics, places=places, changes=f"{whole.count:,}")
+
+
+def _is_whole(case: Case, topic: str | None, seen: Observation) -> bool:
+    """Whether metadata showed the topic with all its replicas later."""
+    known = case.seen.get("topic", topic)
+    return known is not None and known.most.get("whole", 0) > seen.last
+
+
 def _brokers(case: Case) -> Iterator[Found]:
     """Brokers that are slower than their peers in the same work."""
     limits = case.limits
@@ -403,7 +441,24 @@ def _groups(case: Case) -> Iterator[Found]:
         if len(some) >= least:
             reasons = most_named(its.names.get("reasons", {}))[:_LISTED] if its is not None else []
             about = {"group": group, "clients": _clients(whole), "reasons": reasons or None}
+            if its is not None:
+                about |= {"cause": _cause(its), "waited": _longest(its)}
             yield case.found("rebalance-storm", whole, generations=len(some), members=members, **about)
+
+
+_CAUSES: Final = {"came": "joins", "again": "joins again", "left": "leaves"}
+
+
+def _cause(its: Observation) -> str | None:
+    """Who made members wait most often, and by what."""
+    found = [(count, name, what) for facet, what in _CAUSES.items() for name, count in its.names.get(facet, {}).items()]
+    count, name, what = max(found, default=(0, "", ""))
+    return f"; most often {name} {what} ({count:,} times)" if count > 1 else None
+
+
+def _longest(its: Observation) -> str | None:
+    waited = its.most.get("waited", 0)
+    return f"; members waited up to {format_latency(waited / _MS)}" if waited >= _NS else None
 
 
 def _transactions(case: Case) -> Iterator[Found]:
@@ -476,11 +531,19 @@ def _producers(case: Case) -> Iterator[Found]:
 
 def _load(case: Case) -> Iterator[Found]:
     limits = case.limits
+    for (client,), seen in case.seen.of("fetch-waits"):
+        if seen.count >= limits["fetch.waits"]:
+            words = {"count": f"{seen.count:,}", "waited": format_latency(seen.sums["waited"] / seen.count / _MS)}
+            yield case.found("fetch-waits", seen, client=client, client_id=client, **words)
     for (client, broker), seen in case.seen.of("throttle"):
         total = seen.sums["ms"]
         if total >= limits["throttle.total"]:
             words = {"total": format_latency(total), "most": format_latency(seen.most["ms"])}
             yield case.found("throttled", seen, client=client, client_id=client, broker=broker, **words)
+    for (client, broker), seen in case.seen.of("sessions-lost"):
+        if seen.count >= limits["sessions.lost"]:
+            about = {"client": client, "client_id": client, "broker": broker}
+            yield case.found("fetch-sessions-lost", seen, lost=f"{seen.count:,}", **about)
     for (client,), seen in case.seen.of("metadata"):
         rate = _rate(seen, seen.count)
         if seen.count >= limits["metadata.least"] and rate >= limits["metadata.rate"]:
@@ -494,12 +557,13 @@ def _load(case: Case) -> Iterator[Found]:
 
 def _captures(case: Case) -> Iterator[Found]:
     for fault in case.faults:
-        yield case.found("capture", Observation(), fault=fault)
+        late = fault.startswith(BEGINS_LATE)
+        yield case.found("capture-begins-late" if late else "capture", Observation(), fault=fault)
     if case.seen.left_out:
         yield case.found("left-out", Observation())
 
 
 _EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
-    *(_captures, _live, _errors, _unanswered, _listeners, _links, _partitions, _brokers, _elections),
+    *(_captures, _live, _errors, _unanswered, _listeners, _links, _partitions, _in_sync, _brokers, _elections),
     *(_groups, _transactions, _lags, _records, _producers, _load),
 )

@@ -31,6 +31,7 @@ _NOTE: Final = "note"
 FINDINGS: Final[dict[str, FindingKind]] = {
     # The capture itself. Title and remedy are one sentence of its own.
     "capture": FindingKind(_WARNING, "{fault}", "what the capture lacks, no finding can tell"),
+    "capture-begins-late": FindingKind(_NOTE, "{fault}", "what is said of a client may miss what it did before"),
     "left-out": FindingKind(
         _NOTE,
         "more clients, topics and partitions than are kept",
@@ -58,15 +59,15 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     ),
     "version-refused": FindingKind(
         _ERROR,
-        "{api} {api_version} of {client} is not served by {broker}",
+        "{api} {api_version} of {client} is not served by {broker}{pace}",
         "the broker serves {offered}; it hangs up on what it does not know, or answers UNSUPPORTED_VERSION",
         "upgrade the client, or see with kw audit which clients a release leaves behind",
     ),
-    "login-failed": FindingKind(_ERROR, "logins of {client} fail with {error}", went_on=_WARNING),
+    "login-failed": FindingKind(_ERROR, "logins of {client} fail with {error}{pace}", went_on=_WARNING),
     "access-denied": FindingKind(_ERROR, "{subject} is denied: {error}", went_on=_WARNING),
     "unanswered": FindingKind(
         _WARNING,
-        "{api} of {client} stays unanswered by {broker}; the connection ended ({closed})",
+        "{api} of {client} stays unanswered by {broker}; the connection ended ({closed}){then}",
         "the client gave up (request.timeout.ms), the broker went away, or something between them cut the connection",
         "look at the broker's load and log at that time, and at firewalls and idle time-outs between the two",
     ),
@@ -132,6 +133,18 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         "bring these brokers back, or look why they lag behind (disk, network, num.replica.fetchers)",
         went_on=_NOTE,
     ),
+    "isr-flapping": FindingKind(
+        _WARNING,
+        "replicas of {places} fall out of sync and come back: {changes} changes",
+        "followers are behind for more than replica.lag.time.max.ms, again and again; acks=all waits or fails then",
+        "look at disk, garbage collection and network of the brokers that fall out (AlterPartition tells them)",
+    ),
+    "isr-shrunk": FindingKind(
+        _WARNING,
+        "{places}: replicas fell out of sync and had not come back at the end",
+        "one more failure may stop writing (min.insync.replicas) or lose the partition",
+        "bring these brokers back, or look why they lag behind (disk, network, num.replica.fetchers)",
+    ),
     "leader-missing": FindingKind(_ERROR, "{subject}: {error}{by}"),
     "leader-moved": FindingKind(_WARNING, "{subject}: {error}{by}"),
     "replicas-missing": FindingKind(_ERROR, "writes to {subject} fail with {error}", went_on=_WARNING),
@@ -153,10 +166,22 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     # Groups.
     "rebalance-storm": FindingKind(
         _WARNING,
-        "group {group} rebalances again and again: {generations} generations, {members} members",
+        "group {group} rebalances again and again: {generations} generations, {members} members{cause}{waited}",
         "while a classic group rebalances nobody in it reads",
         "look who comes and leaves and why: time-outs (max.poll.interval.ms, session.timeout.ms), restarts, crashes;"
         " static membership (group.instance.id) and cooperative assignors make rebalances fewer and shorter",
+    ),
+    "fetch-sessions-lost": FindingKind(
+        _WARNING,
+        "{broker} has forgotten the fetch session of {client} {lost} times",
+        "each time the client names all its partitions again, and incremental fetches save nothing",
+        "raise max.incremental.fetch.session.cache.slots: more readers and followers fetch than have a place in it",
+    ),
+    "fetch-waits": FindingKind(
+        _NOTE,
+        "{client} waits for more though there are records: {count} fetches, {waited} each",
+        "brokers hold an answer back until there are fetch.min.bytes of records, or fetch.max.wait.ms are over",
+        "lower fetch.min.bytes where latency matters more than fewer, larger answers",
     ),
     "member-fenced": FindingKind(_WARNING, "{subject}: {error}{by}", went_on=_WARNING),
     "coordinator-moved": FindingKind(_WARNING, "{subject}: {error}{by}"),
@@ -239,6 +264,8 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         "it looks for a topic or leader again and again, or makes a new client for each piece of work",
         "look at the errors of its Metadata answers, and keep one client object",
     ),
+    "quota-exceeded": FindingKind(_WARNING, "{subject}: {error}{by}"),
+    "telemetry-refused": FindingKind(_NOTE, "{subject}: {error}{by}"),
     "already-there": FindingKind(_NOTE, "{subject}: {error}{by}"),
     "switched-off": FindingKind(_NOTE, "{subject}: {error}{by}"),
     "answered-with-error": FindingKind(_WARNING, "{subject}: {error}{by}"),
@@ -261,6 +288,8 @@ CODES: Final[dict[int, str]] = {
     **dict.fromkeys((22, 25, 82, 110, 113), "member-fenced"),
     **dict.fromkeys((45, 59), "sequence-broken"),
     **dict.fromkeys((47, 90), "producer-fenced"),
+    89: "quota-exceeded",
+    118: "telemetry-refused",
     **dict.fromkeys((11, 41, 77), "controller-moved"),
     36: "already-there",
     **dict.fromkeys((54, 61), "switched-off"),

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.analysis.dimensions import host_of
-from decoders.analysis.exchange_facts import topic_of
+from decoders.analysis.exchange_facts import topic_of, waited_ns
 from decoders.apis.keys import (
+    ALTER_PARTITION,
     DESCRIBE_CLUSTER,
     FETCH,
     FIND_COORDINATOR,
@@ -30,6 +31,8 @@ __all__ = ["LOOKS", "Look"]
 # An exchange and its client's name.
 Watch = Callable[["Observations", "Exchange", str], None]
 _CONSUMER: Final = -1
+# FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH.
+_SESSION_LOST: Final = (70, 71)
 
 
 class Look(NamedTuple):
@@ -79,7 +82,9 @@ def _produced(seen: Observations, exchange: Exchange, client: str) -> None:
 
 
 def _fetched(seen: Observations, exchange: Exchange, client: str) -> None:
-    request = _body(exchange, "request")
+    request, answer = _body(exchange, "request"), _body(exchange, "response")
+    if answer.get("error_code") in _SESSION_LOST:
+        seen.at("sessions-lost", client, exchange.ends.broker).see(exchange)
     state = request.get("replica_state")
     replica = state.get("replica_id", _CONSUMER) if isinstance(state, dict) else request.get("replica_id", _CONSUMER)
     if replica != _CONSUMER:
@@ -92,11 +97,15 @@ def _fetched(seen: Observations, exchange: Exchange, client: str) -> None:
             if offset is not None and offset >= 0:
                 positions[topic, part.get("partition")] = offset
     raw = exchange.response_raw
-    for element in structs(exchange.view("response"), "responses"):
+    readable = "last_stable_offset" if request.get("isolation_level") else "high_watermark"
+    behind = False
+    for element in structs(answer, "responses"):
         topic = topic_of(exchange, element)
         for part in structs(element, "partitions"):
             number, newest = part.get("partition_index"), part.get("high_watermark")
             position = positions.get((topic, number))
+            if position is not None and position < (part.get(readable) or 0):
+                behind = True
             for head in batch_heads(part.get("records"), raw):
                 position = head.last_offset + 1
                 if head.magic < 2:
@@ -107,6 +116,22 @@ def _fetched(seen: Observations, exchange: Exchange, client: str) -> None:
                 its = seen.at("lag", client, topic, number)
                 its.see(exchange)
                 its.edge("lag", exchange.response_ns or exchange.time_ns, max(newest - position, 0))
+    waited = waited_ns(exchange) if behind else None
+    if waited is not None:
+        its = seen.at("fetch-waits", client)
+        its.see(exchange)
+        its.add("waited", waited)
+
+
+def _in_sync(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all looks have it
+    for element in structs(exchange.view("request"), "topics"):
+        topic = topic_of(exchange, element)
+        for part in structs(element, "partitions"):
+            its = seen.at("isr", topic, part.get("partition_index"))
+            its.see(exchange)
+            size = len(part.get("new_isr") or part.get("new_isr_with_epochs") or ())
+            its.peak("size", size)
+            its.edge("size", exchange.time_ns, size)
 
 
 def _advertised(seen: Observations, exchange: Exchange, node: dict[str, Any], number: Any) -> None:
@@ -257,15 +282,19 @@ LOOKS: Final[dict[int, Look]] = {
     FETCH: Look(
         _fetched,
         (
-            *("replica_id", "replica_state"),
+            *("replica_id", "replica_state", "isolation_level"),
             *(f"topics[].{name}" for name in ("topic", "topic_id")),
             *(f"topics[].partitions[].{name}" for name in ("partition", "fetch_offset")),
         ),
         (
+            "error_code",
             *(f"responses[].{name}" for name in ("topic", "topic_id")),
             *(
                 f"responses[].partitions[].{name}"
-                for name in ("partition_index", "high_watermark", "error_code", "records:span")
+                for name in (
+                    *("partition_index", "high_watermark", "last_stable_offset", "error_code"),
+                    "records:span",
+                )
             ),
         ),
     ),
@@ -297,4 +326,11 @@ LOOKS: Final[dict[int, Look]] = {
     25: Look(_transaction_begun, ("transactional_id",)),
     SASL_HANDSHAKE: Look(_handshake, ("mechanism",)),
     52: Look(_elected),
+    ALTER_PARTITION: Look(
+        _in_sync,
+        (
+            *(f"topics[].{name}" for name in ("topic_name", "topic_id")),
+            *(f"topics[].partitions[].{name}" for name in ("partition_index", "new_isr", "new_isr_with_epochs")),
+        ),
+    ),
 }

@@ -26,6 +26,16 @@ THRESHOLDS: Final[dict[str, Threshold]] = {
     "rebalance.per-member": Threshold(
         3, "generations", "each member may cause so many (it comes, the leader sees new partitions, it leaves)"
     ),
+    "loop.least": Threshold(
+        10, "answers", "as many logins or versions that are refused are no mistyped command but a loop"
+    ),
+    "isr.changes": Threshold(
+        8,
+        "changes",
+        "a restart of a broker takes a replica out and in: three replicas make six when all restart in turn",
+    ),
+    "fetch.waits": Threshold(20, "fetches", "fewer are records that came while the broker looked"),
+    "sessions.lost": Threshold(10, "answers", "a broker that starts again has forgotten them once"),
     "metadata.rate": Threshold(
         2, "requests/s", "clients ask every 5 minutes, and once for each new topic or moved leader"
     ),
