@@ -11,7 +11,7 @@ from kwcli.playground.cluster import StartFailed, class_path
 from kwcli.playground.ports import free_ports
 from kwcli.playground.process import JAVA_FLAGS, Process
 from kwcli.playground.properties import NodePlan
-from tests.broker.jars import telemetry_classes
+from tests.broker.jars import OLD_BROKERS, old_broker_jars, telemetry_classes
 from tests.broker.kerberos import Realm
 from tests.broker.options import Options
 
@@ -40,7 +40,8 @@ class Cluster(cluster.Cluster):
         return self.options.mode == "zookeeper"
 
     def _find_jars(self) -> list[Path]:
-        jars = super()._find_jars()
+        old = self.options.version in OLD_BROKERS
+        jars = old_broker_jars(self.options.version) if old else super()._find_jars()
         return [*jars, telemetry_classes(self.options.version)] if self.options.telemetry else jars
 
     def _controllers(self) -> list[int]:
@@ -71,6 +72,11 @@ class Cluster(cluster.Cluster):
         if self.options.telemetry:
             lines["metric.reporters"] = "Telemetry"
         return lines | dict(self.options.properties)
+
+    def _wait_until_known(self) -> None:
+        """An old broker is alone, and does not know the version of the question."""
+        if self.options.version not in OLD_BROKERS:
+            super()._wait_until_known()
 
     def _format(self, node: NodePlan, file: Path) -> None:
         if not self.on_zookeeper:

@@ -10,6 +10,7 @@ from kwcli.playground.jars import BROKERS, Missing, broker_jars, cache, missing_
 
 __all__ = [
     "BROKERS",
+    "OLD_BROKERS",
     "Missing",
     "broker_jars",
     "cache",
@@ -17,6 +18,7 @@ __all__ = [
     "coordinator_jars",
     "member_jars",
     "missing_tools",
+    "old_broker_jars",
     "resolve",
     "telemetry_classes",
     "tls_agent",
@@ -26,7 +28,18 @@ __all__ = [
 # The SCRAM code of 0.10 and 0.11 uses a class that Java 11 dropped; OAUTHBEARER needs Jackson from 2.x on.
 CLIENT_EXTRAS: Final = ("javax.xml.bind:jaxb-api:2.3.1", "com.fasterxml.jackson.core:jackson-databind:2.17.2")
 
+# Brokers of old times, which want ZooKeeper: what Java 17 lacks and what they leave open comes beside them.
+OLD_BROKERS: Final = {
+    version: (f"org.apache.kafka:kafka_{scala}:{version}", "org.slf4j:slf4j-log4j12:1.7.30", CLIENT_EXTRAS[0])
+    for scala, version in (("2.11", "0.10.2.2"), ("2.11", "1.1.1"), ("2.13", "2.8.2"))
+}
+
 _AGENT: Final = "name.neykov:extract-tls-secrets:4.0.0"
+
+
+def old_broker_jars(version: str) -> list[Path]:
+    """All jars of one of OLD_BROKERS, ZooKeeper's among them."""
+    return resolve(f"kafka-{version}", OLD_BROKERS[version])
 
 
 def client_jars(version: str) -> list[Path]:
