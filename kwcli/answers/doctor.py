@@ -94,9 +94,9 @@ def count_findings(rows: Sequence[Row]) -> str:
 
 
 def findings_text(rows: Sequence[Row], settings: Settings) -> str:
-    """A paragraph for each finding."""
+    """A paragraph for each finding; a line for all notes of the same error, but where more is asked for (`-v`)."""
     colors, lines = palette(settings.color), []
-    for row in rows:
+    for row in rows if settings.verbose else _folded(rows):
         sign, paint = SIGNS[row["severity"]], colors.bad if row["severity"] == "error" else colors.name
         head = clean(row["title"]) + (f" ×{row['count']:,}" if row["count"] > 1 else "")
         first, *rest = _wrapped(head, settings)
@@ -107,6 +107,27 @@ def findings_text(rows: Sequence[Row], settings: Settings) -> str:
             for text in _explained(row, settings):
                 lines += [f"{_MARGIN}{colors.dim}{each}{colors.off}" for each in _wrapped(text, settings)]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _folded(rows: Iterable[Row]) -> list[Row]:
+    """The same rows; notes that differ by their subject alone are one: `topic a, topic b and 3 more: ERROR (Fetch)`."""
+    found: dict[object, tuple[Row, list[str], str]] = {}
+    for number, row in enumerate(rows):
+        subject, error, rest = row["title"].partition(f": {row.get('error')}")
+        same = (row["id"], error + rest) if error and row["severity"] == "note" else number
+        if same in found:
+            whole, subjects, _ = found[same]
+            whole["count"] += row["count"]
+            subjects.append(subject)
+        else:
+            found[same] = ({**row}, [subject], error + rest)
+    for whole, subjects, rest in found.values():
+        more = len(subjects) - _NAMED
+        if more > 0:
+            subjects[_NAMED:] = [f"{subjects[_NAMED]}"] if more == 1 else [f"{more:,} more"]
+        if len(subjects) > 1:
+            whole["title"] = f"{', '.join(subjects[:-1])} and {subjects[-1]}{rest}"
+    return [row for row, _, _ in found.values()]
 
 
 def _wrapped(text: str, settings: Settings) -> list[str]:

@@ -482,3 +482,13 @@ def test_the_exit_code_follows_the_worst(word: str, code: int) -> None:
     assert kw("doctor", str(FOLDER / "tour.pcapng"), "--fail-on", word).code == code
     clean = kw("doctor", str(FOLDER / "old-clients.pcap.gz"), "--fail-on", word)
     assert clean.code == (4 if word == "warning" else 0)
+
+
+def test_notes_of_one_error_are_one_line() -> None:
+    three = str(FOLDER / "three-nodes.pcapng.zst")
+    brief, whole = (kw("doctor", three, *words, "-q").out for words in ((), ("-v",)))
+    assert "·  topic payments: CONCURRENT_TRANSACTIONS (AddPartitionsToTxn) ×5\n" in brief
+    assert "and 2 more: FENCED_LEADER_EPOCH (Fetch) ×11 ·" in " ".join(brief.split())
+    assert whole.count("·  topic") > brief.count("·  topic")
+    rows = [json.loads(row) for row in kw("doctor", three, "-o", "ndjson").out.splitlines()]
+    assert sum(row.get("error") == "FENCED_LEADER_EPOCH" and row["severity"] == "note" for row in rows) == 5
