@@ -486,7 +486,7 @@ def test_the_exit_code_follows_the_worst(word: str, code: int) -> None:
 
 def test_notes_of_one_error_are_one_line() -> None:
     three = str(FOLDER / "three-nodes.pcapng.zst")
-    brief, whole = (kw("doctor", three, *words, "-q").out for words in ((), ("-v",)))
+    brief, whole = (kw("doctor", three, "-o", "text", *words).out for words in ((), ("-v",)))
     assert "·  topic payments: CONCURRENT_TRANSACTIONS (AddPartitionsToTxn) ×5\n" in brief
     assert "and 2 more: FENCED_LEADER_EPOCH (Fetch) ×11 ·" in " ".join(brief.split())
     assert whole.count("·  topic") > brief.count("·  topic")

@@ -6,14 +6,14 @@ program that holds the virtual machine (Python with the last JPype that knows Ja
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import subprocess
 from pathlib import Path
 from typing import Final
 
-from tests.broker.jars import Missing, cache
+from tests.broker.jars import Missing
+from tests.broker.wheels import fetched_once
 
 __all__ = ["JPYPE", "java_8", "loader_8"]
 
@@ -38,19 +38,14 @@ def loader_8() -> list[str]:
 
 def _unpacked() -> Path:
     """The files of all packages in one folder, fetched on first use."""
-    place = cache() / "java-8"
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with open(f"{place}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not place.is_dir():
-            scratch = place.with_suffix(".fetching")
-            shutil.rmtree(scratch, ignore_errors=True)
-            for package in _fetched(scratch / "apt"):
-                _run(["dpkg-deb", "-x", str(package), str(scratch)])
-            shutil.rmtree(scratch / "apt")
-            scratch.rename(place)
-            _settle(place)
-    return place
+
+    def fetch(folder: Path) -> None:
+        for package in _fetched(folder / "apt"):
+            _run(["dpkg-deb", "-x", str(package), str(folder)])
+        shutil.rmtree(folder / "apt")
+        _settle(folder)
+
+    return fetched_once("java-8", fetch)
 
 
 def _fetched(folder: Path) -> list[Path]:
@@ -71,11 +66,11 @@ def _fetched(folder: Path) -> list[Path]:
 
 
 def _settle(root: Path) -> None:
-    """Links that name the root of a machine name this folder."""
+    """Links from the root of a machine lead to the same place below this folder, wherever it goes."""
     for link in root.rglob("*"):
         if link.is_symlink() and (target := os.readlink(link)).startswith("/"):
             link.unlink()
-            link.symlink_to(root / target[1:])
+            link.symlink_to(os.path.relpath(root / target[1:], link.parent))
 
 
 def _run(command: list[str], folder: Path | None = None) -> str:

