@@ -19,7 +19,18 @@ from decoders.limits import HELD_MAX
 from kwcli.proxy.relay.intervention import Decision, HeldExchange, Routes
 
 if TYPE_CHECKING:
-    from kwcli.proxy.relay.connection import Relay
+    from kwcli.proxy.listeners import Listener
+
+
+class ClientConnection(Protocol):
+    """A client's connection as deciders see it; `peer` is its address, once it is connected."""
+
+    number: int
+    listener: Listener
+    peer: str
+
+    def decided(self, exchange: HeldExchange, decision: Decision) -> None:
+        """A decision that took its time."""
 
 
 class Decider(Protocol):
@@ -28,10 +39,10 @@ class Decider(Protocol):
     def wants(self, api_key: int, version: int) -> bool:
         """Whether such exchanges are to be held and shown; `Deciders.changed` after the answer is another one."""
 
-    def connection(self, relay: Relay) -> ConnectionDecider:
+    def connection(self, relay: ClientConnection) -> ConnectionDecider:
         """Who decides about this connection's frames."""
 
-    def refuses(self, relay: Relay) -> bool:
+    def refuses(self, relay: ClientConnection) -> bool:
         """Whether this client, which has just connected, is to be turned away."""
 
 
@@ -64,11 +75,11 @@ class Deciders:
         """What some of them want is something else now."""
         self.routes.forget()
 
-    def refuses(self, relay: Relay) -> bool:
+    def refuses(self, relay: ClientConnection) -> bool:
         """Whether a client that has just connected is to be turned away."""
         return any(each.refuses(relay) for each in self._deciders)
 
-    def connection(self, relay: Relay) -> ConnectionDeciders:
+    def connection(self, relay: ClientConnection) -> ConnectionDeciders:
         """Who decides about this connection."""
         return ConnectionDeciders(self, relay, [each.connection(relay) for each in self._deciders])
 
@@ -78,7 +89,7 @@ class ConnectionDeciders:
 
     __slots__ = ("_all", "_deciders", "_kept", "_left", "_pending", "_relay", "routes")
 
-    def __init__(self, all_of: Deciders, relay: Relay, deciders: Sequence[ConnectionDecider]) -> None:
+    def __init__(self, all_of: Deciders, relay: ClientConnection, deciders: Sequence[ConnectionDecider]) -> None:
         self._all = all_of
         self._relay = relay
         self._deciders = deciders
