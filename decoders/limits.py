@@ -176,3 +176,12 @@ RANGES_MAX: Final = 64
 LADDERS_MAX: Final = 2048
 LADDER_FIRST_MAX: Final = 30
 LADDER_FAILED_MAX: Final = 20
+# A mock: records, topics and offsets in memory; partitions; groups, members of one and transactional ids; fetch
+# sessions of a node; requests of one connection and of all that wait for their turn.
+MOCK_HELD_MAX: Final = 512 * MIB
+MOCK_PARTITIONS_MAX: Final = 10**5
+MOCK_GROUPS_MAX: Final = 10**4
+MOCK_MEMBERS_MAX: Final = 10**4
+MOCK_SESSIONS_MAX: Final = 1000
+MOCK_QUEUED_MAX: Final = MIB
+MOCK_BUFFERED_MAX: Final = 256 * MIB

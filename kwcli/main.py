@@ -40,6 +40,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "decode": ("decode", "Decode single messages; name what strange bytes are."),
     "encode": ("encode", "Turn a body as JSON, YAML or words into bytes."),
     "profile": ("profile", "Keep ways to reach clusters under names."),
+    "mock": ("mock", "Be the brokers of a recording, for tests of clients."),
     "playground": ("playground", "Start a throw-away Kafka cluster on this machine."),
     "completion": ("completion", "Print the completion script for a shell."),
     "help": ("help", "Show a page of the handbook."),

@@ -1,0 +1,307 @@
+"""Bytes of clients in, bytes for clients out: the connections of a mocked cluster, without sockets and clocks.
+
+    connection = mock.connect(node, "127.0.0.1:50000")
+    mock.receive(connection, data, now_ms)     # whatever has come
+    mock.tick(mock.next_ms)                    # when nothing has come until then
+    for connection in mock.take_changed():     # who has something to be sent, or is closed
+        connection.take_output(); connection.closed
+
+A connection answers its requests in their order, as brokers do. One that waits (JoinGroup for other members, Fetch for
+records) holds those behind it; the connection says when it has enough of them (`is_full`), and whoever reads stops.
+What is wrong with the bytes of a client closes its connection, with the reason, and touches nobody else. An API or
+version that brokers like these do not have closes it too, as theirs does.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from decoders.apis import keys
+from decoders.errors import DecodeError
+from decoders.frames.live_framing import SIZE, SIZE_FIELD, Framer
+from decoders.limits import FRAME_MAX, MOCK_BUFFERED_MAX, MOCK_QUEUED_MAX
+from decoders.messages.whole_messages import decode_request, encode_response
+from decoders.mocking.cluster import Cluster, Refusal
+from decoders.mocking.results import Outcome, fit_to_version, raw_token_follows
+
+__all__ = ["Answered", "MockBrokers", "MockConnection"]
+
+_HEADER_MIN: Final = 8
+Handler = Callable[[Cluster, Any], dict[str, Any] | Outcome]
+
+
+class Answered(NamedTuple):
+    """One request and its response, for who logs them; a frame is without its size field."""
+
+    connection: MockConnection
+    request: bytes
+    response: bytes | None
+    asked_ms: int
+    answered_ms: int
+
+
+class MockConnection:
+    """One client's connection to one node. `closed` is why it was closed, None while it is open."""
+
+    def __init__(self, node: int, client: str, number: int) -> None:
+        self.node = node
+        self.client = client
+        self.number = number
+        self.closed: str | None = None
+        self.blocked = False  # the client does not read: nothing more is answered until it does
+        self.tokens: int = 0  # raw SASL tokens still to come
+        self.framer = Framer()
+        self.queue: deque[tuple[bytes, int]] = deque()
+        self.queued = 0
+        self.waiting: MockCall | None = None
+        self.out: list[bytes] = []
+        self.sessions: dict[str, Any] = {}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more should be read for now."""
+        return self.queued > MOCK_QUEUED_MAX or len(self.queue) > MOCK_QUEUED_MAX >> 10
+
+    def take_output(self) -> bytes:
+        """What is to be sent."""
+        data = b"".join(self.out)
+        self.out = []
+        return data
+
+
+class MockCall:
+    """One request (cluster.py, Call)."""
+
+    __slots__ = (
+        "_brokers",
+        "api_key",
+        "asked_ms",
+        "body",
+        "client_id",
+        "connection",
+        "correlation_id",
+        "raw",
+        "version",
+    )
+
+    def __init__(self, brokers: MockBrokers, connection: MockConnection, raw: bytes, asked_ms: int) -> None:
+        request = decode_request(raw)
+        self._brokers = brokers
+        self.connection = connection
+        self.raw = raw
+        self.asked_ms = asked_ms
+        self.api_key = request.api_key
+        self.version = request.api_version
+        self.correlation_id = request.correlation_id
+        self.client_id = request.client_id
+        self.body = request.body
+
+    @property
+    def node(self) -> int:
+        """The node that was asked."""
+        return self.connection.node
+
+    @property
+    def client_host(self) -> str:
+        """Where the client is."""
+        return "/" + self.connection.client.rpartition(":")[0].strip("[]")
+
+    @property
+    def session_owner(self) -> object:
+        """The connection."""
+        return self.connection
+
+    @property
+    def gone(self) -> bool:
+        """Whether the client has closed its connection."""
+        return self.connection.closed is not None
+
+    def answer(self, body: dict[str, Any]) -> None:
+        """Send the response of a call that waited, then go on with those behind it."""
+        if self.connection.waiting is self:
+            self.connection.waiting = None
+            self._brokers.respond(self, body)
+            self._brokers.resume(self.connection)
+
+
+class MockBrokers:
+    """All connections of a cluster. `handlers` is the table API key → handler."""
+
+    def __init__(
+        self, cluster: Cluster, handlers: Mapping[int, Handler], log: Callable[[Answered], None] | None = None
+    ) -> None:
+        self.cluster = cluster
+        self._handlers = handlers
+        self._log = log
+        self._connections: set[MockConnection] = set()
+        self._changed: dict[MockConnection, None] = {}
+        self._ready: deque[MockConnection] = deque()
+        self._pumping = False
+        self._buffered = 0
+        self._count = 0
+
+    def connect(self, node: int, client: str) -> MockConnection:
+        """A client has come to a node."""
+        self._count += 1
+        connection = MockConnection(node, client, self._count)
+        self._connections.add(connection)
+        return connection
+
+    def disconnect(self, connection: MockConnection, reason: str = "closed by the client") -> None:
+        """The connection is over."""
+        if connection.closed is None:
+            connection.closed = reason
+            self._buffered -= connection.queued + connection.framer.kept
+            connection.queue.clear()
+            connection.queued = 0
+            connection.framer.forget()
+            connection.waiting = None
+            self._connections.discard(connection)
+            self._changed[connection] = None
+
+    def receive(self, connection: MockConnection, data: bytes, now_ms: int) -> None:
+        """Bytes of a client."""
+        if connection.closed is not None:
+            return
+        self._advance(now_ms)
+        before = connection.framer.kept
+        problem = self._cut(connection, data, now_ms)
+        self._buffered += connection.framer.kept - before
+        if problem is None and self._buffered > MOCK_BUFFERED_MAX:
+            problem = f"requests that are not answered yet fill {MOCK_BUFFERED_MAX >> 20} MiB"
+        if problem is not None:
+            self.disconnect(connection, problem)
+        else:
+            self.resume(connection)
+        self._pump()
+
+    def _cut(self, connection: MockConnection, data: bytes, now_ms: int) -> str | None:
+        """Cut bytes into frames; what is wrong with them."""
+        framer, at = connection.framer, 0
+        if framer.wanted:
+            frame, at = framer.collect(data)
+            if frame is None:
+                return None
+            self._enqueue(connection, frame, now_ms)
+        elif framer.kept:
+            data = framer.join(data)
+        for place, size in framer.frames(data, at):
+            if not (0 if connection.tokens else _HEADER_MIN) <= size <= FRAME_MAX:
+                return f"a frame of {size} bytes"
+            frame = framer.whole(data, place, size)
+            if frame is None:
+                return None
+            self._enqueue(connection, frame, now_ms)
+        return None
+
+    def _enqueue(self, connection: MockConnection, frame: bytes, now_ms: int) -> None:
+        connection.queue.append((frame[SIZE_FIELD:], now_ms))
+        connection.queued += len(frame)
+        self._buffered += len(frame)
+
+    def tick(self, now_ms: int) -> None:
+        """Time has passed."""
+        self._advance(now_ms)
+        self._pump()
+
+    @property
+    def next_ms(self) -> int | None:
+        """When tick is wanted."""
+        return self.cluster.next_ms
+
+    def _advance(self, now_ms: int) -> None:
+        self.cluster.now_ms = max(self.cluster.now_ms, now_ms)
+        self.cluster.run_timers()
+
+    def unblock(self, connection: MockConnection, now_ms: int) -> None:
+        """The client reads again."""
+        connection.blocked = False
+        self._advance(now_ms)
+        self.resume(connection)
+        self._pump()
+
+    def resume(self, connection: MockConnection) -> None:
+        """What waits on a connection may go on."""
+        self._ready.append(connection)
+
+    def take_changed(self) -> list[MockConnection]:
+        """The connections that have something to be sent, or are closed, since this was asked last."""
+        changed = list(self._changed)
+        self._changed.clear()
+        return changed
+
+    def _pump(self) -> None:
+        """Answer until nobody can be answered; one request of each connection after the other."""
+        while self._ready:
+            connection = self._ready.popleft()
+            if connection.closed is None and connection.waiting is None and connection.queue and not connection.blocked:
+                frame, asked_ms = connection.queue.popleft()
+                connection.queued -= len(frame) + SIZE_FIELD
+                self._buffered -= len(frame) + SIZE_FIELD
+                self._answer(connection, frame, asked_ms)
+                self._ready.append(connection)
+            self._changed[connection] = None
+
+    def _answer(self, connection: MockConnection, frame: bytes, asked_ms: int) -> None:
+        if connection.tokens:  # checked by nobody
+            connection.tokens -= 1
+            connection.out.append(SIZE.pack(0))
+            return
+        try:
+            call = MockCall(self, connection, frame, asked_ms)
+        except DecodeError as problem:
+            if not self._answer_strange_version(connection, frame):
+                self.disconnect(connection, f"a request that cannot be read: {problem}")
+            return
+        handler = self._handlers.get(call.api_key)
+        if handler is None:
+            self.disconnect(connection, f"API {call.api_key} is none that these brokers have")
+            return
+        try:
+            outcome = handler(self.cluster, call)
+        except Refusal as refusal:  # a handler that has no error to give closes, as brokers do
+            self.disconnect(connection, f"refused with error {refusal.code}")
+            return
+        if outcome is Outcome.WAIT:
+            connection.waiting = call
+        elif outcome is Outcome.NO_ANSWER:
+            if self._log is not None:
+                self._log(Answered(connection, frame, None, asked_ms, self.cluster.now_ms))
+        elif outcome is Outcome.CLOSE:
+            self.disconnect(connection, "closed, as there is no answer to tell the error in")
+        else:
+            assert isinstance(outcome, dict)
+            self.respond(call, outcome)
+            connection.tokens = 1 if raw_token_follows(call.api_key, call.version, outcome) else 0
+
+    def _answer_strange_version(self, connection: MockConnection, frame: bytes) -> bool:
+        """ApiVersions of a version that nobody knows is answered in version 0 with what there is (KIP-511)."""
+        if int.from_bytes(frame[:2], "big") != keys.API_VERSIONS:
+            return False
+        from decoders.apis import api
+
+        version = int.from_bytes(frame[2:4], "big", signed=True)
+        least, most = api(keys.API_VERSIONS).versions
+        if least <= version <= most:
+            return False
+        own = [{"api_key": keys.API_VERSIONS, "min_version": least, "max_version": most}]
+        correlation_id = int.from_bytes(frame[4:8], "big", signed=True)
+        self._send(
+            connection,
+            encode_response(keys.API_VERSIONS, 0, {"error_code": 35, "api_keys": own}, correlation_id=correlation_id),
+        )
+        return True
+
+    def _send(self, connection: MockConnection, frame: bytes) -> None:
+        connection.out += (SIZE.pack(len(frame)), frame)
+        self._changed[connection] = None
+
+    def respond(self, call: MockCall, body: dict[str, Any]) -> None:
+        """Send a response."""
+        fitting = fit_to_version(call.api_key, call.version, body)
+        frame = encode_response(call.api_key, call.version, fitting, correlation_id=call.correlation_id)
+        self._send(call.connection, frame)
+        if self._log is not None:
+            self._log(Answered(call.connection, call.raw, frame, call.asked_ms, self.cluster.now_ms))

@@ -1,0 +1,459 @@
+"""Groups whose members assign partitions themselves: JoinGroup, SyncGroup, Heartbeat, LeaveGroup, and who is in them.
+
+    empty ──join──▶ preparing ──all have joined──▶ completing ──leader's assignment──▶ stable
+                        ▲  └── its time is over: those who did not join are out           │
+                        └───────────── a member joins, leaves or is silent ◀──────────────┘
+
+A JoinGroup is answered when every member has sent one, a SyncGroup when the leader's has come. Static members
+(KIP-345) keep their place when they come again under the same instance id.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from typing import Any, Final
+
+from decoders.limits import MOCK_GROUPS_MAX, MOCK_MEMBERS_MAX
+from decoders.mocking.cluster import Call, Cluster, Refusal, Timer
+from decoders.mocking.results import Outcome
+
+__all__ = [
+    *("ClassicGroup", "State", "handle_heartbeat", "handle_join_group"),
+    *("handle_leave_group", "handle_sync_group"),
+]
+
+ILLEGAL_GENERATION: Final = 22
+INCONSISTENT_GROUP_PROTOCOL: Final = 23
+UNKNOWN_MEMBER_ID: Final = 25
+INVALID_SESSION_TIMEOUT: Final = 26
+REBALANCE_IN_PROGRESS: Final = 27
+MEMBER_ID_REQUIRED: Final = 79
+GROUP_MAX_SIZE_REACHED: Final = 81
+FENCED_INSTANCE_ID: Final = 82
+_MEMBER_ID_REQUIRED_FROM: Final = 4
+_SESSION_MAX_MS: Final = 30 * 60_000
+
+
+class State(Enum):
+    """The state of a group, under Kafka's names."""
+
+    EMPTY = "Empty"
+    PREPARING = "PreparingRebalance"
+    COMPLETING = "CompletingRebalance"
+    STABLE = "Stable"
+
+
+@dataclass(slots=True)
+class _Member:
+    id: str
+    instance: str | None
+    client_id: str
+    host: str
+    session_ms: int
+    rebalance_ms: int
+    protocols: list[dict[str, Any]]
+    deadline_ms: int = 0
+    assignment: bytes = b""
+    joining: Call | None = None
+    syncing: Call | None = None
+
+    def metadata(self, protocol: str | None) -> bytes:
+        """What it says for a protocol."""
+        found: bytes = next((row["metadata"] for row in self.protocols if row["name"] == protocol), b"")
+        return found
+
+
+class ClassicGroup:
+    """One group."""
+
+    kind = "classic"
+
+    def __init__(self, cluster: Cluster, group_id: str) -> None:
+        self.cluster = cluster
+        self.id = group_id
+        self.state = State.EMPTY
+        self.generation = 0
+        self.protocol_type: str | None = None
+        self.protocol: str | None = None
+        self.leader = ""
+        self.members: dict[str, _Member] = {}
+        self.promised: dict[str, int] = {}  # member ids given out, and until when they may be used
+        self._timer: Timer | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nobody is in it."""
+        return not self.members
+
+    # joining
+
+    def join(self, call: Call) -> dict[str, Any] | Outcome:
+        """Take a member in, or again."""
+        body = call.body
+        instance = body.get("group_instance_id")
+        member_id = body["member_id"]
+        if not 0 < body["session_timeout_ms"] <= _SESSION_MAX_MS:
+            raise Refusal(INVALID_SESSION_TIMEOUT)
+        self._check_protocols(body, member_id)
+        if instance is not None:
+            member_id = self._replace_static(call, instance, member_id)
+        elif not member_id:
+            member_id = f"{call.client_id or 'client'}-{self.cluster.next_number():012x}"
+            if call.version >= _MEMBER_ID_REQUIRED_FROM:
+                self.promised = {name: at for name, at in self.promised.items() if at > self.cluster.now_ms}
+                self._check_room(len(self.promised))
+                self.promised[member_id] = self.cluster.now_ms + body["session_timeout_ms"]
+                return {"error_code": MEMBER_ID_REQUIRED, "member_id": member_id}
+        elif member_id not in self.members and self.promised.pop(member_id, None) is None:
+            raise Refusal(UNKNOWN_MEMBER_ID)
+        known = self.members.get(member_id)
+        if known is not None and self._is_answered_at_once(known, body):
+            known.deadline_ms = self.cluster.now_ms + known.session_ms
+            return self._joined(known)
+        if known is None:
+            self._check_room(0)
+            known = self.members[member_id] = _Member(
+                *(member_id, instance, call.client_id or "", call.client_host),
+                *(body["session_timeout_ms"], 0, []),
+            )
+            self._watch(known)
+        known.protocols = body["protocols"]
+        known.session_ms = body["session_timeout_ms"]
+        rebalance_ms = body.get("rebalance_timeout_ms", -1)
+        known.rebalance_ms = min(rebalance_ms if rebalance_ms > 0 else known.session_ms, _SESSION_MAX_MS)
+        self.protocol_type = body["protocol_type"]
+        known.joining = call
+        if self.state is not State.PREPARING:
+            self._prepare()
+        answer = self._complete_if_all_joined(call)
+        return Outcome.WAIT if answer is None else answer
+
+    def _check_room(self, more: int) -> None:
+        if len(self.members) + more >= MOCK_MEMBERS_MAX:
+            raise Refusal(GROUP_MAX_SIZE_REACHED)
+
+    def _check_protocols(self, body: dict[str, Any], member_id: str) -> None:
+        others = [member for member in self.members.values() if member.id != member_id]
+        names = {row["name"] for row in body["protocols"]}
+        if not names or not body["protocol_type"]:
+            raise Refusal(INCONSISTENT_GROUP_PROTOCOL)
+        if others and body["protocol_type"] != self.protocol_type:
+            raise Refusal(INCONSISTENT_GROUP_PROTOCOL)
+        for member in others:
+            names &= {row["name"] for row in member.protocols}
+        if not names:
+            raise Refusal(INCONSISTENT_GROUP_PROTOCOL)
+
+    def _replace_static(self, call: Call, instance: str, member_id: str) -> str:
+        """The member id of a static member, which is new each time that it comes without one."""
+        known = next((member for member in self.members.values() if member.instance == instance), None)
+        if member_id:
+            if known is None:
+                raise Refusal(UNKNOWN_MEMBER_ID)
+            if known.id != member_id:
+                raise Refusal(FENCED_INSTANCE_ID)
+            return member_id
+        fresh = f"{instance}-{self.cluster.next_number():012x}"
+        if known is not None:
+            for waiting in (known.joining, known.syncing):
+                if waiting is not None and waiting is not call:
+                    waiting.answer({"error_code": FENCED_INSTANCE_ID, "member_id": known.id, "assignment": b""})
+            known.joining = known.syncing = None
+            self.members = {fresh if name == known.id else name: member for name, member in self.members.items()}
+            if self.leader == known.id:
+                self.leader = fresh
+            known.id = fresh
+        return fresh
+
+    def _is_answered_at_once(self, member: _Member, body: dict[str, Any]) -> bool:
+        """Whether a member that joins again changes nothing."""
+        if member.protocols != body["protocols"] or self.protocol is None:
+            return False
+        if self.state is State.COMPLETING:
+            return True
+        return self.state is State.STABLE and (member.id != self.leader or member.instance is not None)
+
+    def _prepare(self) -> None:
+        """Begin a rebalance."""
+        for member in self.members.values():
+            if member.syncing is not None:
+                waiting, member.syncing = member.syncing, None
+                member.deadline_ms = self.cluster.now_ms + member.session_ms
+                waiting.answer({"error_code": REBALANCE_IN_PROGRESS, "assignment": b""})
+        self.state = State.PREPARING
+        longest = max((member.rebalance_ms for member in self.members.values()), default=0)
+        self._stop()
+        self._timer = self.cluster.schedule(longest, self._close_joining)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _complete_if_all_joined(self, asking: Call | None = None) -> dict[str, Any] | None:
+        """End the joining where all have come; what the call that asks is answered, None where it must wait."""
+        if self.state is not State.PREPARING or any(member.joining is None for member in self.members.values()):
+            return None
+        return self._complete(asking)
+
+    def _close_joining(self) -> None:
+        """Who has not joined by now is out."""
+        if self.state is State.PREPARING:
+            self.members = {name: member for name, member in self.members.items() if member.joining is not None}
+            self._complete(None)
+
+    def _complete(self, asking: Call | None) -> dict[str, Any] | None:
+        self._stop()
+        # Whose connection is gone can neither be answered nor lead.
+        self.members = {
+            name: member
+            for name, member in self.members.items()
+            if member.joining is None or member.joining is asking or not member.joining.gone
+        }
+        if not self.members:
+            self._empty()
+            return None
+        self.generation += 1
+        self.state = State.COMPLETING
+        self.protocol = self._choose()
+        if self.leader not in self.members:
+            self.leader = next(iter(self.members))
+        own = None
+        calls = []
+        for member in self.members.values():
+            call, member.joining = member.joining, None
+            member.assignment = b""
+            member.deadline_ms = self.cluster.now_ms + member.session_ms
+            if call is not None:
+                calls.append((call, self._joined(member)))
+        for call, body in calls:
+            if call is asking:
+                own = body
+            else:
+                call.answer(body)
+        return own
+
+    def _choose(self) -> str:
+        """The protocol that all know and most put first."""
+        rows: list[list[str]] = [[row["name"] for row in member.protocols] for member in self.members.values()]
+        common = set(rows[0]).intersection(*rows)
+        votes = Counter(next(name for name in names if name in common) for names in rows)
+        return votes.most_common(1)[0][0]
+
+    def _joined(self, member: _Member) -> dict[str, Any]:
+        leads = member.id == self.leader
+        return {
+            "error_code": 0,
+            "generation_id": self.generation,
+            "protocol_type": self.protocol_type,
+            "protocol_name": self.protocol,
+            "leader": self.leader,
+            "skip_assignment": leads and self.state is State.STABLE,
+            "member_id": member.id,
+            "members": [
+                {
+                    "member_id": each.id,
+                    "group_instance_id": each.instance,
+                    "metadata": each.metadata(self.protocol),
+                }
+                for each in self.members.values()
+            ]
+            if leads
+            else [],
+        }
+
+    # assignment
+
+    def sync(self, call: Call) -> dict[str, Any] | Outcome:
+        """The member's part of the assignment, once the leader has sent it."""
+        body = call.body
+        member = self.find(body["member_id"], body["generation_id"], body.get("group_instance_id"))
+        if body.get("protocol_name") not in (None, self.protocol):
+            raise Refusal(INCONSISTENT_GROUP_PROTOCOL)
+        if self.state is State.PREPARING:
+            raise Refusal(REBALANCE_IN_PROGRESS)
+        if self.state is State.STABLE:
+            return self._synced(member)
+        member.deadline_ms = self.cluster.now_ms + member.session_ms
+        if member.id != self.leader:
+            member.syncing = call
+            return Outcome.WAIT
+        for row in body["assignments"]:
+            if row["member_id"] in self.members:
+                self.members[row["member_id"]].assignment = row["assignment"]
+        self.state = State.STABLE
+        for each in list(self.members.values()):
+            waiting, each.syncing = each.syncing, None
+            if waiting is not None:
+                each.deadline_ms = self.cluster.now_ms + each.session_ms
+                waiting.answer(self._synced(each))
+        return self._synced(member)
+
+    def _synced(self, member: _Member) -> dict[str, Any]:
+        return {
+            "error_code": 0,
+            "protocol_type": self.protocol_type,
+            "protocol_name": self.protocol,
+            "assignment": member.assignment,
+        }
+
+    # being there
+
+    def find(self, member_id: str, generation: int, instance: str | None) -> _Member:
+        """A member of this generation. Raises Refusal."""
+        if instance is not None:
+            known = next((each for each in self.members.values() if each.instance == instance), None)
+            if known is not None and known.id != member_id:
+                raise Refusal(FENCED_INSTANCE_ID)
+        member = self.members.get(member_id)
+        if member is None:
+            raise Refusal(UNKNOWN_MEMBER_ID)
+        if generation != self.generation:
+            raise Refusal(ILLEGAL_GENERATION)
+        return member
+
+    def check_commit(self, member_id: str, generation: int, instance: str | None) -> None:
+        """Whether offsets may be committed so. Raises Refusal."""
+        if generation < 0 and not member_id and not self.members:
+            return
+        member = self.find(member_id, generation, instance)
+        member.deadline_ms = self.cluster.now_ms + member.session_ms
+        if self.state is State.COMPLETING:
+            raise Refusal(REBALANCE_IN_PROGRESS)
+
+    def beat(self, member_id: str, generation: int, instance: str | None) -> None:
+        """A member is there. Raises Refusal."""
+        member = self.find(member_id, generation, instance)
+        member.deadline_ms = self.cluster.now_ms + member.session_ms
+        if self.state is State.PREPARING:
+            raise Refusal(REBALANCE_IN_PROGRESS)
+
+    def _watch(self, member: _Member) -> None:
+        member.deadline_ms = self.cluster.now_ms + member.session_ms
+        self.cluster.schedule(member.session_ms, partial(self._look, member))
+
+    def _look(self, member: _Member) -> None:
+        """Whether a member is still there."""
+        if self.members.get(member.id) is not member:
+            return
+        waits = any(call is not None and not call.gone for call in (member.joining, member.syncing))
+        if waits:
+            member.deadline_ms = self.cluster.now_ms + member.session_ms
+        left_ms = member.deadline_ms - self.cluster.now_ms
+        if left_ms > 0:
+            self.cluster.schedule(left_ms, partial(self._look, member))
+        else:
+            self.remove(member)
+
+    def leave(self, member_id: str, instance: str | None) -> None:
+        """A member goes. Raises Refusal."""
+        if instance is not None:
+            known = next((each for each in self.members.values() if each.instance == instance), None)
+            if known is not None and member_id and known.id != member_id:
+                raise Refusal(FENCED_INSTANCE_ID)
+        else:
+            known = self.members.get(member_id)
+            if known is None and self.promised.pop(member_id, None) is not None:
+                return
+        if known is None:
+            raise Refusal(UNKNOWN_MEMBER_ID)
+        self.remove(known)
+
+    def remove(self, member: _Member) -> None:
+        """A member is out: the others share what it had."""
+        del self.members[member.id]
+        for waiting in (member.joining, member.syncing):
+            if waiting is not None and not waiting.gone:
+                waiting.answer({"error_code": UNKNOWN_MEMBER_ID, "member_id": member.id, "assignment": b""})
+        if not self.members:
+            self._empty()
+        elif self.state is State.PREPARING:
+            self._complete_if_all_joined()
+        else:
+            self._prepare()
+
+    def _empty(self) -> None:
+        self._stop()
+        if self.state is not State.EMPTY:
+            self.generation += 1
+        self.state = State.EMPTY
+        self.protocol = None
+        self.leader = ""
+
+
+def _existing(cluster: Cluster, group_id: str) -> ClassicGroup:
+    found = cluster.groups.get(group_id)
+    if not isinstance(found, ClassicGroup):
+        raise Refusal(UNKNOWN_MEMBER_ID)
+    return found
+
+
+def handle_join_group(cluster: Cluster, call: Call) -> dict[str, Any] | Outcome:
+    """A member comes in."""
+    group_id, member_id = call.body["group_id"], call.body["member_id"]
+    try:
+        cluster.check_coordinator(call, 0, group_id)
+        found = cluster.groups.get(group_id)
+        if found is not None and found.kind != ClassicGroup.kind and not found.is_empty:
+            raise Refusal(INCONSISTENT_GROUP_PROTOCOL)
+        if not isinstance(found, ClassicGroup):
+            if member_id and call.body.get("group_instance_id") is None:
+                raise Refusal(UNKNOWN_MEMBER_ID)
+            if found is None and len(cluster.groups) >= MOCK_GROUPS_MAX:
+                cluster.note(f"the mock has {MOCK_GROUPS_MAX:,} groups: it takes no more")
+                raise Refusal(GROUP_MAX_SIZE_REACHED)
+            found = cluster.groups[group_id] = ClassicGroup(cluster, group_id)
+        answer = found.join(call)
+    except Refusal as refusal:
+        answer = {"error_code": refusal.code, "member_id": member_id}
+    if isinstance(answer, dict):
+        return _join_body(call, answer)
+    return answer
+
+
+def _join_body(call: Call, answer: dict[str, Any]) -> dict[str, Any]:
+    """An error says nothing of a protocol: before version 7 as an empty name."""
+    return {"protocol_name": "" if call.version < 7 else None, "leader": "", "members": [], **answer}
+
+
+def handle_sync_group(cluster: Cluster, call: Call) -> dict[str, Any] | Outcome:
+    """A member asks for its assignment; the leader brings all of them."""
+    try:
+        cluster.check_coordinator(call, 0, call.body["group_id"])
+        return _existing(cluster, call.body["group_id"]).sync(call)
+    except Refusal as refusal:
+        return {"error_code": refusal.code, "assignment": b""}
+
+
+def handle_heartbeat(cluster: Cluster, call: Call) -> dict[str, Any]:
+    """A member is there."""
+    body = call.body
+    try:
+        cluster.check_coordinator(call, 0, body["group_id"])
+        group = _existing(cluster, body["group_id"])
+        group.beat(body["member_id"], body["generation_id"], body.get("group_instance_id"))
+    except Refusal as refusal:
+        return {"error_code": refusal.code}
+    return {"error_code": 0}
+
+
+def handle_leave_group(cluster: Cluster, call: Call) -> dict[str, Any]:
+    """Members go."""
+    body = call.body
+    try:
+        cluster.check_coordinator(call, 0, body["group_id"])
+    except Refusal as refusal:
+        return {"error_code": refusal.code, "members": []}
+    rows = []
+    for asked in body.get("members", [{"member_id": body.get("member_id", "")}]):
+        code = 0
+        instance = asked.get("group_instance_id")
+        try:
+            _existing(cluster, body["group_id"]).leave(asked["member_id"], instance)
+        except Refusal as refusal:
+            code = refusal.code
+        rows.append({"member_id": asked["member_id"], "group_instance_id": instance, "error_code": code})
+    return {"error_code": rows[0]["error_code"] if rows and call.version < 3 else 0, "members": rows}

@@ -1,0 +1,306 @@
+"""The state of a mocked cluster: nodes, topics with their logs, committed offsets, timers; what all handlers share.
+
+Nothing here reads a clock: time is `now_ms`, which comes in with the bytes of clients and with ticks. What is due
+later is a timer; what a client waits for is a `Call` that somebody keeps and answers.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any, Final, NamedTuple, Protocol
+from uuid import UUID
+from zlib import crc32
+
+from decoders.limits import MOCK_GROUPS_MAX, MOCK_HELD_MAX, MOCK_PARTITIONS_MAX
+from decoders.mocking.partition_log import PartitionLog
+
+__all__ = ["Call", "Cluster", "Committed", "Node", "Refusal", "Timer", "Topic", "TopicPartition"]
+
+TopicPartition = tuple[str, int]
+_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,249}\Z")
+PARTITION_COST: Final = 1024
+OFFSET_COST: Final = 256
+
+# Error codes of Kafka.
+UNKNOWN_TOPIC_OR_PARTITION: Final = 3
+NOT_LEADER_OR_FOLLOWER: Final = 6
+NOT_COORDINATOR: Final = 16
+INVALID_TOPIC_EXCEPTION: Final = 17
+INVALID_GROUP_ID: Final = 24
+POLICY_VIOLATION: Final = 44
+UNKNOWN_TOPIC_ID: Final = 100
+
+
+class Refusal(Exception):
+    """A request, or an element of it, that is answered with an error; `code` is Kafka's."""
+
+    def __init__(self, code: int, text: str | None = None) -> None:
+        super().__init__(text or code)
+        self.code = code
+        self.text = text
+
+
+class Call(Protocol):
+    """One request that came in, and the way to answer it now or later."""
+
+    node: int
+    api_key: int
+    version: int
+    client_id: str | None
+    client_host: str
+    session_owner: object  # the connection
+    body: dict[str, Any]
+
+    @property
+    def gone(self) -> bool:
+        """Whether the client has closed its connection."""
+
+    def answer(self, body: dict[str, Any]) -> None:
+        """Send the response of a call that waited."""
+
+
+class Node(NamedTuple):
+    """One broker: where clients are told to find it."""
+
+    id: int
+    host: str
+    port: int
+    rack: str | None = None
+
+
+class Committed(NamedTuple):
+    """A committed offset."""
+
+    offset: int
+    leader_epoch: int = -1
+    metadata: str | None = ""
+
+
+@dataclass(slots=True)
+class Topic:
+    """A topic; `leaders` and `logs` by partition number."""
+
+    name: str
+    id: UUID
+    leaders: list[int]
+    logs: list[PartitionLog]
+    internal: bool = False
+
+
+@dataclass(slots=True, order=True)
+class Timer:
+    """What is to be done at a time; `cancel` it by taking `action` away."""
+
+    at_ms: int
+    number: int
+    action: Callable[[], None] | None = field(compare=False)
+
+    def cancel(self) -> None:
+        """Do nothing then."""
+        self.action = None
+
+
+# Client id, API key, name, partition (-1 where the error is not of one).
+ErrorPlace = tuple[str | None, int, str, int]
+
+
+class Cluster:
+    """All of it; groups and transactions keep their own state in `groups` and `transactions`."""
+
+    def __init__(self, nodes: Iterable[Node], cluster_id: str, controller: int, *, auto_create: bool = True) -> None:
+        self.nodes = {node.id: node for node in nodes}
+        self.cluster_id = cluster_id
+        self.controller = controller
+        self.auto_create = auto_create
+        self.now_ms = 0
+        self.topics: dict[str, Topic] = {}
+        self.topics_by_id: dict[UUID, Topic] = {}
+        self.absent: set[str] = set()  # topics that the recording says there are not
+        self.offsets: dict[str, dict[TopicPartition, Committed]] = {}
+        # Group and partition → producer ids whose transactions will commit an offset there.
+        self.pending: dict[str, dict[TopicPartition, set[int]]] = {}
+        self.coordinators: dict[tuple[int, str], int] = {}
+        self.mechanisms: list[str] = []
+        self.errors: dict[ErrorPlace, deque[int]] = {}
+        self.groups: dict[str, Any] = {}  # by group id, of both kinds
+        self.transactions: dict[str, Any] = {}  # by transactional id
+        self.next_producer_id = 1000
+        self.held = 0  # bytes of records, topics and offsets
+        self.notes: list[str] = []  # for people, each said once
+        self._told: set[str] = set()
+        self._timers: list[Timer] = []
+        self._numbers = 0
+        self.append_watchers: list[Callable[[TopicPartition], None]] = []
+
+    # time
+
+    def schedule(self, after_ms: int, action: Callable[[], None]) -> Timer:
+        """Do something later."""
+        self._numbers += 1
+        timer = Timer(self.now_ms + max(after_ms, 0), self._numbers, action)
+        heapq.heappush(self._timers, timer)
+        return timer
+
+    @property
+    def next_ms(self) -> int | None:
+        """When the next timer is due."""
+        while self._timers and self._timers[0].action is None:
+            heapq.heappop(self._timers)
+        return self._timers[0].at_ms if self._timers else None
+
+    def run_timers(self) -> None:
+        """Do what is due now."""
+        while (at := self.next_ms) is not None and at <= self.now_ms:
+            action = heapq.heappop(self._timers).action
+            if action is not None:
+                action()
+
+    def next_number(self) -> int:
+        """A number that nothing else has."""
+        self._numbers += 1
+        return self._numbers
+
+    def note(self, text: str) -> None:
+        """Say something to people, once."""
+        if text not in self._told:
+            self._told.add(text)
+            self.notes.append(text)
+
+    # limits
+
+    def hold(self, size: int) -> None:
+        """Take up memory. Raises Refusal where there is none left."""
+        if self.held + size > MOCK_HELD_MAX:
+            self.note(f"the mock holds {MOCK_HELD_MAX >> 20} MiB of records and offsets: it takes no more of them")
+            raise Refusal(POLICY_VIOLATION, "the mock's memory for records and offsets is full")
+        self.held += size
+
+    # topics
+
+    def add_topic(
+        self, name: str, leaders: list[int], topic_id: UUID | None = None, *, internal: bool = False
+    ) -> Topic:
+        """A new topic. Raises Refusal."""
+        partitions = sum(len(topic.logs) for topic in self.topics.values())
+        if partitions + len(leaders) > MOCK_PARTITIONS_MAX:
+            self.note(f"the mock has {MOCK_PARTITIONS_MAX:,} partitions: it takes no more topics")
+            raise Refusal(POLICY_VIOLATION, "the mock takes no more partitions")
+        self.hold(PARTITION_COST * len(leaders))
+        if topic_id is None or topic_id in self.topics_by_id:
+            topic_id = UUID(bytes=blake2b(f"{self.cluster_id} {name}".encode(), digest_size=16).digest())
+        topic = Topic(name, topic_id, leaders, [PartitionLog() for _ in leaders], internal)
+        self.topics[name] = topic
+        self.topics_by_id[topic_id] = topic
+        return topic
+
+    def create_topic(self, name: str, partitions: int = 1) -> Topic:
+        """A topic that a client asks for. Raises Refusal."""
+        if not _NAME.match(name) or name in (".", ".."):
+            raise Refusal(INVALID_TOPIC_EXCEPTION, f"{name[:249]!r} is no name of a topic")
+        nodes = sorted(self.nodes)
+        start = crc32(name.encode())
+        return self.add_topic(name, [nodes[(start + index) % len(nodes)] for index in range(partitions)])
+
+    def delete_topic(self, topic: Topic) -> None:
+        """Forget a topic and what it holds."""
+        self.held -= sum(log.size for log in topic.logs) + PARTITION_COST * len(topic.logs)
+        del self.topics[topic.name], self.topics_by_id[topic.id]
+
+    def find_topic(self, named: Mapping[str, Any]) -> Topic:
+        """The topic of a struct with `name`, `topic` or `topic_id`. Raises Refusal."""
+        topic_id = named.get("topic_id")
+        if topic_id is not None:
+            found = self.topics_by_id.get(topic_id)
+            if found is None:
+                raise Refusal(UNKNOWN_TOPIC_ID)
+            return found
+        found = self.topics.get(named["name"] if "name" in named else named["topic"])
+        if found is None:
+            raise Refusal(UNKNOWN_TOPIC_OR_PARTITION)
+        return found
+
+    def find_log(self, topic: Topic, partition: int, node: int | None = None) -> PartitionLog:
+        """The log of a partition; of its leader where `node` is told. Raises Refusal."""
+        if not 0 <= partition < len(topic.logs):
+            raise Refusal(UNKNOWN_TOPIC_OR_PARTITION)
+        if node is not None and topic.leaders[partition] != node:
+            raise Refusal(NOT_LEADER_OR_FOLLOWER)
+        return topic.logs[partition]
+
+    def appended(self, where: TopicPartition) -> None:
+        """Tell those who wait that a partition has something new."""
+        for watcher in list(self.append_watchers):
+            watcher(where)
+
+    # coordinators
+
+    def coordinator(self, kind: int, key: str) -> int:
+        """The node that coordinates a group (0) or transactional id (1)."""
+        known = self.coordinators.get((kind, key))
+        if known in self.nodes:
+            assert known is not None
+            return known
+        nodes = sorted(self.nodes)
+        return nodes[crc32(key.encode("utf-8", "surrogateescape")) % len(nodes)]
+
+    def check_coordinator(self, call: Call, kind: int, key: str) -> None:
+        """Refusal where another node coordinates it."""
+        if kind == 0 and not key:
+            raise Refusal(INVALID_GROUP_ID)
+        if self.coordinator(kind, key) != call.node:
+            raise Refusal(NOT_COORDINATOR)
+        self.check_error(call, key)
+
+    # offsets
+
+    def commit(self, group: str, where: TopicPartition, committed: Committed) -> None:
+        """Keep an offset. Raises Refusal."""
+        known = self.offsets.get(group)
+        if known is None:
+            if len(self.offsets) >= MOCK_GROUPS_MAX:
+                self.note(f"the mock has offsets of {MOCK_GROUPS_MAX:,} groups: it takes no more")
+                raise Refusal(POLICY_VIOLATION)
+            known = self.offsets[group] = {}
+        before = known.get(where)
+        metadata_size = len(committed.metadata or "") - len((before.metadata if before else "") or "")
+        if before is None:
+            self.hold(OFFSET_COST + metadata_size)
+        elif metadata_size > 0:
+            self.hold(metadata_size)
+        known[where] = committed
+
+    # recorded errors
+
+    def check_error(self, call: Call, name: str, partition: int = -1) -> None:
+        """Refusal with the error that the recording has for this, each time as often as it was recorded."""
+        if not self.errors:
+            return
+        codes = self.errors.get((call.client_id, call.api_key, name, partition))
+        if codes:
+            raise Refusal(codes.popleft(), "recorded")
+
+
+def each_partition(
+    cluster: Cluster, call: Call, topic: Mapping[str, Any], field_name: str, node: int | None
+) -> Iterator[tuple[Mapping[str, Any], Topic | None, PartitionLog | None, Refusal | None]]:
+    """The partitions that a request names of a topic, each with its log or why it is refused."""
+    try:
+        found: Topic | None = cluster.find_topic(topic)
+        problem = None
+    except Refusal as refusal:
+        found, problem = None, refusal
+    for row in topic[field_name]:
+        number = row.get("partition_index", row.get("index", row.get("partition")))
+        if found is None:
+            yield row, None, None, problem
+            continue
+        try:
+            cluster.check_error(call, found.name, number)
+            yield row, found, cluster.find_log(found, number, node), None
+        except Refusal as refusal:
+            yield row, found, None, refusal

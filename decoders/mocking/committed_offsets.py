@@ -1,0 +1,138 @@
+"""OffsetCommit and OffsetFetch, of groups of both kinds and of consumers without one."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from uuid import UUID
+
+from decoders.mocking.cluster import Call, Cluster, Committed, Refusal
+
+__all__ = ["check_member", "commit_each", "handle_offset_commit", "handle_offset_fetch", "size_checked"]
+
+ILLEGAL_GENERATION: Final = 22
+UNKNOWN_MEMBER_ID: Final = 25
+OFFSET_METADATA_TOO_LARGE: Final = 12
+UNSTABLE_OFFSET_COMMIT: Final = 88
+_METADATA_MAX: Final = 4096
+
+
+def check_member(cluster: Cluster, group: str, member: str, generation: int, instance: str | None) -> None:
+    """Refusal where the group has members, and this is none of them, or of another generation."""
+    found = cluster.groups.get(group)
+    if found is not None:
+        found.check_commit(member, generation, instance)
+    elif generation >= 0:
+        raise Refusal(ILLEGAL_GENERATION)
+
+
+def size_checked(metadata: str | None) -> str | None:
+    """The metadata of an offset. Raises Refusal."""
+    if metadata is not None and len(metadata) > _METADATA_MAX:
+        raise Refusal(OFFSET_METADATA_TOO_LARGE)
+    return metadata
+
+
+def handle_offset_commit(cluster: Cluster, call: Call) -> dict[str, Any]:
+    """Keep offsets."""
+    body = call.body
+    group = body["group_id"]
+    problem: Refusal | None = None
+    try:
+        cluster.check_coordinator(call, 0, group)
+        check_member(
+            cluster,
+            group,
+            body.get("member_id", ""),
+            body.get("generation_id_or_member_epoch", -1),
+            body.get("group_instance_id"),
+        )
+    except Refusal as refusal:
+        problem = refusal
+    return commit_each(cluster, call, problem, lambda place, committed: cluster.commit(group, place, committed))
+
+
+def commit_each(cluster: Cluster, call: Call, problem: Refusal | None, keep: Any) -> dict[str, Any]:
+    """Have each offset of a request kept, unless all are refused; the response's body."""
+    rows = []
+    for topic in call.body["topics"]:
+        partitions = []
+        for row in topic["partitions"]:
+            number = row["partition_index"]
+            code = 0
+            try:
+                if problem is not None:
+                    raise problem
+                found = cluster.find_topic(topic)
+                cluster.find_log(found, number)
+                cluster.check_error(call, found.name, number)
+                epoch = row.get("committed_leader_epoch", -1)
+                metadata = size_checked(row["committed_metadata"])
+                keep((found.name, number), Committed(row["committed_offset"], epoch, metadata))
+            except Refusal as refusal:
+                code = refusal.code
+            partitions.append({"partition_index": number, "error_code": code})
+        named = {key: topic[key] for key in ("name", "topic_id") if key in topic}
+        rows.append({**named, "partitions": partitions})
+    return {"topics": rows}
+
+
+def handle_offset_fetch(cluster: Cluster, call: Call) -> dict[str, Any]:
+    """The offsets of groups; -1 where there is none."""
+    body = call.body
+    groups = body.get("groups")
+    if groups is None:
+        row = _group_row(cluster, call, body)
+        return {**row, "error_code": row["error_code"]}
+    return {"groups": [_group_row(cluster, call, group) for group in groups]}
+
+
+def _group_row(cluster: Cluster, call: Call, asked: dict[str, Any]) -> dict[str, Any]:
+    group = asked["group_id"]
+    topics = asked["topics"]
+    code = 0
+    try:
+        cluster.check_coordinator(call, 0, group)
+        if asked.get("member_id") is not None and asked.get("member_epoch", -1) >= 0:
+            check_member(cluster, group, asked["member_id"], asked["member_epoch"], None)
+    except Refusal as refusal:
+        code = refusal.code
+    known = cluster.offsets.get(group, {})
+    if topics is None:
+        names = dict.fromkeys(name for name, _ in known)
+        topics = [
+            {"name": name, "partition_indexes": [number for other, number in known if other == name]} for name in names
+        ]
+        by_id = call.version >= 10
+        for each in topics:
+            found = cluster.topics.get(each["name"])
+            each["topic_id"] = found.id if found else UUID(int=0)
+    else:
+        by_id = bool(topics) and "topic_id" in topics[0]
+    rows = []
+    for topic in topics:
+        found = cluster.topics_by_id.get(topic["topic_id"]) if by_id else None
+        name = found.name if found is not None else topic.get("name", "")
+        missing = by_id and found is None
+        partitions = [
+            _offset_row(cluster, call, group, (name, number), 100 if missing else code)
+            for number in topic["partition_indexes"]
+        ]
+        rows.append({"name": name, "topic_id": topic.get("topic_id"), "partitions": partitions})
+        if not by_id:
+            del rows[-1]["topic_id"]
+    return {"group_id": group, "topics": rows, "error_code": code}
+
+
+def _offset_row(cluster: Cluster, call: Call, group: str, place: tuple[str, int], code: int) -> dict[str, Any]:
+    committed = cluster.offsets.get(group, {}).get(place)
+    if not code and call.body.get("require_stable") and cluster.pending.get(group, {}).get(place):
+        code = UNSTABLE_OFFSET_COMMIT
+    if committed is None or code:
+        committed = Committed(-1)
+    return {
+        "partition_index": place[1],
+        "committed_offset": committed.offset,
+        "committed_leader_epoch": committed.leader_epoch,
+        "metadata": committed.metadata,
+        "error_code": code,
+    }

@@ -1,0 +1,295 @@
+"""Groups of the consumer protocol (KIP-848): the coordinator assigns, each member is led there by its heartbeats.
+
+A member is told at first only what of its new assignment it had before. Once it says that it owns nothing else, it
+gets the group's epoch, and what no other member has any more; so no partition ever has two owners. A member of an
+older epoch, or one that is silent for a session, is out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final
+from uuid import UUID
+
+from decoders.limits import MOCK_GROUPS_MAX, MOCK_MEMBERS_MAX
+from decoders.mocking.cluster import Call, Cluster, Refusal
+
+__all__ = ["ConsumerGroup", "handle_consumer_group_heartbeat"]
+
+UNKNOWN_MEMBER_ID: Final = 25
+INCONSISTENT_GROUP_PROTOCOL: Final = 23
+INVALID_REQUEST: Final = 42
+GROUP_MAX_SIZE_REACHED: Final = 81
+FENCED_MEMBER_EPOCH: Final = 110
+UNRELEASED_INSTANCE_ID: Final = 111
+UNSUPPORTED_ASSIGNOR: Final = 112
+STALE_MEMBER_EPOCH: Final = 113
+INVALID_REGULAR_EXPRESSION: Final = 128
+
+SESSION_MS: Final = 45_000
+HEARTBEAT_MS: Final = 1000
+ASSIGNORS: Final = ("uniform", "range")
+_LEAVES: Final = -1
+_LEAVES_FOR_A_WHILE: Final = -2
+_SUBSCRIBED_MAX: Final = 10_000
+
+# Topic id, number of a partition.
+Place = tuple[UUID, int]
+
+
+@dataclass(slots=True)
+class _Member:
+    id: str
+    instance: str | None
+    epoch: int = 0
+    subscribed: tuple[str, ...] = ()
+    assignor: str | None = None
+    assigned: set[Place] = field(default_factory=set)  # what it was told to have
+    releasing: set[Place] = field(default_factory=set)  # what it was told to give up, and has not yet
+    deadline_ms: int = 0
+    away: bool = False  # a static member that said it comes again
+
+
+class ConsumerGroup:
+    """One group."""
+
+    kind = "consumer"
+
+    def __init__(self, cluster: Cluster, group_id: str) -> None:
+        self.cluster = cluster
+        self.id = group_id
+        self.epoch = 0
+        self.members: dict[str, _Member] = {}
+        self.target: dict[str, set[Place]] = {}
+        self._partitions: dict[str, int] = {}  # of the subscribed topics, when the target was made
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nobody is in it."""
+        return not self.members
+
+    def check_commit(self, member_id: str, epoch: int, instance: str | None) -> None:  # noqa: ARG002  # as all groups
+        """Whether offsets may be committed so. Raises Refusal."""
+        if epoch < 0 and not member_id and not self.members:
+            return
+        member = self.members.get(member_id)
+        if member is None:
+            raise Refusal(UNKNOWN_MEMBER_ID)
+        if member.epoch != epoch:
+            raise Refusal(STALE_MEMBER_EPOCH)
+
+    def beat(self, call: Call) -> dict[str, Any]:
+        """A member is there, comes or goes. Raises Refusal."""
+        body = call.body
+        epoch = body["member_epoch"]
+        if epoch in (_LEAVES, _LEAVES_FOR_A_WHILE):
+            return self._leave(body, epoch)
+        member = self._join(body) if epoch == 0 else self._known(body, epoch)
+        member.deadline_ms = self.cluster.now_ms + SESSION_MS
+        changed = self._subscribe(member, body)
+        if changed or self._partitions != self._count_partitions():
+            self._reassign()
+        owned = body["topic_partitions"]
+        if owned is not None:
+            member.releasing &= {(row["topic_id"], number) for row in owned for number in row["partitions"]}
+        told = member.assigned.copy()
+        self._reconcile(member)
+        full = epoch == 0 or owned is not None
+        return {
+            "error_code": 0,
+            "member_id": member.id,
+            "member_epoch": member.epoch,
+            "heartbeat_interval_ms": HEARTBEAT_MS,
+            "assignment": _assignment(member.assigned) if full or told != member.assigned else None,
+        }
+
+    def _leave(self, body: dict[str, Any], epoch: int) -> dict[str, Any]:
+        member = self.members.get(body["member_id"])
+        if member is None:
+            raise Refusal(UNKNOWN_MEMBER_ID)
+        if epoch == _LEAVES_FOR_A_WHILE and member.instance is not None:
+            member.away = True
+        else:
+            self._remove(member)
+        return {"error_code": 0, "member_id": member.id, "member_epoch": epoch, "heartbeat_interval_ms": HEARTBEAT_MS}
+
+    def _join(self, body: dict[str, Any]) -> _Member:
+        instance = body["instance_id"]
+        member_id = body["member_id"] or f"member-{self.cluster.next_number():012x}"
+        before = next((each for each in self.members.values() if each.instance == instance), None) if instance else None
+        if before is not None and before.id != member_id:
+            if not before.away:
+                raise Refusal(UNRELEASED_INSTANCE_ID)
+            # It takes the place of its former self.
+            del self.members[before.id]
+            self.target[member_id] = self.target.pop(before.id, set())
+            before.id, before.away, before.epoch = member_id, False, 0
+            before.releasing.clear()
+            self.members[member_id] = before
+            self._watch(before)
+            return before
+        known = self.members.get(member_id)
+        if known is not None:
+            known.away = False
+            return known
+        if len(self.members) >= MOCK_MEMBERS_MAX:
+            raise Refusal(GROUP_MAX_SIZE_REACHED)
+        if not body["subscribed_topic_names"] and not body.get("subscribed_topic_regex"):
+            raise Refusal(INVALID_REQUEST, "who joins says what it subscribes to")
+        known = self.members[member_id] = _Member(member_id, instance)
+        self._watch(known)
+        return known
+
+    def _known(self, body: dict[str, Any], epoch: int) -> _Member:
+        member = self.members.get(body["member_id"])
+        if member is None:
+            raise Refusal(UNKNOWN_MEMBER_ID)
+        if epoch > member.epoch:
+            raise Refusal(FENCED_MEMBER_EPOCH)
+        if epoch < member.epoch:
+            # The answer that raised its epoch was lost: it says again what it owned then.
+            owned = body["topic_partitions"]
+            theirs = {(row["topic_id"], number) for row in owned or () for number in row["partitions"]}
+            if owned is None or not theirs <= member.assigned:
+                raise Refusal(FENCED_MEMBER_EPOCH)
+        return member
+
+    def _subscribe(self, member: _Member, body: dict[str, Any]) -> bool:
+        """Take down what a member wants; whether that is news."""
+        if body.get("subscribed_topic_regex"):
+            raise Refusal(INVALID_REGULAR_EXPRESSION, "the mock takes names of topics, no patterns")
+        assignor = body["server_assignor"]
+        if assignor is not None and assignor not in ASSIGNORS:
+            raise Refusal(UNSUPPORTED_ASSIGNOR, f"there are {', '.join(ASSIGNORS)}")
+        names = body["subscribed_topic_names"]
+        wanted = member.subscribed if names is None else tuple(sorted(set(names)))
+        if len(wanted) > _SUBSCRIBED_MAX:
+            raise Refusal(INVALID_REQUEST, "too many topics")
+        fresh = member.id not in self.target
+        changed = fresh or wanted != member.subscribed or (assignor is not None and assignor != member.assignor)
+        member.subscribed = wanted
+        member.assignor = assignor or member.assignor
+        return changed
+
+    def _count_partitions(self) -> dict[str, int]:
+        names = {name for member in self.members.values() for name in member.subscribed}
+        topics = self.cluster.topics
+        return {name: len(topics[name].logs) for name in sorted(names) if name in topics}
+
+    def _reassign(self) -> None:
+        """A new epoch, and who is to have what in it."""
+        self.epoch += 1
+        self._partitions = self._count_partitions()
+        before = self.target
+        self.target = {name: set() for name in self.members}
+        by_range = any(member.assignor == "range" for member in self.members.values())
+        for name, count in self._partitions.items():
+            topic_id = self.cluster.topics[name].id
+            takers = sorted(member.id for member in self.members.values() if name in member.subscribed)
+            places = [(topic_id, number) for number in range(count)]
+            if by_range:
+                self._assign_ranges(takers, places)
+            else:
+                self._assign_evenly(takers, places, before)
+
+    def _assign_ranges(self, takers: list[str], places: list[Place]) -> None:
+        share, more = divmod(len(places), len(takers))
+        at = 0
+        for index, taker in enumerate(takers):
+            stop = at + share + (index < more)
+            self.target[taker].update(places[at:stop])
+            at = stop
+
+    def _assign_evenly(self, takers: list[str], places: list[Place], before: dict[str, set[Place]]) -> None:
+        """As even as can be; who had a partition keeps it where that is so all the same."""
+        most, more = divmod(len(places), len(takers))
+        room = dict.fromkeys(takers, most)
+        left = []
+        for place in places:
+            owner = next((name for name in takers if place in before.get(name, ())), None)
+            if owner is not None and (room[owner] > 0 or more > 0):
+                more -= room[owner] <= 0
+                room[owner] -= 1
+                self.target[owner].add(place)
+            else:
+                left.append(place)
+        for place in left:
+            taker = max(takers, key=lambda name: (room[name], -len(self.target[name])))
+            room[taker] -= 1
+            self.target[taker].add(place)
+
+    def _reconcile(self, member: _Member) -> None:
+        """Lead a member one step towards its target."""
+        target = self.target[member.id]
+        surplus = member.assigned - target
+        if surplus:
+            member.assigned -= surplus
+            member.releasing |= surplus
+        if member.releasing:
+            if not member.epoch:
+                member.epoch = self.epoch
+            return
+        member.epoch = self.epoch
+        taken: set[Place] = set()
+        for other in self.members.values():
+            if other is not member:
+                taken |= other.assigned | other.releasing
+        member.assigned |= target - taken
+
+    def _watch(self, member: _Member) -> None:
+        member.deadline_ms = self.cluster.now_ms + SESSION_MS
+        self.cluster.schedule(SESSION_MS, partial(self._look, member))
+
+    def _look(self, member: _Member) -> None:
+        if self.members.get(member.id) is not member:
+            return
+        left_ms = member.deadline_ms - self.cluster.now_ms
+        if left_ms > 0:
+            self.cluster.schedule(left_ms, partial(self._look, member))
+        else:
+            self._remove(member)
+
+    def _remove(self, member: _Member) -> None:
+        del self.members[member.id]
+        self.target.pop(member.id, None)
+        if self.members:
+            self._reassign()
+        else:
+            self.epoch += 1
+
+
+def _assignment(places: set[Place]) -> dict[str, Any]:
+    topics: dict[UUID, list[int]] = {}
+    for topic_id, number in sorted(places, key=lambda place: (place[0].bytes, place[1])):
+        topics.setdefault(topic_id, []).append(number)
+    return {"topic_partitions": [{"topic_id": each, "partitions": numbers} for each, numbers in topics.items()]}
+
+
+def handle_consumer_group_heartbeat(cluster: Cluster, call: Call) -> dict[str, Any]:
+    """A member comes, is there, or goes."""
+    group_id = call.body["group_id"]
+    try:
+        cluster.check_coordinator(call, 0, group_id)
+        found = cluster.groups.get(group_id)
+        if found is not None and found.kind != ConsumerGroup.kind and not found.is_empty:
+            raise Refusal(INCONSISTENT_GROUP_PROTOCOL)
+        if not isinstance(found, ConsumerGroup):
+            if call.body["member_epoch"] != 0:
+                raise Refusal(UNKNOWN_MEMBER_ID)
+            if found is None and len(cluster.groups) >= MOCK_GROUPS_MAX:
+                cluster.note(f"the mock has {MOCK_GROUPS_MAX:,} groups: it takes no more")
+                raise Refusal(GROUP_MAX_SIZE_REACHED)
+            found = ConsumerGroup(cluster, group_id)
+            answer = found.beat(call)
+            cluster.groups[group_id] = found
+            return answer
+        return found.beat(call)
+    except Refusal as refusal:
+        return {
+            "error_code": refusal.code,
+            "error_message": refusal.text,
+            "member_id": call.body["member_id"],
+            "member_epoch": call.body["member_epoch"],
+            "heartbeat_interval_ms": HEARTBEAT_MS,
+        }

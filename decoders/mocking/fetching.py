@@ -1,0 +1,208 @@
+"""Fetch: records from offsets on, in sessions (KIP-227), at once or when there are enough of them.
+
+A session remembers what its client asks for; an incremental request says only what changed, an incremental response
+only the partitions that have something new. A fetch that has too little waits until a partition of it is written, or
+its time is over.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any, Final
+from uuid import UUID
+
+from decoders.limits import MOCK_SESSIONS_MAX
+from decoders.mocking.cluster import Call, Cluster, Refusal, Timer, TopicPartition
+from decoders.mocking.partition_log import MAGIC, PartitionLog, without_codec
+from decoders.mocking.results import Outcome
+
+__all__ = ["Fetches", "handle_fetch"]
+
+OFFSET_OUT_OF_RANGE: Final = 1
+FETCH_SESSION_ID_NOT_FOUND: Final = 70
+INVALID_FETCH_SESSION_EPOCH: Final = 71
+_LAST_EPOCH: Final = 2**31 - 1
+_WAIT_MAX_MS: Final = 60_000
+
+# Name or id of a topic, number of a partition.
+Wanted = tuple[str | UUID, int]
+
+
+@dataclass(slots=True)
+class _Session:
+    """`partitions` has what the client asks for, with what it was last told (high watermark, start, stable end)."""
+
+    id: int
+    epoch: int
+    partitions: dict[Wanted, dict[str, Any]] = field(default_factory=dict)
+    told: dict[Wanted, tuple[int, ...]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _WaitingFetch:
+    call: Call
+    session: _Session | None
+    incremental: bool
+    partitions: dict[Wanted, dict[str, Any]]
+    places: set[TopicPartition]
+    timer: Timer | None = None
+
+
+class Fetches:
+    """The sessions of each node, and the fetches that wait."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self._sessions: dict[int, OrderedDict[int, _Session]] = {}
+        self._waiting: dict[int, _WaitingFetch] = {}
+        cluster.append_watchers.append(self._appended)
+
+    def handle(self, call: Call) -> dict[str, Any] | Outcome:
+        """Answer, or wait."""
+        body = call.body
+        asked: dict[Wanted, dict[str, Any]] = {
+            (topic.get("topic_id") or topic["topic"], row["partition"]): row
+            for topic in body["topics"]
+            for row in topic["partitions"]
+        }
+        try:
+            session, incremental = self._session(call, asked)
+        except Refusal as refusal:
+            return {"error_code": refusal.code, "session_id": 0, "responses": []}
+        waiting = _WaitingFetch(call, session, incremental, session.partitions if session else asked, set())
+        answer, size, failed = self._answer(waiting)
+        wait_ms = min(body["max_wait_ms"], _WAIT_MAX_MS)
+        if failed or not waiting.partitions or wait_ms <= 0 or size >= body["min_bytes"]:
+            return self._finish(waiting, answer)
+        number = self.cluster.next_number()
+        waiting.timer = self.cluster.schedule(wait_ms, lambda: self._end(number))
+        self._waiting[number] = waiting
+        return Outcome.WAIT
+
+    def _session(self, call: Call, asked: dict[Wanted, dict[str, Any]]) -> tuple[_Session | None, bool]:
+        """The session of a request, brought up to date, and whether the request is incremental. Raises Refusal."""
+        body = call.body
+        epoch, session_id = body.get("session_epoch", -1), body.get("session_id", 0)
+        sessions = self._sessions.setdefault(call.node, OrderedDict())
+        if epoch in (0, -1):
+            sessions.pop(session_id, None)
+            if epoch:
+                return None, False
+            while len(sessions) >= MOCK_SESSIONS_MAX:
+                sessions.popitem(last=False)
+            session = _Session(self.cluster.next_number(), 1, asked)
+            sessions[session.id] = session
+            return session, False
+        found = sessions.get(session_id)
+        if found is None:
+            raise Refusal(FETCH_SESSION_ID_NOT_FOUND)
+        if epoch != found.epoch:
+            raise Refusal(INVALID_FETCH_SESSION_EPOCH)
+        sessions.move_to_end(session_id)
+        found.epoch = 1 if epoch == _LAST_EPOCH else epoch + 1
+        for key, row in asked.items():
+            found.partitions[key] = row
+            found.told.pop(key, None)
+        for topic in body["forgotten_topics_data"]:
+            for number in topic["partitions"]:
+                key = (topic.get("topic_id") or topic["topic"], number)
+                found.partitions.pop(key, None)
+                found.told.pop(key, None)
+        return found, True
+
+    def _answer(self, waiting: _WaitingFetch) -> tuple[list[tuple[Wanted, dict[str, Any]]], int, bool]:
+        """What there is: rows by partition, bytes of records, whether one has an error."""
+        left = max(waiting.call.body.get("max_bytes", 2**31 - 1), 0)
+        rows: list[tuple[Wanted, dict[str, Any]]] = []
+        total, failed = 0, False
+        waiting.places.clear()
+        for key, asked in waiting.partitions.items():
+            row = self._partition(waiting, key, asked, left, first=total == 0)
+            total += len(row["records"])
+            left = max(left - len(row["records"]), 0)
+            failed |= row["error_code"] != 0
+            rows.append((key, row))
+        return rows, total, failed
+
+    def _partition(
+        self, waiting: _WaitingFetch, key: Wanted, asked: dict[str, Any], left: int, *, first: bool
+    ) -> dict[str, Any]:
+        cluster, call = self.cluster, waiting.call
+        row: dict[str, Any] = {"partition_index": key[1], "error_code": 0, "high_watermark": -1, "records": b""}
+        row["aborted_transactions"] = None
+        try:
+            topic = cluster.find_topic({"topic_id" if isinstance(key[0], UUID) else "topic": key[0]})
+            cluster.check_error(call, topic.name, key[1])
+            log = cluster.find_log(topic, key[1], call.node)
+            offset = asked["fetch_offset"]
+            row |= {"high_watermark": log.end, "last_stable_offset": log.stable_end, "log_start_offset": log.start}
+            if not log.start <= offset <= log.end:
+                raise Refusal(OFFSET_OUT_OF_RANGE)
+            waiting.places.add((topic.name, key[1]))
+            self._read(call, log, offset, min(left, max(asked["partition_max_bytes"], 0)), row, first=first)
+        except Refusal as refusal:
+            row["error_code"] = refusal.code
+        return row
+
+    def _read(self, call: Call, log: PartitionLog, offset: int, size: int, row: dict[str, Any], *, first: bool) -> None:
+        committed_only = call.body.get("isolation_level", 0) == 1
+        end = log.stable_end if committed_only else log.end
+        # Before version 3 a batch that does not fit is cut off; then its client asks for more bytes. Whole is better.
+        found = log.read(offset, size, end, at_least_one=first)
+        if committed_only:
+            row["aborted_transactions"] = [
+                {"producer_id": abort.producer_id, "first_offset": abort.first_offset}
+                for abort in (log.aborted_in(offset, found[-1].last_offset) if found else ())
+            ]
+        magic = 0 if call.version < 2 else 1 if call.version < 4 else MAGIC
+        row["records"] = b"".join(
+            batch.data
+            if magic == MAGIC and (batch.codec != "zstd" or call.version >= 10)
+            else without_codec(batch, magic)
+            for batch in found
+        )
+
+    def _finish(self, waiting: _WaitingFetch, rows: list[tuple[Wanted, dict[str, Any]]]) -> dict[str, Any]:
+        """The body of the response; of an incremental one only what is new."""
+        session = waiting.session
+        topics: dict[str | UUID, dict[str, Any]] = {}
+        for key, row in rows:
+            news = (row["high_watermark"], row.get("log_start_offset", -1), row.get("last_stable_offset", -1))
+            if session is not None:
+                known = session.told.get(key)
+                session.told[key] = news
+                if waiting.incremental and not row["records"] and not row["error_code"] and known == news:
+                    continue
+            place: dict[str, Any] = {"topic_id" if isinstance(key[0], UUID) else "topic": key[0], "partitions": []}
+            topics.setdefault(key[0], place)["partitions"].append(row)
+        return {
+            "error_code": 0,
+            "session_id": 0 if session is None else session.id,
+            "responses": list(topics.values()),
+        }
+
+    def _appended(self, place: TopicPartition) -> None:
+        for number, waiting in list(self._waiting.items()):
+            if waiting.call.gone:
+                self._forget(number)
+            elif place in waiting.places:
+                rows, size, failed = self._answer(waiting)
+                if failed or size >= waiting.call.body["min_bytes"]:
+                    self._forget(number)
+                    waiting.call.answer(self._finish(waiting, rows))
+
+    def _end(self, number: int) -> None:
+        waiting = self._waiting.pop(number)
+        if not waiting.call.gone:
+            waiting.call.answer(self._finish(waiting, self._answer(waiting)[0]))
+
+    def _forget(self, number: int) -> None:
+        timer = self._waiting.pop(number).timer
+        if timer is not None:
+            timer.cancel()
+
+
+def handle_fetch(fetches: Fetches, call: Call) -> dict[str, Any] | Outcome:
+    """Records from offsets on."""
+    return fetches.handle(call)

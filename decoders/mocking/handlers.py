@@ -1,0 +1,87 @@
+"""Which APIs a mocked broker has, and what answers each: the literal table, and ApiVersions, which tells of it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from decoders.apis import api, keys
+from decoders.mocking.broker import Handler, MockBrokers
+from decoders.mocking.classic_groups import (
+    handle_heartbeat,
+    handle_join_group,
+    handle_leave_group,
+    handle_sync_group,
+)
+from decoders.mocking.cluster import Call, Cluster
+from decoders.mocking.committed_offsets import handle_offset_commit, handle_offset_fetch
+from decoders.mocking.consumer_groups import handle_consumer_group_heartbeat
+from decoders.mocking.fetching import Fetches, handle_fetch
+from decoders.mocking.producing import handle_list_offsets, handle_offset_for_leader_epoch, handle_produce
+from decoders.mocking.topology import (
+    handle_create_topics,
+    handle_delete_topics,
+    handle_describe_cluster,
+    handle_find_coordinator,
+    handle_metadata,
+    handle_sasl_authenticate,
+    handle_sasl_handshake,
+)
+from decoders.mocking.transactions import (
+    handle_add_offsets_to_txn,
+    handle_add_partitions_to_txn,
+    handle_end_txn,
+    handle_init_producer_id,
+    handle_txn_offset_commit,
+)
+
+__all__ = ["HANDLERS", "make_brokers"]
+
+# API key → handler. Fetch has one more, as its sessions are kept apart.
+HANDLERS: Final[dict[int, Handler]] = {
+    keys.PRODUCE: handle_produce,
+    keys.LIST_OFFSETS: handle_list_offsets,
+    keys.METADATA: handle_metadata,
+    keys.OFFSET_COMMIT: handle_offset_commit,
+    keys.OFFSET_FETCH: handle_offset_fetch,
+    keys.FIND_COORDINATOR: handle_find_coordinator,
+    keys.JOIN_GROUP: handle_join_group,
+    keys.HEARTBEAT: handle_heartbeat,
+    keys.LEAVE_GROUP: handle_leave_group,
+    keys.SYNC_GROUP: handle_sync_group,
+    keys.SASL_HANDSHAKE: handle_sasl_handshake,
+    keys.CREATE_TOPICS: handle_create_topics,
+    20: handle_delete_topics,
+    22: handle_init_producer_id,
+    23: handle_offset_for_leader_epoch,
+    24: handle_add_partitions_to_txn,
+    25: handle_add_offsets_to_txn,
+    26: handle_end_txn,
+    28: handle_txn_offset_commit,
+    keys.SASL_AUTHENTICATE: handle_sasl_authenticate,
+    keys.DESCRIBE_CLUSTER: handle_describe_cluster,
+    68: handle_consumer_group_heartbeat,
+}
+SERVED: Final = sorted((*HANDLERS, keys.FETCH, keys.API_VERSIONS))
+
+
+def handle_api_versions(cluster: Cluster, call: Call) -> dict[str, Any]:  # noqa: ARG001  # as all handlers
+    """The APIs of the table, in every version that is known of them."""
+    rows = []
+    for key in SERVED:
+        least, most = api(key).versions
+        rows.append({"api_key": key, "min_version": least, "max_version": most})
+    return {"error_code": 0, "api_keys": rows}
+
+
+def make_brokers(cluster: Cluster, log: Any = None) -> MockBrokers:
+    """The brokers of a cluster. `log` is called with each `Answered`."""
+    fetches = Fetches(cluster)
+    return MockBrokers(
+        cluster,
+        {
+            **HANDLERS,
+            keys.FETCH: lambda _, call: handle_fetch(fetches, call),
+            keys.API_VERSIONS: handle_api_versions,
+        },
+        log,
+    )

@@ -1,0 +1,264 @@
+"""Batches of records of one partition in, what Fetch, Produce and ListOffsets say of them out.
+
+Every batch is kept as it travels (magic 2); batches of older formats are written anew. Offsets may have holes, as in
+compacted topics: a recording has the batches that somebody wrote or read, and no others.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import Final, NamedTuple
+
+from decoders.errors import DecodeError, EncodeError
+from decoders.records.model import Batch, Record
+from decoders.records.read import decode_records
+from decoders.records.write import encode_batch
+
+__all__ = ["Abort", "PartitionLog", "ProducerError", "StoredBatch", "read_stored", "without_codec"]
+
+MAGIC: Final = 2
+# Of the batches of a producer so many are known again when they are sent once more.
+KNOWN_BATCHES: Final = 5
+_INT64: Final = Struct(">q")
+_BASE_TIMESTAMP: Final = 27  # where a batch has these
+_MARKER: Final = Struct(">hh")  # version, type
+_MARKER_VALUE: Final = Struct(">hi")  # version, coordinator epoch
+# Sequence numbers begin again behind this one.
+_SEQUENCES: Final = 1 << 31
+
+# Error codes of Kafka.
+OUT_OF_ORDER_SEQUENCE_NUMBER: Final = 45
+INVALID_PRODUCER_EPOCH: Final = 47
+
+
+class ProducerError(Exception):
+    """A batch that its producer must not write here; `code` is Kafka's."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+@dataclass(slots=True)
+class StoredBatch:
+    """One batch as it travels; `committed` is set in the markers that end transactions."""
+
+    base_offset: int
+    last_offset: int
+    data: bytes
+    max_timestamp: int = -1
+    producer_id: int = -1
+    producer_epoch: int = -1
+    base_sequence: int = -1
+    record_count: int = 0
+    transactional: bool = False
+    control: bool = False
+    committed: bool | None = None
+    codec: str = "none"
+
+
+class Abort(NamedTuple):
+    """One aborted transaction: who wrote it, its first offset, the offset of its marker."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+
+
+@dataclass(slots=True)
+class _Producer:
+    epoch: int
+    next_sequence: int
+    # First sequence number, number of records, offset of the latest batches.
+    batches: deque[tuple[int, int, int]] = field(default_factory=lambda: deque(maxlen=KNOWN_BATCHES))
+
+
+class PartitionLog:
+    """The log of one partition. `start` and `end` are offsets; the high watermark is the end."""
+
+    __slots__ = ("_bases", "_producers", "aborts", "batches", "end", "open", "size", "start")
+
+    def __init__(self, start: int = 0) -> None:
+        self.start = self.end = start
+        self.size = 0
+        self.batches: list[StoredBatch] = []
+        self._bases: list[int] = []
+        self._producers: dict[int, _Producer] = {}
+        self.open: dict[int, int] = {}  # producer id → first offset of the transaction that has not ended
+        self.aborts: list[Abort] = []
+
+    @property
+    def stable_end(self) -> int:
+        """The last stable offset: what is read committed ends before it."""
+        return min(self.open.values(), default=self.end)
+
+    def add(self, batch: StoredBatch) -> None:
+        """Put a batch at the end; its offsets are its own, and not below the end."""
+        self.batches.append(batch)
+        self._bases.append(batch.base_offset)
+        self.end = batch.last_offset + 1
+        self.size += len(batch.data)
+        if batch.producer_id < 0:
+            return
+        if batch.control:
+            first = self.open.pop(batch.producer_id, None)
+            if first is not None and not batch.committed:
+                self.aborts.append(Abort(batch.producer_id, first, batch.base_offset))
+            return
+        if batch.transactional:
+            self.open.setdefault(batch.producer_id, batch.base_offset)
+        if batch.base_sequence >= 0:
+            known = self._producers.get(batch.producer_id)
+            if known is None or known.epoch != batch.producer_epoch:
+                known = self._producers[batch.producer_id] = _Producer(batch.producer_epoch, 0)
+            known.next_sequence = (batch.base_sequence + batch.record_count) % _SEQUENCES
+            known.batches.append((batch.base_sequence, batch.record_count, batch.base_offset))
+
+    def place(self, batch: StoredBatch) -> int | None:
+        """Where an idempotent batch was written before; None where it is new. Raises ProducerError."""
+        if batch.base_sequence < 0:
+            return None
+        known = self._producers.get(batch.producer_id)
+        if known is None:
+            return None
+        if batch.producer_epoch < known.epoch:
+            raise ProducerError(INVALID_PRODUCER_EPOCH)
+        if batch.producer_epoch > known.epoch:
+            if batch.base_sequence:
+                raise ProducerError(OUT_OF_ORDER_SEQUENCE_NUMBER)
+            return None
+        for sequence, count, offset in known.batches:
+            if sequence == batch.base_sequence and count == batch.record_count:
+                return offset
+        if batch.base_sequence != known.next_sequence:
+            raise ProducerError(OUT_OF_ORDER_SEQUENCE_NUMBER)
+        return None
+
+    def append(self, batch: StoredBatch) -> int:
+        """Write a batch at the end, which gives it its offsets; the first of them."""
+        base = self.end
+        count = batch.last_offset - batch.base_offset
+        batch.data = _INT64.pack(base) + batch.data[_INT64.size :]  # the checksum does not cover it
+        batch.base_offset, batch.last_offset = base, base + count
+        self.add(batch)
+        return base
+
+    def end_transaction(self, producer_id: int, epoch: int, now_ms: int, *, commit: bool) -> int:
+        """Write the marker that ends a transaction; its size."""
+        record = Record(self.end, now_ms, _MARKER.pack(0, int(commit)), _MARKER_VALUE.pack(0, 0))
+        data = encode_batch(
+            [record],
+            producer_id=producer_id,
+            producer_epoch=epoch,
+            transactional=True,
+            control=True,
+            partition_leader_epoch=0,
+        )
+        self.add(
+            StoredBatch(
+                *(self.end, self.end, data, now_ms, producer_id, epoch, -1, 1),
+                transactional=True,
+                control=True,
+                committed=commit,
+            )
+        )
+        known = self._producers.get(producer_id)
+        if known is None or epoch > known.epoch:
+            self._producers[producer_id] = _Producer(epoch, 0)
+        return len(data)
+
+    def fill(self, end: int) -> None:
+        """Have the log end there: an empty batch, as compaction leaves it, takes readers over what is not known."""
+        if end > self.end:
+            data = encode_batch([], base_offset=self.end, last_offset=end - 1, partition_leader_epoch=0)
+            self.add(StoredBatch(self.end, end - 1, data))
+
+    def read(self, offset: int, size: int, limit: int, *, at_least_one: bool) -> list[StoredBatch]:
+        """The batches from the one that holds `offset` on, up to a number of bytes and before `limit`."""
+        at = self._index(offset)
+        found: list[StoredBatch] = []
+        for batch in self.batches[at : at + 1] if at < len(self.batches) and not size else self._from(at):
+            if batch.base_offset >= limit:
+                break
+            if len(batch.data) > size and (found or not at_least_one):
+                break
+            found.append(batch)
+            size -= len(batch.data)
+        return found
+
+    def _from(self, at: int) -> Iterator[StoredBatch]:
+        for index in range(at, len(self.batches)):
+            yield self.batches[index]
+
+    def _index(self, offset: int) -> int:
+        """The first batch that ends at this offset or behind it."""
+        at = max(bisect_right(self._bases, offset) - 1, 0)
+        while at < len(self.batches) and self.batches[at].last_offset < offset:
+            at += 1
+        return at
+
+    def aborted_in(self, first: int, last: int) -> list[Abort]:
+        """The aborted transactions that have offsets from `first` to `last`."""
+        return [abort for abort in self.aborts if abort.last_offset >= first and abort.first_offset <= last]
+
+    def find_time(self, timestamp: int) -> tuple[int, int] | None:
+        """Offset and timestamp of the first record that is not older; None where there is none."""
+        for batch in self.batches:
+            if batch.max_timestamp < timestamp or batch.control:
+                continue
+            for record in read_stored(batch):
+                if record.timestamp is not None and record.timestamp >= timestamp:
+                    return record.offset, record.timestamp
+        return None
+
+    def find_greatest_time(self) -> tuple[int, int] | None:
+        """Offset and timestamp of the first record with the greatest timestamp."""
+        greatest = max((batch.max_timestamp for batch in self.batches if not batch.control), default=-1)
+        return None if greatest < 0 else self.find_time(greatest)
+
+    def covers(self, offset: int) -> bool:
+        """Whether a batch holds this offset."""
+        at = bisect_left(self._bases, offset + 1) - 1
+        return at >= 0 and self.batches[at].last_offset >= offset
+
+
+def read_stored(batch: StoredBatch) -> Sequence[Record]:
+    """The records of a batch; none where they cannot be read."""
+    try:
+        found: list[Batch] = decode_records(batch.data)
+    except DecodeError:
+        return ()
+    return [record for each in found for record in each.records or ()]
+
+
+def without_codec(batch: StoredBatch, magic: int) -> bytes:
+    """The batch as older clients read it; nothing of what they cannot know (control batches)."""
+    if magic < MAGIC and batch.control:
+        return b""
+    records = read_stored(batch)
+    try:
+        if magic == MAGIC:
+            return encode_batch(
+                records,
+                base_offset=batch.base_offset,
+                last_offset=batch.last_offset,
+                partition_leader_epoch=0,
+                producer_id=batch.producer_id,
+                producer_epoch=batch.producer_epoch,
+                base_sequence=batch.base_sequence,
+                transactional=batch.transactional,
+                control=batch.control,
+            )
+        plain = [record._replace(headers=(), timestamp=record.timestamp if magic else None) for record in records]
+        return encode_batch(plain, magic=magic)
+    except EncodeError:
+        return b""
+
+
+def base_timestamp_of(data: bytes) -> int:
+    """The base timestamp of a batch."""
+    return int(_INT64.unpack_from(data, _BASE_TIMESTAMP)[0])

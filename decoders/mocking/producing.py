@@ -1,0 +1,135 @@
+"""Produce, and questions about offsets: ListOffsets, OffsetForLeaderEpoch."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from decoders.mocking.cluster import Call, Cluster, Refusal, each_partition
+from decoders.mocking.partition_log import PartitionLog, ProducerError, StoredBatch
+from decoders.mocking.results import Outcome
+from decoders.mocking.stored_batches import RecordsError, split_records
+from decoders.mocking.transactions import check_write
+
+__all__ = ["handle_list_offsets", "handle_offset_for_leader_epoch", "handle_produce"]
+
+INVALID_RECORD: Final = 87
+INVALID_REQUIRED_ACKS: Final = 21
+_LATEST, _EARLIEST, _GREATEST_TIME, _EARLIEST_LOCAL, _LATEST_TIERED = range(-1, -6, -1)
+
+
+def handle_produce(cluster: Cluster, call: Call) -> dict[str, Any] | Outcome:
+    """Write batches, kept in memory; with acks=0 nothing is answered, and an error closes."""
+    acks = call.body["acks"]
+    refused = False
+    rows = []
+    for topic in call.body["topic_data"]:
+        partitions = []
+        for asked, found, log, problem in each_partition(cluster, call, topic, "partition_data", call.node):
+            row = {"index": asked["index"], "error_code": 0, "base_offset": -1, "log_start_offset": -1}
+            row["record_errors"] = []
+            try:
+                if problem is not None:
+                    raise problem
+                if acks not in (-1, 0, 1):
+                    raise Refusal(INVALID_REQUIRED_ACKS)
+                assert log is not None
+                assert found is not None
+                place = (found.name, asked["index"])
+                row["base_offset"] = _write(cluster, call, place, log, asked["records"])
+                row["log_start_offset"] = log.start
+            except Refusal as refusal:
+                refused = True
+                row |= {"error_code": refusal.code, "error_message": refusal.text}
+            partitions.append(row)
+        rows.append({**_named(topic), "partition_responses": partitions})
+    if acks == 0:
+        return Outcome.CLOSE if refused else Outcome.NO_ANSWER
+    return {"responses": rows}
+
+
+def _named(topic: dict[str, Any]) -> dict[str, Any]:
+    """What names a topic in a request, to name it in the response."""
+    return {key: topic[key] for key in ("name", "topic", "topic_id") if key in topic}
+
+
+def _write(cluster: Cluster, call: Call, place: tuple[str, int], log: PartitionLog, data: bytes | None) -> int:
+    """Write the batches of a partition; the offset of the first."""
+    try:
+        batches = split_records(data or b"")
+        if not batches:
+            raise Refusal(INVALID_RECORD, "no records")
+        return _append_all(cluster, call, place, log, batches)
+    except RecordsError as problem:
+        raise Refusal(problem.code, problem.text) from None
+    except ProducerError as problem:
+        raise Refusal(problem.code) from None
+
+
+def _append_all(
+    cluster: Cluster, call: Call, place: tuple[str, int], log: PartitionLog, batches: list[StoredBatch]
+) -> int:
+    first = -1
+    for batch in batches:
+        if batch.control:
+            raise Refusal(INVALID_RECORD, "clients write no control batches")
+        known = log.place(batch)
+        if known is None:
+            if batch.transactional:
+                check_write(cluster, call, place, batch)
+            cluster.hold(len(batch.data))
+            known = log.append(batch)
+        if first < 0:
+            first = known
+    cluster.appended(place)
+    return first
+
+
+def handle_list_offsets(cluster: Cluster, call: Call) -> dict[str, Any]:
+    """Offsets of times: the first, the last, the first that is not older, that of the greatest timestamp."""
+    committed_only = call.body.get("isolation_level", 0) == 1
+    rows = []
+    for topic in call.body["topics"]:
+        partitions = []
+        for asked, _, log, problem in each_partition(cluster, call, topic, "partitions", call.node):
+            row = {"partition_index": asked["partition_index"], "error_code": 0, "timestamp": -1, "offset": -1}
+            row |= {"leader_epoch": -1, "old_style_offsets": []}
+            if log is None:
+                assert problem is not None
+                row["error_code"] = problem.code
+            else:
+                row |= _offset_of(log, asked["timestamp"], committed_only=committed_only)
+                if row["offset"] >= 0:
+                    row |= {"leader_epoch": 0, "old_style_offsets": [row["offset"]]}
+            partitions.append(row)
+        rows.append({"name": topic["name"], "partitions": partitions})
+    return {"topics": rows}
+
+
+def _offset_of(log: PartitionLog, timestamp: int, *, committed_only: bool) -> dict[str, Any]:
+    end = log.stable_end if committed_only else log.end
+    if timestamp == _LATEST:
+        return {"offset": end}
+    if timestamp in (_EARLIEST, _EARLIEST_LOCAL):
+        return {"offset": log.start}
+    if timestamp == _LATEST_TIERED:
+        return {}
+    found = log.find_greatest_time() if timestamp == _GREATEST_TIME else log.find_time(timestamp)
+    if found is None or found[0] >= end:
+        return {}
+    return {"offset": found[0], "timestamp": found[1]}
+
+
+def handle_offset_for_leader_epoch(cluster: Cluster, call: Call) -> dict[str, Any]:
+    """Where epoch 0, the only one there is, ends."""
+    rows = []
+    for topic in call.body["topics"]:
+        partitions = []
+        for asked, _, log, problem in each_partition(cluster, call, topic, "partitions", call.node):
+            row = {"partition": asked["partition"], "error_code": 0, "leader_epoch": -1, "end_offset": -1}
+            if problem is not None:
+                row["error_code"] = problem.code
+            elif log is not None and asked["leader_epoch"] >= 0:
+                row |= {"leader_epoch": 0, "end_offset": log.end}
+            partitions.append(row)
+        rows.append({"topic": topic["topic"], "partitions": partitions})
+    return {"topics": rows}

@@ -1,0 +1,99 @@
+"""A records field in, the batches of a log out: those of magic 2 as they are, those of older formats written anew."""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Final
+
+from decoders.errors import DecodeError, EncodeError
+from decoders.mocking.partition_log import MAGIC, StoredBatch
+from decoders.records.model import Batch
+from decoders.records.read import decode_records
+from decoders.records.write import encode_batch
+
+__all__ = ["RecordsError", "split_records"]
+
+_SIZE: Final = Struct(">i")
+_SIZE_AT: Final = 8
+_OVERHEAD: Final = 12
+_MAGIC_AT: Final = 16
+_COMMIT: Final = "COMMIT"
+
+# Error codes of Kafka.
+CORRUPT_MESSAGE: Final = 2
+INVALID_RECORD: Final = 87
+
+
+class RecordsError(Exception):
+    """Records that a broker does not take; `code` is Kafka's."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+        self.text = text
+
+
+def split_records(data: bytes, *, partly: bool = False) -> list[StoredBatch]:
+    """The batches of a records field. `partly`: those that cannot be read are left out, else they are an error.
+
+    Raises RecordsError.
+    """
+    found: list[StoredBatch] = []
+    try:
+        batches = decode_records(data)
+    except DecodeError as problem:
+        if partly:
+            return found
+        raise RecordsError(CORRUPT_MESSAGE, problem.text) from None
+    at = 0
+    for batch in batches:
+        stop = at + batch.size
+        problem_text = _problem(batch)
+        if problem_text is None:
+            found += _stored(batch, data[at:stop])
+        elif not partly:
+            raise RecordsError(CORRUPT_MESSAGE, problem_text)
+        at = stop
+    return found
+
+
+def _problem(batch: Batch) -> str | None:
+    if batch.error is not None:
+        return batch.error[1]
+    if batch.truncated or batch.magic is None or batch.records is None or batch.crc == "bad":
+        return "a batch that is cut off or has a wrong checksum"
+    return None
+
+
+def _stored(batch: Batch, data: bytes) -> list[StoredBatch]:
+    records = batch.records or []
+    if batch.magic == MAGIC:
+        base, last = batch.base_offset or 0, batch.last_offset
+        committed = None
+        if batch.control and records and records[0].control_record is not None:
+            committed = str(records[0].control_record["type"]).upper() == _COMMIT
+        return [
+            StoredBatch(
+                base,
+                base if last is None else last,
+                data,
+                -1 if batch.max_timestamp is None else batch.max_timestamp,
+                -1 if batch.producer_id is None else batch.producer_id,
+                -1 if batch.producer_epoch is None else batch.producer_epoch,
+                -1 if batch.base_sequence is None else batch.base_sequence,
+                len(records),
+                bool(batch.transactional),
+                bool(batch.control),
+                committed,
+                batch.codec or "none",
+            )
+        ]
+    out = []
+    for record in records:
+        try:
+            again = encode_batch([record], base_offset=record.offset, partition_leader_epoch=0)
+        except EncodeError as problem:
+            raise RecordsError(INVALID_RECORD, problem.text) from None
+        stamp = -1 if record.timestamp is None else record.timestamp
+        out.append(StoredBatch(record.offset, record.offset, again, stamp, record_count=1))
+    return out

@@ -1,0 +1,305 @@
+"""Producer ids and transactions: InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, TxnOffsetCommit, EndTxn.
+
+    (new) ──InitProducerId──▶ empty ──first partition or group──▶ ongoing ──EndTxn──▶ empty
+                                                                    └── InitProducerId, time-out: aborted, epoch + 1
+
+A producer that comes with an older epoch is fenced. Markers are written, and offsets committed, before EndTxn is
+answered, so nobody meets a transaction that is being ended.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from decoders.limits import MOCK_GROUPS_MAX
+from decoders.mocking.cluster import Call, Cluster, Committed, Refusal, Timer, TopicPartition
+from decoders.mocking.committed_offsets import check_member, commit_each
+from decoders.mocking.partition_log import StoredBatch
+
+__all__ = [
+    *("check_write", "handle_add_offsets_to_txn", "handle_add_partitions_to_txn", "handle_end_txn"),
+    *("handle_init_producer_id", "handle_txn_offset_commit"),
+]
+
+INVALID_REQUEST: Final = 42
+INVALID_PRODUCER_EPOCH: Final = 47
+INVALID_TXN_STATE: Final = 48
+INVALID_PRODUCER_ID_MAPPING: Final = 49
+INVALID_TRANSACTION_TIMEOUT: Final = 50
+POLICY_VIOLATION: Final = 44
+OPERATION_NOT_ATTEMPTED: Final = 55
+PRODUCER_FENCED: Final = 90
+TRANSACTION_ABORTABLE: Final = 120
+
+_EPOCH_MAX: Final = 2**15 - 2
+_TIMEOUT_MAX_MS: Final = 15 * 60_000
+_PARTITIONS_MAX: Final = 10_000
+# The first versions of APIs that tell a fenced producer so; older ones say its epoch is wrong (KIP-588).
+_FENCED_FROM: Final = {22: 4, 24: 2, 25: 2, 26: 2, 28: 3}
+# From these versions on a write or commit takes part in the transaction by itself, and EndTxn gives a new epoch
+# (KIP-890).
+_PRODUCE_ADDS_FROM: Final = 12
+_COMMIT_ADDS_FROM: Final = 5
+_END_BUMPS_FROM: Final = 5
+
+
+@dataclass(slots=True)
+class _Transaction:
+    producer_id: int
+    epoch: int = 0
+    timeout_ms: int = 60_000
+    ongoing: bool = False
+    partitions: set[TopicPartition] = field(default_factory=set)
+    offsets: dict[str, dict[TopicPartition, Committed]] = field(default_factory=dict)
+    groups: set[str] = field(default_factory=set)
+    timer: Timer | None = None
+    # Of the transaction that ended last: its epoch and result, for a client that asks again.
+    last_epoch: int = -1
+    last_result: bool | None = None
+
+
+def _begin(cluster: Cluster, transaction: _Transaction) -> None:
+    if not transaction.ongoing:
+        transaction.ongoing = True
+        transaction.last_result = None
+        transaction.timer = cluster.schedule(transaction.timeout_ms, lambda: _expire(cluster, transaction))
+
+
+def _expire(cluster: Cluster, transaction: _Transaction) -> None:
+    """Abort what took too long, and fence its producer."""
+    if transaction.ongoing:
+        _bump(cluster, transaction)
+        _end(cluster, transaction, commit=False)
+
+
+def _bump(cluster: Cluster, transaction: _Transaction) -> None:
+    if transaction.epoch >= _EPOCH_MAX:
+        transaction.producer_id, transaction.epoch = _new_producer_id(cluster), 0
+    else:
+        transaction.epoch += 1
+
+
+def _new_producer_id(cluster: Cluster) -> int:
+    cluster.next_producer_id += 1
+    return cluster.next_producer_id
+
+
+def _end(cluster: Cluster, transaction: _Transaction, *, commit: bool) -> None:
+    """Write the markers and commit the offsets of a transaction, or not."""
+    producer_id = transaction.producer_id
+    for name, number in transaction.partitions:
+        topic = cluster.topics.get(name)
+        if topic is not None:
+            cluster.held += topic.logs[number].end_transaction(
+                producer_id, transaction.epoch, cluster.now_ms, commit=commit
+            )
+    for group, offsets in transaction.offsets.items():
+        for place, committed in offsets.items():
+            waiting = cluster.pending.get(group, {}).get(place)
+            if waiting is not None:
+                waiting.discard(producer_id)
+            if commit:
+                cluster.commit(group, place, committed)
+    changed = list(transaction.partitions)
+    transaction.partitions.clear()
+    transaction.offsets.clear()
+    transaction.groups.clear()
+    transaction.ongoing = False
+    if transaction.timer is not None:
+        transaction.timer.cancel()
+    for place in changed:
+        cluster.appended(place)
+
+
+def _find(cluster: Cluster, call: Call, transactional_id: str, producer_id: int, epoch: int) -> _Transaction:
+    """The transaction of a producer. Raises Refusal."""
+    cluster.check_coordinator(call, 1, transactional_id)
+    found: _Transaction | None = cluster.transactions.get(transactional_id)
+    if found is None or found.producer_id != producer_id:
+        raise Refusal(INVALID_PRODUCER_ID_MAPPING)
+    if found.epoch != epoch:
+        raise Refusal(_fenced(call))
+    return found
+
+
+def _fenced(call: Call) -> int:
+    return PRODUCER_FENCED if call.version >= _FENCED_FROM[call.api_key] else INVALID_PRODUCER_EPOCH
+
+
+def handle_init_producer_id(cluster: Cluster, call: Call) -> dict[str, Any]:
+    """A producer id; of a transactional id the same with a newer epoch, which fences whoever had it."""
+    body = call.body
+    transactional_id = body["transactional_id"]
+    nothing = {"producer_id": -1, "producer_epoch": -1}
+    if transactional_id is None:
+        return {"error_code": 0, "producer_id": _new_producer_id(cluster), "producer_epoch": 0}
+    try:
+        if not transactional_id:
+            raise Refusal(INVALID_REQUEST)
+        cluster.check_coordinator(call, 1, transactional_id)
+        if not 0 < body["transaction_timeout_ms"] <= _TIMEOUT_MAX_MS:
+            raise Refusal(INVALID_TRANSACTION_TIMEOUT)
+        found: _Transaction | None = cluster.transactions.get(transactional_id)
+        producer_id = body.get("producer_id", -1)
+        if found is None:
+            if len(cluster.transactions) >= MOCK_GROUPS_MAX:
+                cluster.note(f"the mock has {MOCK_GROUPS_MAX:,} transactional ids: it takes no more")
+                raise Refusal(POLICY_VIOLATION)
+            found = cluster.transactions[transactional_id] = _Transaction(_new_producer_id(cluster))
+        else:
+            if producer_id >= 0 and (producer_id, body["producer_epoch"]) != (found.producer_id, found.epoch):
+                raise Refusal(_fenced(call))
+            _bump(cluster, found)
+            if found.ongoing:
+                _end(cluster, found, commit=False)
+        found.timeout_ms = body["transaction_timeout_ms"]
+        found.last_result = None
+    except Refusal as refusal:
+        return {"error_code": refusal.code, **nothing}
+    return {"error_code": 0, "producer_id": found.producer_id, "producer_epoch": found.epoch}
+
+
+def handle_add_partitions_to_txn(cluster: Cluster, call: Call) -> dict[str, Any]:
+    """Partitions take part in a transaction."""
+    body = call.body
+    if "transactions" in body:
+        return {
+            "error_code": 0,
+            "results_by_transaction": [
+                {
+                    "transactional_id": each["transactional_id"],
+                    "topic_results": _add(cluster, call, each, verify=each["verify_only"]),
+                }
+                for each in body["transactions"]
+            ],
+        }
+    old = "v3_and_below_"
+    asked = {name.removeprefix(old): value for name, value in body.items()}
+    return {"results_by_topic_v3_and_below": _add(cluster, call, asked, verify=False)}
+
+
+def _add(cluster: Cluster, call: Call, asked: dict[str, Any], *, verify: bool) -> list[dict[str, Any]]:
+    codes: dict[TopicPartition, int] = {}
+    places = [(topic["name"], number) for topic in asked["topics"] for number in topic["partitions"]]
+    found: _Transaction | None = None
+    try:
+        found = _find(cluster, call, asked["transactional_id"], asked["producer_id"], asked["producer_epoch"])
+        if len(found.partitions) + len(places) > _PARTITIONS_MAX:
+            raise Refusal(POLICY_VIOLATION)
+    except Refusal as refusal:
+        codes = dict.fromkeys(places, refusal.code)
+    else:
+        for place in places:
+            try:
+                cluster.find_log(cluster.find_topic({"name": place[0]}), place[1])
+                if verify and place not in found.partitions:
+                    raise Refusal(TRANSACTION_ABORTABLE)
+            except Refusal as refusal:
+                codes[place] = refusal.code
+        if codes:
+            codes = {place: codes.get(place, OPERATION_NOT_ATTEMPTED) for place in places}
+        elif places and not verify:
+            _begin(cluster, found)
+            found.partitions.update(places)
+    return [
+        {
+            "name": topic["name"],
+            "results_by_partition": [
+                {"partition_index": number, "partition_error_code": codes.get((topic["name"], number), 0)}
+                for number in topic["partitions"]
+            ],
+        }
+        for topic in asked["topics"]
+    ]
+
+
+def handle_add_offsets_to_txn(cluster: Cluster, call: Call) -> dict[str, Any]:
+    """A group's offsets take part in a transaction."""
+    body = call.body
+    try:
+        found = _find(cluster, call, body["transactional_id"], body["producer_id"], body["producer_epoch"])
+        _begin(cluster, found)
+        found.groups.add(body["group_id"])
+    except Refusal as refusal:
+        return {"error_code": refusal.code}
+    return {"error_code": 0}
+
+
+def handle_txn_offset_commit(cluster: Cluster, call: Call) -> dict[str, Any]:
+    """Offsets that are committed with a transaction."""
+    body = call.body
+    group = body["group_id"]
+    problem: Refusal | None = None
+    found: _Transaction | None = None
+    try:
+        cluster.check_coordinator(call, 0, group)
+        found = cluster.transactions.get(body["transactional_id"])
+        if found is None or found.producer_id != body["producer_id"]:
+            raise Refusal(INVALID_PRODUCER_ID_MAPPING)
+        if found.epoch != body["producer_epoch"]:
+            raise Refusal(_fenced(call))
+        member = body.get("member_id", "")
+        generation = body.get("generation_id_or_member_epoch", -1)
+        if member or generation >= 0:
+            check_member(cluster, group, member, generation, body.get("group_instance_id"))
+        if call.version >= _COMMIT_ADDS_FROM:
+            _begin(cluster, found)
+            found.groups.add(group)
+        if group not in found.groups:
+            raise Refusal(INVALID_TXN_STATE)
+    except Refusal as refusal:
+        problem = refusal
+
+    def keep(place: TopicPartition, committed: Committed) -> None:
+        assert found is not None
+        cluster.hold(0 if place in found.offsets.get(group, {}) else 256)
+        found.offsets.setdefault(group, {})[place] = committed
+        cluster.pending.setdefault(group, {}).setdefault(place, set()).add(found.producer_id)
+
+    return commit_each(cluster, call, problem, keep)
+
+
+def handle_end_txn(cluster: Cluster, call: Call) -> dict[str, Any]:
+    """Commit or abort."""
+    body = call.body
+    commit = body["committed"]
+    try:
+        cluster.check_coordinator(call, 1, body["transactional_id"])
+        found: _Transaction | None = cluster.transactions.get(body["transactional_id"])
+        if found is None or found.producer_id != body["producer_id"]:
+            raise Refusal(INVALID_PRODUCER_ID_MAPPING)
+        bumps = call.version >= _END_BUMPS_FROM
+        again = found.last_result is not None and body["producer_epoch"] == found.last_epoch
+        if not again:
+            if body["producer_epoch"] != found.epoch:
+                raise Refusal(_fenced(call))
+            if not found.ongoing and (commit or not bumps):
+                raise Refusal(INVALID_TXN_STATE)
+            found.last_epoch = found.epoch
+            if found.ongoing:
+                _end(cluster, found, commit=commit)
+            if bumps:
+                _bump(cluster, found)
+            found.last_result = commit
+        elif found.last_result != commit:
+            raise Refusal(INVALID_TXN_STATE)
+    except Refusal as refusal:
+        return {"error_code": refusal.code}
+    return {"error_code": 0, "producer_id": found.producer_id, "producer_epoch": found.epoch}
+
+
+def check_write(cluster: Cluster, call: Call, place: TopicPartition, batch: StoredBatch) -> None:
+    """Whether a batch is part of a transaction that may write there. Raises Refusal."""
+    transactional_id = call.body.get("transactional_id")
+    found: _Transaction | None = cluster.transactions.get(transactional_id or "")
+    if found is None or found.producer_id != batch.producer_id:
+        raise Refusal(INVALID_PRODUCER_ID_MAPPING)
+    if found.epoch != batch.producer_epoch:
+        raise Refusal(INVALID_PRODUCER_EPOCH)
+    if place in found.partitions:
+        return
+    if call.version < _PRODUCE_ADDS_FROM:
+        raise Refusal(INVALID_TXN_STATE)
+    _begin(cluster, found)
+    found.partitions.add(place)

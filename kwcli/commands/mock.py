@@ -1,0 +1,53 @@
+"""`kw mock`: a recording in, brokers made of it until a signal comes."""
+
+from __future__ import annotations
+
+import click
+
+from kwcli.env import Environment
+from kwcli.options import CaptureOptions, debug_option, keylog_option
+
+EXAMPLES = """\b
+Examples:
+  kw mock orders.pcapng
+  kw mock orders.pcapng --port 29092 --calm
+  kw proxy -b kafka1:9092 -o ndjson --records > orders.ndjson; kw mock orders.ndjson --port 0"""
+
+
+@click.command("mock", epilog=EXAMPLES)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=19092,
+    metavar="N",
+    help="The first node listens here, the next ones on N+1 ...; 19092 without it, 0 takes any free ports.",
+)
+@click.option("--bind", metavar="ADDRESS", default="127.0.0.1", help="Listen here; only this machine without it.")
+@click.option("--advertise", metavar="HOST", help="The host that clients are told, instead of that of --bind.")
+@click.option("--calm", is_flag=True, help="Without the errors that were recorded.")
+@keylog_option
+@click.option("-q", "--quiet", is_flag=True, help="Say only that it is ready, and what is wrong.")
+@debug_option
+@click.pass_obj
+def command(
+    env: Environment,
+    files: tuple[str, ...],
+    port: int,
+    bind: str,
+    advertise: str | None,
+    calm: bool,
+    keylogs: tuple[str, ...],
+    quiet: bool,
+) -> int:
+    """Be the brokers of a recording, for tests of clients: its nodes, topics, records, groups and errors.
+
+    FILE as for `kw sniff`, or NDJSON that kw wrote with --records. Clients are answered in any version that they ask
+    for; what they write is kept in memory and gone at the end. Ctrl-C ends.
+    """
+    from kwcli.key_logs import key_log_names
+    from kwcli.mock.run import MockPlan, run_mock
+
+    key_logs = key_log_names(keylogs, env.variables)
+    capture = CaptureOptions(files, None, None, None, (), keylogs=keylogs)
+    return run_mock(env, MockPlan(capture, key_logs, port, bind, advertise, calm, quiet))

@@ -1,0 +1,1 @@
+"""Tests of `kw mock` and of the state machine under it."""

@@ -1,0 +1,52 @@
+"""Real clients at brokers made of the tour: those of the recording get its records, and new work is done whole."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from kwcli.playground.ports import free_ports
+from tests.broker.clients.session import Step, run, start
+
+TOUR: Final = str(Path(__file__).resolve().parents[2] / "captures" / "tour.pcapng")
+ALL: Final = ("librdkafka", "aiokafka", "python", "java-4.4.0", "node", "go")
+
+pytestmark = pytest.mark.long
+
+
+@contextmanager
+def mocked(*words: str) -> Iterator[str]:
+    """`kw mock` of the tour; its bootstrap address."""
+    port = free_ports(3)[0]
+    command = [sys.executable, "-m", "kwcli.main", "mock", TOUR, "--port", "0", *words]
+    del port
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        said = []
+        try:
+            for line in process.stderr:
+                said.append(line)
+                if line.startswith("ready "):
+                    yield line.split()[1]
+                    break
+            else:
+                raise AssertionError("".join(said))
+        finally:
+            process.terminate()
+            rest = process.stderr.read()
+            code = process.wait(30)
+        assert code == 0
+        assert "Traceback" not in rest
+        assert "defect" not in rest
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[str]:
+    with mocked() as found:
+        yield found
