@@ -399,7 +399,7 @@ _kw_values() {
 }
 _kw_verb() {
     case $verb in
-        "") verbs="sniff call proxy stats clients groups topics brokers doctor audit report sql scrub pipeline apis errors decode encode profile playground completion help version" options="--version --debug -X -h --help" ;;
+        "") verbs="sniff call proxy stats clients groups topics brokers doctor audit report sql scrub pipeline apis errors decode encode profile mock playground completion help version" options="--version --debug -X -h --help" ;;
         "sniff") verbs="" options="--whole-connections --with-keys -r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --metrics --otlp --guess-requests --rotate-size --rotate-interval --keep --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --records --reveal-secrets --names --sort --strict -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --names --compression --acks --magic --lines --values -K --key-separator --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets --names -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
@@ -432,6 +432,7 @@ _kw_verb() {
         "profile rename") verbs="" options="--force -h --help" ;;
         "profile show") verbs="" options="--reveal-secrets -o --output -J --color --no-pager --debug -h --help" ;;
         "profile use") verbs="" options="--none -h --help" ;;
+        "mock") verbs="" options="--port --bind --advertise --calm --keylog -q --quiet --debug -h --help" ;;
         "playground") verbs="node" options="--nodes --version --port --listeners --topics --traffic --run --jars --mock --keep-going -q --quiet --debug -h --help" ;;
         "playground node") verbs="" options="--port --timeout -o --output -h --help" ;;
         "completion") verbs="" options="-h --help" ;;
@@ -801,6 +802,10 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "profile list --color") left=1 kind=words list="auto always never" ;;
         "profile show -o"|"profile show --output") left=1 kind=words list="text ndjson json" ;;
         "profile show --color") left=1 kind=words list="auto always never" ;;
+        "mock --port") left=1 kind= ;;
+        "mock --bind") left=1 kind= ;;
+        "mock --advertise") left=1 kind= ;;
+        "mock --keylog") left=1 kind=files ;;
         "playground --nodes") left=1 kind= ;;
         "playground --version") left=1 kind=words list="4.3.1 3.9.1" ;;
         "playground --port") left=1 kind= ;;
@@ -852,7 +857,7 @@ _kw_place() {  # what the argument at a place may be
         "profile use 0") kind=profiles ;;
         "playground node 0") kind=words list="list stop kill start restart pause unpause" ;;
         "completion 0") kind=words list="bash zsh fish" ;;
-        "help "*) kind=words list="sniff stats clients groups topics brokers doctor audit scrub call proxy decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls logins request-log failures telemetry options exit-codes tables spark library contributing changes" ;;
+        "help "*) kind=words list="sniff stats clients groups topics brokers doctor audit scrub call proxy mock decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls logins request-log failures telemetry options exit-codes tables spark library contributing changes" ;;
     esac
 }
 _kw() {

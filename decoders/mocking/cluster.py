@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from uuid import UUID
 from zlib import crc32
 
+from decoders.errors import without_frames
 from decoders.limits import MOCK_GROUPS_MAX, MOCK_HELD_MAX, MOCK_PARTITIONS_MAX
 from decoders.mocking.partition_log import PartitionLog
 
@@ -293,7 +294,7 @@ def each_partition(
         found: Topic | None = cluster.find_topic(topic)
         problem = None
     except Refusal as refusal:
-        found, problem = None, refusal
+        found, problem = None, without_frames(refusal)
     for row in topic[field_name]:
         number = row.get("partition_index", row.get("index", row.get("partition")))
         if found is None:
@@ -303,4 +304,4 @@ def each_partition(
             cluster.check_error(call, found.name, number)
             yield row, found, cluster.find_log(found, number, node), None
         except Refusal as refusal:
-            yield row, found, None, refusal
+            yield row, found, None, without_frames(refusal)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 from uuid import UUID
 
+from decoders.errors import without_frames
 from decoders.mocking.cluster import Call, Cluster, Committed, Refusal
 
 __all__ = ["check_member", "commit_each", "handle_offset_commit", "handle_offset_fetch", "size_checked"]
@@ -47,7 +48,7 @@ def handle_offset_commit(cluster: Cluster, call: Call) -> dict[str, Any]:
             body.get("group_instance_id"),
         )
     except Refusal as refusal:
-        problem = refusal
+        problem = without_frames(refusal)
     return commit_each(cluster, call, problem, lambda place, committed: cluster.commit(group, place, committed))
 
 

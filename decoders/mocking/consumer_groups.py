@@ -42,6 +42,8 @@ Place = tuple[UUID, int]
 class _Member:
     id: str
     instance: str | None
+    client_id: str = ""
+    host: str = ""
     epoch: int = 0
     subscribed: tuple[str, ...] = ()
     assignor: str | None = None
@@ -69,6 +71,22 @@ class ConsumerGroup:
         """Whether nobody is in it."""
         return not self.members
 
+    @property
+    def state(self) -> str:
+        """The state, under Kafka's name."""
+        if not self.members:
+            return "Empty"
+        settled = all(
+            member.epoch == self.epoch and member.assigned == self.target[name] and not member.releasing
+            for name, member in self.members.items()
+        )
+        return "Stable" if settled else "Reconciling"
+
+    @property
+    def assignor(self) -> str:
+        """How partitions are assigned."""
+        return "range" if any(member.assignor == "range" for member in self.members.values()) else "uniform"
+
     def check_commit(self, member_id: str, epoch: int, instance: str | None) -> None:  # noqa: ARG002  # as all groups
         """Whether offsets may be committed so. Raises Refusal."""
         if epoch < 0 and not member_id and not self.members:
@@ -85,7 +103,7 @@ class ConsumerGroup:
         epoch = body["member_epoch"]
         if epoch in (_LEAVES, _LEAVES_FOR_A_WHILE):
             return self._leave(body, epoch)
-        member = self._join(body) if epoch == 0 else self._known(body, epoch)
+        member = self._join(call) if epoch == 0 else self._known(body, epoch)
         member.deadline_ms = self.cluster.now_ms + SESSION_MS
         changed = self._subscribe(member, body)
         if changed or self._partitions != self._count_partitions():
@@ -114,7 +132,8 @@ class ConsumerGroup:
             self._remove(member)
         return {"error_code": 0, "member_id": member.id, "member_epoch": epoch, "heartbeat_interval_ms": HEARTBEAT_MS}
 
-    def _join(self, body: dict[str, Any]) -> _Member:
+    def _join(self, call: Call) -> _Member:
+        body = call.body
         instance = body["instance_id"]
         member_id = body["member_id"] or f"member-{self.cluster.next_number():012x}"
         before = next((each for each in self.members.values() if each.instance == instance), None) if instance else None
@@ -137,7 +156,7 @@ class ConsumerGroup:
             raise Refusal(GROUP_MAX_SIZE_REACHED)
         if not body["subscribed_topic_names"] and not body.get("subscribed_topic_regex"):
             raise Refusal(INVALID_REQUEST, "who joins says what it subscribes to")
-        known = self.members[member_id] = _Member(member_id, instance)
+        known = self.members[member_id] = _Member(member_id, instance, call.client_id or "", call.client_host)
         self._watch(known)
         return known
 
@@ -183,7 +202,7 @@ class ConsumerGroup:
         self._partitions = self._count_partitions()
         before = self.target
         self.target = {name: set() for name in self.members}
-        by_range = any(member.assignor == "range" for member in self.members.values())
+        by_range = self.assignor == "range"
         for name, count in self._partitions.items():
             topic_id = self.cluster.topics[name].id
             takers = sorted(member.id for member in self.members.values() if name in member.subscribed)

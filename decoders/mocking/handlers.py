@@ -16,6 +16,12 @@ from decoders.mocking.cluster import Call, Cluster
 from decoders.mocking.committed_offsets import handle_offset_commit, handle_offset_fetch
 from decoders.mocking.consumer_groups import handle_consumer_group_heartbeat
 from decoders.mocking.fetching import Fetches, handle_fetch
+from decoders.mocking.group_listing import (
+    handle_consumer_group_describe,
+    handle_delete_groups,
+    handle_describe_groups,
+    handle_list_groups,
+)
 from decoders.mocking.producing import handle_list_offsets, handle_offset_for_leader_epoch, handle_produce
 from decoders.mocking.topology import (
     handle_create_topics,
@@ -50,6 +56,8 @@ HANDLERS: Final[dict[int, Handler]] = {
     keys.SYNC_GROUP: handle_sync_group,
     keys.SASL_HANDSHAKE: handle_sasl_handshake,
     keys.CREATE_TOPICS: handle_create_topics,
+    15: handle_describe_groups,
+    keys.LIST_GROUPS: handle_list_groups,
     20: handle_delete_topics,
     22: handle_init_producer_id,
     23: handle_offset_for_leader_epoch,
@@ -59,7 +67,9 @@ HANDLERS: Final[dict[int, Handler]] = {
     28: handle_txn_offset_commit,
     keys.SASL_AUTHENTICATE: handle_sasl_authenticate,
     keys.DESCRIBE_CLUSTER: handle_describe_cluster,
+    42: handle_delete_groups,
     68: handle_consumer_group_heartbeat,
+    keys.CONSUMER_GROUP_DESCRIBE: handle_consumer_group_describe,
 }
 SERVED: Final = sorted((*HANDLERS, keys.FETCH, keys.API_VERSIONS))
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from decoders.errors import without_frames
 from decoders.limits import MOCK_GROUPS_MAX
 from decoders.mocking.cluster import Call, Cluster, Committed, Refusal, Timer, TopicPartition
 from decoders.mocking.committed_offsets import check_member, commit_each
@@ -249,7 +250,7 @@ def handle_txn_offset_commit(cluster: Cluster, call: Call) -> dict[str, Any]:
         if group not in found.groups:
             raise Refusal(INVALID_TXN_STATE)
     except Refusal as refusal:
-        problem = refusal
+        problem = without_frames(refusal)
 
     def keep(place: TopicPartition, committed: Committed) -> None:
         assert found is not None

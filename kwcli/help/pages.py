@@ -24,6 +24,7 @@ TOPICS: Final = (
         "scrub",
         "call",
         "proxy",
+        "mock",
         "decode",
         "encode",
         "apis",

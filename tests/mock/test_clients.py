@@ -7,12 +7,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
 from kwcli.playground.ports import free_ports
-from tests.broker.clients.session import Step, run, start
 
 TOUR: Final = str(Path(__file__).resolve().parents[2] / "captures" / "tour.pcapng")
 ALL: Final = ("librdkafka", "aiokafka", "python", "java-4.4.0", "node", "go")
