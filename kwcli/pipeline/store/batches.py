@@ -20,6 +20,7 @@ import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import date
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -32,9 +33,10 @@ from kwcli.pipeline.store.manifest import Manifest, WrittenTable, as_json_values
 from kwcli.pipeline.store.staging import CONTROL, STAGING, Staging
 from kwcli.pipeline.store.store import LOCK, MANIFEST, as_failures, mark_folder, refuse_foreign
 from kwcli.pipeline.tables.columns import TABLES
+from kwcli.pipeline.tables.schemas import EPOCH
 from kwcli.pipeline.tables.write import TableWriter, WrittenFile
 
-__all__ = ["BatchStaging", "BatchStore", "Change", "open_batches"]
+__all__ = ["BatchStaging", "BatchStore", "Change", "date_of", "open_batches"]
 
 STATES: Final = f"{CONTROL}/states"
 # Commits that are kept: the newest, and the one before where the newest turns out not to be whole.
@@ -128,6 +130,12 @@ class BatchStore:
     def newest(self) -> dict[str, Any] | None:
         """The commit that counts; None before the first one."""
         return newest_commit(self.files)
+
+    def older_than(self, day: date) -> frozenset[str]:
+        """The files of tables with rows of earlier dates alone; those that hold no rows are of no date."""
+        value = self.newest()
+        found = value["sizes"] if value is not None else {}
+        return frozenset(path for path in found if EPOCH < date_of(path) < day)
 
     def staging(self, batch: int) -> BatchStaging:
         """A place for the files of a batch."""
@@ -260,6 +268,11 @@ class BatchStore:
                         self.files.unlink(path)
                     elif path not in known and not path.rpartition("/")[2].startswith((".", "_")):
                         raise Failure(f"{self.name}: {path} is not from kw; take it out, or use another folder")
+
+
+def date_of(path: str) -> date:
+    """The date whose rows a file of a table has."""
+    return date.fromisoformat(path.partition("/date=")[2].partition("/")[0])
 
 
 def _tables(sizes: Mapping[str, Sequence[Any]], names: Iterable[str]) -> dict[str, WrittenTable]:

@@ -175,6 +175,10 @@ class CaptureFiles:
             "last_changed_ns": dict(self.last_changed_ns),
         }
 
+    def forget(self) -> None:
+        """Nothing was read yet."""
+        self.resume({"files": [], "names": [], "count": 0, "last_ns": {}, "last_changed_ns": {}})
+
     def resume(self, state: Mapping[str, Any]) -> None:
         """Go on where `state` was called. Raises Failure where it is none."""
         seen = {key: (file.seen_s, file.changed_s) for key, file in self.files.items()}
@@ -206,7 +210,10 @@ class CaptureFiles:
                     if isinstance(found, Problem):
                         if os.path.lexists(found.file):
                             self.unreachable[found.file] = found.text
-                        reached = reached and not os.path.isdir(found.file)
+                            reached = reached and not os.path.isdir(found.file)
+                        elif not listed and not self._is_empty(word):
+                            self.unreachable[word] = found.text
+                            reached = False
                         continue
                     key = self._note(point, found, listed, now_s, problems)
                     if key is not None:
@@ -434,6 +441,8 @@ class CaptureFiles:
         return [[(piece, by_number[piece.file]) for piece in group] for group in group_by_time(found)]
 
     def _is_due(self, file: TrackedFile, now_s: float) -> bool:
+        if file.gone_s is not None:
+            return False
         if self.whole:
             return file.inflate or file.begun_ns is not None
         if file.inflate:

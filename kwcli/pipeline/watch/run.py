@@ -31,6 +31,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -172,6 +173,8 @@ class Watching:
         self._tell([*problems, *more])
         self._tell_unreachable()
         if not plan.points:
+            if problems or more:  # which a commit keeps
+                self._do(BatchPlan((), plan.files, 0, frozenset()), begun, ends=False)
             return None
         return self._do(plan, begun, ends=False)
 
@@ -202,7 +205,7 @@ class Watching:
             files += empty_files(staging, {*self._options.tables} - {file.table for file in files})
         self._store.commit_batch(
             staging,
-            Change(files),
+            Change(files, self._outdated()),
             watch={
                 "batch": batch,
                 "states": states,
@@ -223,6 +226,14 @@ class Watching:
         rows = report.tally.exchanges
         return BatchDone(batch, report.taken, rows, self._env.monotonic() - begun)
 
+    def _outdated(self) -> frozenset[str]:
+        """The files of dates that are dropped, by the clock of the captures."""
+        latest = max(self._captures.last_ns.values(), default=0)
+        if not self._wanted.keep_days or not latest:
+            return frozenset()
+        today = datetime.fromtimestamp(latest // 10**9, UTC).date()
+        return self._store.older_than(today - timedelta(days=self._wanted.keep_days))
+
     def _recover(self, failure: Failure) -> None:
         """A batch has failed: all is as the latest commit says. Raises the failure where nobody waits for a retry."""
         with suppress(OSError):
@@ -238,6 +249,7 @@ class Watching:
         """Be as the latest commit says."""
         value = self._store.newest()
         if value is None:
+            self._captures.forget()
             return
         if value["options"] != as_json_values(self._rows_options()):
             raise Failure(f"{self._options.out}: was watched with other options: use those, or another folder")
