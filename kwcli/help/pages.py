@@ -21,6 +21,7 @@ TOPICS: Final = (
         "brokers",
         "doctor",
         "audit",
+        "replay",
         "scrub",
         "call",
         "proxy",
