@@ -399,11 +399,7 @@ _kw_values() {
 }
 _kw_verb() {
     case $verb in
-<<<<<<< HEAD
-        "") verbs="sniff call proxy stats clients groups topics brokers doctor audit report sql scrub pipeline apis errors decode encode profile mock playground completion help version" options="--version --debug -X -h --help" ;;
-=======
-        "") verbs="sniff call proxy stats clients groups topics brokers doctor audit report sql replay scrub pipeline apis errors decode encode profile playground completion help version" options="--version --debug -X -h --help" ;;
->>>>>>> main
+        "") verbs="sniff call proxy stats clients groups topics brokers doctor audit report sql replay scrub pipeline apis errors decode encode profile mock playground completion help version" options="--version --debug -X -h --help" ;;
         "sniff") verbs="" options="--whole-connections --with-keys -r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --metrics --otlp --guess-requests --rotate-size --rotate-interval --keep --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --records --reveal-secrets --names --sort --strict -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --names --compression --acks --magic --lines --values -K --key-separator --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --fault --faults --seed --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets --names -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
@@ -912,11 +908,7 @@ _kw_place() {  # what the argument at a place may be
         "profile use 0") kind=profiles ;;
         "playground node 0") kind=words list="list stop kill start restart pause unpause" ;;
         "completion 0") kind=words list="bash zsh fish" ;;
-<<<<<<< HEAD
-        "help "*) kind=words list="sniff stats clients groups topics brokers doctor audit scrub call proxy mock decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls logins request-log failures telemetry options exit-codes tables spark library contributing changes" ;;
-=======
-        "help "*) kind=words list="sniff stats clients groups topics brokers doctor audit replay scrub call proxy faults decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls logins request-log failures telemetry options exit-codes tables watch spark library contributing changes" ;;
->>>>>>> main
+        "help "*) kind=words list="sniff stats clients groups topics brokers doctor audit replay scrub call proxy mock faults decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls logins request-log failures telemetry options exit-codes tables watch spark library contributing changes" ;;
     esac
 }
 _kw() {

@@ -25,11 +25,8 @@ TOPICS: Final = (
         "scrub",
         "call",
         "proxy",
-<<<<<<< HEAD
         "mock",
-=======
         "faults",
->>>>>>> main
         "decode",
         "encode",
         "apis",
