@@ -11,7 +11,7 @@ from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_o
 from kwcli.option_types import MetricsAddress
 from kwcli.options import Clash, FilterOptions, refuse_clashes
 from kwcli.proxy.log.options import LogOptions, log_options
-from kwcli.proxy.tls.options import Security, security_options
+from kwcli.proxy.tls.options import TlsOptions, security_options
 
 EXAMPLES = """\b
 Examples:
@@ -58,7 +58,7 @@ def command(
     env: Environment,
     /,
     connection: ConnectionOptions,
-    security: Security,
+    security: TlsOptions,
     log: LogOptions,
     only_check: bool,
     **listening: Any,

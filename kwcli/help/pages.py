@@ -59,7 +59,7 @@ ALIASES: Final = {
 }
 
 
-class Found(NamedTuple):
+class FoundLine(NamedTuple):
     """A line of the handbook: `number` counts from 1."""
 
     topic: str
@@ -80,13 +80,13 @@ def describe_topic(topic: str) -> str:
     return read_page(topic).partition("\n")[0].partition(": ")[2]
 
 
-def search(word: str) -> Iterator[Found]:
+def search(word: str) -> Iterator[FoundLine]:
     """The lines of all pages that hold `word`, in any case."""
     folded = word.casefold()
     for topic in TOPICS:
         for number, line in enumerate(read_page(topic).splitlines(), 1):
             if folded in line.casefold():
-                yield Found(topic, number, line.strip())
+                yield FoundLine(topic, number, line.strip())
 
 
 def _describe_findings() -> str:

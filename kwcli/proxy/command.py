@@ -14,7 +14,7 @@ from kwcli.proxy.log.options import LogOptions
 from kwcli.proxy.log.start_process import start as launch
 from kwcli.proxy.server import Proxy, serve
 from kwcli.proxy.settings import Discovered, Listening, ProxySettings, discover
-from kwcli.proxy.tls.options import Security, check_exposure
+from kwcli.proxy.tls.options import TlsOptions, check_exposure
 
 if TYPE_CHECKING:
     from kwcli.proxy.tls.inbound import Inbound
@@ -28,7 +28,7 @@ def start(
     env: Environment,
     config: ClientConfig,
     listening: Listening,
-    security: Security,
+    security: TlsOptions,
     log: LogOptions,
     *,
     only_check: bool,
@@ -57,7 +57,7 @@ def start(
     return _logged(env, settings, found, plan, log.overflow)
 
 
-def _inbound(env: Environment, security: Security, places: list[str]) -> Inbound:
+def _inbound(env: Environment, security: TlsOptions, places: list[str]) -> Inbound:
     from kwcli.proxy.tls.inbound import Inbound, TlsIn
 
     return Inbound(TlsIn(security.certificate, security.key, security.client_ca), places, env.variables)

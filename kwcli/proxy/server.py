@@ -23,7 +23,7 @@ from kwcli.proxy.log_once import Folded, SaidOnce
 from kwcli.proxy.malloc_trim import TRIM_S, Trimmer, tune
 from kwcli.proxy.metrics import Metrics
 from kwcli.proxy.relay.connection import Relay
-from kwcli.proxy.relay.memory_share import Budget
+from kwcli.proxy.relay.memory_share import MemoryBudget
 from kwcli.proxy.relay.rewritten_answers import Remembered
 from kwcli.proxy.relay.socket_half import SocketHalf, Turns
 from kwcli.proxy.relay.upstream_login import BrokerLogin
@@ -70,7 +70,7 @@ class Proxy:
         self.paused = False
         self.metrics = Metrics() if settings.metrics is not None else None
         self._told: socket.socket | None = None  # for Prometheus
-        self.budget = Budget(settings.budget)
+        self.budget = MemoryBudget(settings.budget)
         self.remembered = Remembered()
         self.turns = Turns()
         self.dialler = Dialler(settings.config)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from decoders.filters import Filter
     from kwcli.env import Environment, Settings
     from kwcli.options import CaptureOptions
-    from kwcli.sniff.cutting import CutOut, Pieces
+    from kwcli.sniff.cutting import CutOut, ExchangePackets
 
 __all__ = [
     "FOREIGN",
@@ -303,7 +303,7 @@ class Sniffing:
         self._engine = Engine(ports, wanted, connections=self._tables is not None, keys=self._key_logs.keys)
         self._wanted = wanted
         self._cut: CutOut | None = None
-        self._pieces: dict[int, Pieces | None] = {}  # of rows that wait to be sorted, by their identity
+        self._pieces: dict[int, ExchangePackets | None] = {}  # of rows that wait to be sorted, by their identity
         self._left = limit
         self._sort = sort
         self._sorted: list[Settled] | None = [] if sort else None

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from kwcli.proxy.listeners import Listener, ProxyListeners
     from kwcli.proxy.log.log_queue import LogQueue
     from kwcli.proxy.metrics import Metrics
-    from kwcli.proxy.relay.memory_share import Budget
+    from kwcli.proxy.relay.memory_share import MemoryBudget
     from kwcli.proxy.relay.rewritten_answers import Remembered
     from kwcli.proxy.relay.socket_half import Turns
     from kwcli.proxy.relay.upstream_login import BrokerLogin
@@ -77,7 +77,7 @@ class Shared(Protocol):
     both: LogQueue | None  # the same, if it is told of the bytes between proxy and brokers as well
     remembered: Remembered
     turns: Turns
-    budget: Budget
+    budget: MemoryBudget
     listeners: ProxyListeners
     dialler: Dialler
     backoff: LoginBackoff

@@ -126,7 +126,7 @@ class Endpoint(NamedTuple):
     end: int
 
 
-class Rewritten(NamedTuple):
+class RewrittenFrame(NamedTuple):
     """The frame to send, and whether places were left out because a node had no listener."""
 
     frame: bytes
@@ -155,7 +155,7 @@ def rewrite(
     frame: bytes,
     where: Mapping[int, Address],
     found: Sequence[Endpoint] | None = None,
-) -> Rewritten:
+) -> RewrittenFrame:
     """The frame with the place of each node in `where`; `found` is what `endpoints` gave for it. Raises RewriteFailed.
 
     A node that `where` lacks fails, but where clients do without places: there all of them are left out.
@@ -163,17 +163,17 @@ def rewrite(
     row = row_of(api_key, version)
     found = endpoints(api_key, version, frame) if found is None else found
     if row is None or not found:
-        return Rewritten(frame, stripped=False)
+        return RewrittenFrame(frame, stripped=False)
     missing = [each for each in found if each.node_id not in where]
     plan = _plan(api_key, version)
     if missing and not row.optional:
         raise RewriteFailed(f"node {missing[0].node_id} has no listener")
     if missing:
-        return Rewritten(_without(plan, row, frame, body_at(api_key, version, frame)), stripped=True)
+        return RewrittenFrame(_without(plan, row, frame, body_at(api_key, version, frame)), stripped=True)
     edits = [(each.at, each.end, _place(*where[each.node_id], plan.flexible)) for each in found]
     if any(field.name == row.array for field in plan.tagged):
         edits += _tag_size(plan, row, frame, body_at(api_key, version, frame), edits)
-    return Rewritten(spliced(frame, edits), stripped=False)
+    return RewrittenFrame(spliced(frame, edits), stripped=False)
 
 
 def _plan(api_key: int, version: int) -> Plan:

@@ -21,7 +21,7 @@ from kwcli.proxy.relay.rewrite import (
     Address,
     Endpoint,
     RewriteFailed,
-    Rewritten,
+    RewrittenFrame,
     cap_api_versions,
     endpoints,
     rewrite,
@@ -57,12 +57,12 @@ class ReadAnswer:
         self.places: list[Address | None] = []
         self.made: tuple[bytes, bytes, bool] | None = None  # size field, what follows the correlation id, stripped
 
-    def answer(self, frame: bytes, places: list[Address | None]) -> Rewritten | None:
+    def answer(self, frame: bytes, places: list[Address | None]) -> RewrittenFrame | None:
         """What was made of it for these places, with the correlation id of `frame`."""
         if self.made is None or self.places != places:
             return None
         size, rest, stripped = self.made
-        return Rewritten(size + frame[_SIZE:_HEAD] + rest, stripped)
+        return RewrittenFrame(size + frame[_SIZE:_HEAD] + rest, stripped)
 
 
 _NOTHING: Final = ReadAnswer(-1, 0, (), None)
@@ -103,7 +103,7 @@ class Remembered:
         self._keep(key, reading, len(frame) + ENDPOINT_COST * len(found))
         return reading
 
-    def rewritten(self, reading: ReadAnswer, frame: bytes, where: Mapping[int, Address]) -> Rewritten:
+    def rewritten(self, reading: ReadAnswer, frame: bytes, where: Mapping[int, Address]) -> RewrittenFrame:
         """The frame that `reading` is of, with the places of listeners. Raises RewriteFailed."""
         places = [where.get(each.node_id) for each in reading.found]
         known = reading.answer(frame, places)
