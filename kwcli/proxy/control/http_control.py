@@ -44,6 +44,7 @@ _REASONS: Final = {
     404: b"Not Found",
     405: b"Method Not Allowed",
     413: b"Content Too Large",
+    431: b"Request Header Fields Too Large",
 }
 
 
@@ -120,6 +121,9 @@ class _ControlConnection(asyncio.Protocol):
             event = self._http.next_event()
             if isinstance(event, h11.Request):
                 self._request = event
+                if sum(len(name) + len(value) for name, value in event.headers) > HEAD_MAX:
+                    self._send(_problem(431, f"headers have at most {HEAD_MAX} bytes"))
+                    return
                 refused = refusal(event, self._token)
                 if refused is not None:
                     self._send(refused)
@@ -181,7 +185,9 @@ def refusal(request: h11.Request, token: str) -> Answer | None:
         return _problem(403, "not for web pages")
     said = found.get(b"authorization", [b""])
     if len(said) != 1 or not hmac.compare_digest(said[0], b"Bearer " + token.encode()):
-        return _problem(401, "Authorization: Bearer TOKEN, with the token of the file that the proxy named at its start")
+        return _problem(
+            401, "Authorization: Bearer TOKEN, with the token of the file that the proxy named at its start"
+        )
     return None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import orjson
 
@@ -17,7 +17,6 @@ from decoders.filters import FilterError
 from kwcli.proxy.held_exchanges import RELEASES
 
 if TYPE_CHECKING:
-    from kwcli.proxy.faults.rule_files import RuleFiles
     from kwcli.proxy.held_exchanges import HeldExchanges
     from kwcli.proxy.hold_rules import HoldRules
 
@@ -66,15 +65,28 @@ class Ring:
         return list(islice(self._lines, max(len(self._lines) - count, 0), None))
 
 
+class FaultRules(Protocol):
+    """The faults of the proxy, as far as the interface changes them."""
+
+    def add(self, rule: str) -> Json:
+        """One more rule; its row. Raises FilterError."""
+
+    def remove(self, number: int) -> bool:
+        """End a rule; False when there is none of this number."""
+
+    def rows(self) -> list[Json]:
+        """All of them: id, rule, met, hit."""
+
+
 class ControlState(NamedTuple):
-    """What the operations work on. `connections` and `listeners` give rows; `faults` is None without the engine."""
+    """What the operations work on. `connections` and `listeners` give rows."""
 
     connections: Callable[[], list[Json]]
     listeners: Callable[[], list[Json]]
     ring: Ring
     held: HeldExchanges
     holds: HoldRules
-    faults: RuleFiles
+    faults: FaultRules
     say: Callable[[str], None]  # a line in the proxy's own messages, for every change
 
 
@@ -146,7 +158,7 @@ def _unfault(state: ControlState, number: int, _body: Json) -> object:
 
 
 OPERATIONS: Final = (
-    Operation("GET", "/v1/exchanges", "The last exchanges, oldest first; ?limit=N, 100 without.", _exchanges, ("limit",)),
+    Operation("GET", "/v1/exchanges", "The last exchanges, oldest first; limit, 100 without.", _exchanges, ("limit",)),
     Operation("GET", "/v1/connections", "Clients' connections that are open.", lambda s, _, __: s.connections()),
     Operation("GET", "/v1/listeners", "Where clients find which node.", lambda s, _, __: s.listeners()),
     Operation("GET", "/v1/held", "Exchanges that are held now.", lambda s, _, __: s.held.rows()),
