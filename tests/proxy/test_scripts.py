@@ -136,7 +136,7 @@ ALTER = request(INCREMENTAL_ALTER_CONFIGS, 1, configs("hunter2", "letmein"))
 @pytest.mark.parametrize(
     ("source", "after"),
     [
-        ("x.request['resources'][0]['resource_name'] = 'longer name'", configs("hunter2", "letmein", name="longer name")),
+        ("x.request['resources'][0]['resource_name'] = 'long name'", configs("hunter2", "letmein", name="long name")),
         ("x.request['resources'][0]['configs'][0]['config_operation'] = 0", None),
         ("x.request['resources'] *= 2", {"resources": configs("hunter2", "letmein")["resources"] * 2}),
         ("repr(x.request['resources'][0]['configs'][0]['value']) == '<redacted, 7 bytes>' or 1 / 0", None),

@@ -19,10 +19,12 @@ _EXCHANGE = ("time", "latency_ms", "client_id", "api", "api_version", "correlati
 def write_rows(env: Environment, rows: list[dict[str, Any]], settings: Settings) -> None:
     """Print them."""
     if settings.format != "text":
-        writer = JsonWriter(lambda data: None if env.stdout.write(data) else None, lines=settings.format == "ndjson")
+        pieces: list[bytes] = []
+        writer = JsonWriter(pieces.append, lines=settings.format == "ndjson")
         for row in rows:
             writer.add(row)
         writer.close()
+        env.stdout.write(b"".join(pieces))
         return
     if rows and "correlation_id" in rows[0] and "kind" in rows[0]:
         rows = [{name: row.get(name) for name in _EXCHANGE} for row in rows]
