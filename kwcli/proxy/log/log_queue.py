@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Final, Literal
 import orjson
 
 from decoders.apis.error_codes import error_name
-from decoders.messages.record import to_json_dict
 from kwcli.proxy.log.log_protocol import CLIENT, COUNTS, HEAD, SERVER, SIZE, TIMES, MessageKind
 
 if TYPE_CHECKING:
@@ -85,6 +84,8 @@ class Reporter:
 
 def _record_line(exchange: Exchange, options: Options) -> bytes:
     """Its record as a line of JSON."""
+    from decoders.messages.record import to_json_dict  # not for the data path, which has this module too
+
     record = to_json_dict(exchange, options)
     line = orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
     if len(line) > RECORD_MOST:
