@@ -24,6 +24,7 @@ TOPICS: Final = (
         "scrub",
         "call",
         "proxy",
+        "faults",
         "decode",
         "encode",
         "apis",
