@@ -12,6 +12,7 @@ from kwcli.option_types import MetricsAddress
 from kwcli.options import Clash, FilterOptions, refuse_clashes
 from kwcli.proxy.faults.options import FaultOptions, fault_options
 from kwcli.proxy.log.options import LogOptions, log_options
+from kwcli.proxy.steering import SteeringOptions, steering_options
 from kwcli.proxy.tls.options import Security, security_options
 
 EXAMPLES = """\b
@@ -35,7 +36,21 @@ CLASHES = (
 )
 
 
-@click.command("proxy", cls=ConnectingCommand, epilog=EXAMPLES)
+class ProxyCommand(ConnectingCommand, click.Group):
+    """The proxy itself, or `kw proxy ctl` for one that runs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
+        return ["ctl"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  # click's signature
+        if cmd_name != "ctl":
+            return None
+        from kwcli.commands.proxy_ctl import command as ctl
+
+        return ctl
+
+
+@click.group("proxy", cls=ProxyCommand, epilog=EXAMPLES, invoke_without_command=True)
 @connection_options_of_others
 @click.option(
     "--port-base",
@@ -55,6 +70,7 @@ CLASHES = (
 )
 @click.option("--check", "only_check", is_flag=True, help="Only look whether all is well for a proxy; then end.")
 @fault_options
+@steering_options
 @log_options
 @click.pass_obj
 def command(
@@ -64,16 +80,19 @@ def command(
     security: Security,
     log: LogOptions,
     faults: FaultOptions,
+    steering: SteeringOptions,
     only_check: bool,
     **listening: Any,
-) -> int:
+) -> int | None:
     """Stand between clients and a cluster: every broker gets a listener here, and clients never hear of another.
 
     Give clients the line with bootstrap.servers. Ctrl-C waits for answers and ends; once more: at once.
     """
+    if click.get_current_context().invoked_subcommand is not None:
+        return None
     from kwcli.proxy.command import start
     from kwcli.proxy.settings import Listening
 
     refuse_clashes(*CLASHES)
     config = connection.config(env, verbose=log.shown.verbose)
-    return start(env, config, Listening(**listening), security, log, faults, only_check=only_check)
+    return start(env, config, Listening(**listening), security, log, faults, steering, only_check=only_check)

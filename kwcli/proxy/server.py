@@ -152,6 +152,8 @@ class Proxy:
         if self._told is not None and self.metrics is not None:
             told = partial(MetricsConnection, self.metrics.text)
             self._telling = await loop.create_server(told, sock=self._told)
+        if self.settings.steering is not None:
+            await self.settings.steering.begin(self)
         self._start_told()
         self._trim()
         self._look_at_rules()
@@ -195,6 +197,8 @@ class Proxy:
             self.env.say(line)
         for line in self.settings.rules.lines() if self.settings.rules is not None else []:
             self._say(line)
+        for line in self.settings.steering.lines() if self.settings.steering is not None else []:
+            self.env.say(line)
         if self._told is not None:
             self.env.say(f"metrics      http://{shown(self._told.getsockname()[:2])}/metrics")
         self.env.say(f"bootstrap.servers={boot}      (Ctrl-C drains and ends; again: at once)")
@@ -291,6 +295,8 @@ class Proxy:
 
     async def _drain(self) -> None:
         """No new connections, no new requests; end when all answers are out, or time is."""
+        if self.settings.steering is not None:
+            self.settings.steering.release()
         await asyncio.gather(*self._starting)
         for each in self._accepting.values():
             each.close()
@@ -313,6 +319,8 @@ class Proxy:
             self._folded.finish()
             self._notes.repeat(self._say)
             for line in self.settings.rules.faults.lines() if self.settings.rules is not None else []:
+                self._say(line)
+            for line in self.settings.steering.closing_lines() if self.settings.steering is not None else []:
                 self._say(line)
 
     def _idle(self) -> bool:

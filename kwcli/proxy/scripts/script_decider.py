@@ -209,7 +209,7 @@ class ScriptDecider:
         timeout_s: float = 2.0,
         reveal: bool = False,
     ) -> None:
-        self._path = path
+        self.path = path
         self._held = held
         self._say = say
         self._timeout_s = timeout_s
@@ -221,6 +221,7 @@ class ScriptDecider:
         self._stamp = _stamp(path)
         self._next: _Process | None = None  # loads a script that was saved
         self._done: Counter[str] = Counter()
+        self._failing: set[str] = set()  # lines of the script that were told of
         self._ended = False
         self._tasks: set[asyncio.Task[None]] = set()
         self.watching = Watching(())
@@ -235,12 +236,12 @@ class ScriptDecider:
     # The process
 
     def _start(self) -> _Process:
-        return _Process(self._path, self._answered, self._lost)
+        return _Process(self.path, self._answered, self._lost)
 
     def _load(self, process: _Process, said: dict[str, Any] | None) -> str | None:
         """Take the functions over that the process has found; what is wrong with them."""
         if said is None:
-            return f"{self._path}: does not end loading within {_LOAD_S:g} s"
+            return f"{self.path}: does not end loading within {_LOAD_S:g} s"
         if "broken" in said:
             return str(said["broken"])
         functions = []
@@ -248,10 +249,10 @@ class ScriptDecider:
             try:
                 found = parse(when)
             except FilterError as error:
-                return f"{self._path}:{line}: when: {error}"
+                return f"{self.path}:{line}: when: {error}"
             for atom in found.atoms():
                 if not known_at(atom, "request" if side == "request" else "answer"):
-                    return f"{self._path}:{line}: when: {atom.name} is not known when a {side} is held"
+                    return f"{self.path}:{line}: when: {atom.name} is not known when a {side} is held"
             functions.append(_Function(side, None if apis is None else frozenset(apis), found))
         process.functions = functions
         self.watching = Watching((each.when for each in functions), self.watching.topics)
@@ -274,7 +275,7 @@ class ScriptDecider:
     def _watch(self) -> None:
         if self._ended:
             return
-        stamp = _stamp(self._path)
+        stamp = _stamp(self.path)
         if stamp is not None and stamp != self._stamp:
             self._stamp = stamp
             self._replace()
@@ -292,7 +293,7 @@ class ScriptDecider:
     def _lost(self, process: _Process) -> None:
         """A process has ended; the one at work only by what the script does (`os._exit`)."""
         if process is self._process and not self._ended:
-            self._say(f"{self._path}: the script has ended its process; frames pass as they came until it is saved")
+            self._say(f"{self.path}: the script has ended its process; frames pass as they came until it is saved")
             self._process = None
             self._pass_all()
         elif process is self._next:
@@ -379,7 +380,7 @@ class ScriptDecider:
         self._timer = None
         job = self._jobs.popleft()
         self._say(
-            f"{self._path}: takes longer than {self._timeout_s:g} s (--script-timeout) for {job.exchange}: "
+            f"{self.path}: takes longer than {self._timeout_s:g} s (--script-timeout) for {job.exchange}: "
             "the original goes on"
         )
         self._done["late"] += 1
@@ -403,7 +404,10 @@ class ScriptDecider:
         self._sent -= 1
         self._send()
         if "error" in said:
-            self._say(f"{said['error']}: the original goes on")
+            place, _, text = said["error"].partition(": ")
+            if place not in self._failing:  # once for a line, whatever it says the next time
+                self._failing.add(place)
+                self._say(f"{place}: {text}: the original goes on")
             self._done["failed"] += 1
             self._decide(job, PASS)
             return
@@ -420,10 +424,11 @@ class ScriptDecider:
             if self._process is None:
                 self._pass_all()
             return
+        self._failing.clear()
         old, self._process = self._process, process
         if old is not None:
             old.kill()
-            self._say(f"{self._path}: loaded again")
+            self._say(f"{self.path}: loaded again")
         # What the functions are called may have changed: frames that wait are asked about by the new numbers.
         self._sent = 0
         self._disarm()
@@ -443,10 +448,10 @@ class ScriptDecider:
         action = said["do"]
         decision = Decision(delay_ns=max(int(said.get("delay_ns", 0)), 0))
         if action in _ENDS:
-            decision = decision._replace(frame=b"", then=_ENDS[action], reason=f"by {self._path}")
+            decision = decision._replace(frame=b"", then=_ENDS[action], reason=f"by {self.path}")
         elif action == "answer":
             if not job.exchange.answered:
-                self._say(f"{self._path}: {job.exchange} with acks=0 has no answer: the original goes on")
+                self._say(f"{self.path}: {job.exchange} with acks=0 has no answer: the original goes on")
                 self._decide(job, PASS)
                 return
             decision = decision._replace(reply=frame)
@@ -469,7 +474,7 @@ class ScriptDecider:
     def lines(self) -> list[str]:
         """What is said at the end."""
         counts = ", ".join(f"{self._done[name]} {word}" for name, word in _COUNTED.items() if self._done[name])
-        return [f"script {self._path}: {counts or 'no exchange seen'}"]
+        return [f"script {self.path}: {counts or 'no exchange seen'}"]
 
 
 _DONE: Final = {
