@@ -9,7 +9,7 @@ import click
 from kwcli.env import Environment
 from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_options_of_others
 from kwcli.option_types import MetricsAddress
-from kwcli.options import Clash, FilterOptions, refuse_clashes
+from kwcli.options import Clash, FilterOptions, refuse_clashes, refuse_typed
 from kwcli.proxy.faults.options import FaultOptions, fault_options
 from kwcli.proxy.log.options import LogOptions, log_options
 from kwcli.proxy.steering import SteeringOptions, steering_options
@@ -88,7 +88,9 @@ def command(
 
     Give clients the line with bootstrap.servers. Ctrl-C waits for answers and ends; once more: at once.
     """
-    if click.get_current_context().invoked_subcommand is not None:
+    ctx = click.get_current_context()
+    if ctx.invoked_subcommand is not None:
+        refuse_typed(f"before {ctx.invoked_subcommand}: it is for starting a proxy")
         return None
     from kwcli.proxy.command import start
     from kwcli.proxy.settings import Listening
