@@ -73,6 +73,7 @@ NEVER: Final = frozenset(
 )
 _LOAD_S: Final = 10.0
 _WATCH_S: Final = 0.5
+_REAP_S: Final = 0.2  # for a process that has closed its end
 _CODE: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
     "from kwcli.proxy.scripts.script_process import main; main(int(sys.argv[1]), sys.argv[3])"
@@ -161,6 +162,8 @@ class _Process(asyncio.Protocol):
 
     def connection_lost(self, _error: Exception | None) -> None:
         self._transport = None
+        with suppress(subprocess.TimeoutExpired):
+            self._child.wait(_REAP_S)
         self._lost(self)
 
     def send(self, data: bytes) -> None:
@@ -169,15 +172,6 @@ class _Process(asyncio.Protocol):
             self._waiting.append(data)
         else:
             self._transport.write(data)
-
-    def end(self) -> None:
-        """It ends when it has answered what it was sent."""
-        if self._transport is not None:
-            self._transport.close()
-        else:
-            self._sock.close()
-        with suppress(subprocess.TimeoutExpired):
-            self._child.wait(0)
 
     def kill(self) -> None:
         """End it at once."""
@@ -270,7 +264,7 @@ class ScriptDecider:
         self._ended = True
         for each in (self._process, self._next):
             if each is not None:
-                each.end()
+                each.kill()
 
     def _watch(self) -> None:
         if self._ended:
