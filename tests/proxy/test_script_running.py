@@ -181,7 +181,7 @@ def test_the_command_line(mock: str, tmp_path: Path) -> None:  # noqa: F811
     script = tmp_path / "shop.py"
     script.write_text(
         "from kwcli.proxy.scripts import on\n"
-        "@on('Metadata')\ndef response(x): x.response['cluster_id'] = 'scripted'\n"
+        "@on('FindCoordinator')\ndef response(x): x.response['throttle_time_ms'] = 1\n"
         "@on('Produce')\ndef request(x): x.delay('1ms')\n"
     )
     here = {"XDG_STATE_HOME": str(tmp_path / "state")}
@@ -209,8 +209,8 @@ def test_the_command_line(mock: str, tmp_path: Path) -> None:  # noqa: F811
         said = proxy.end()
     rows = [json.loads(line) for line in proxy.out.read_text().splitlines()]
     found = {(row["api"], row["fault"]["action"], row["fault"]["rule"]) for row in rows if "fault" in row}
-    assert found == {("Metadata", "script changed", 0), ("Produce", "script delayed", 0)}
-    assert {row["response"]["cluster_id"] for row in rows if row["api"] == "Metadata"} == {"scripted"}
+    assert found == {("FindCoordinator", "script changed", 0), ("Produce", "script delayed", 0)}
+    assert {row["response"]["throttle_time_ms"] for row in rows if row["api"] == "FindCoordinator"} == {1}
     assert "control: fault 1 begins: delay 1ms, when api == Fetch" in said
     assert "exchanges seen" in said
     assert not list((tmp_path / "state" / "kw").glob("*.token"))
