@@ -171,41 +171,6 @@ CHANGES: Final[dict[str, Change]] = {
 }
 
 
-class FetchSession:
-    """The partitions that the incremental fetches of one connection are about (KIP-227).
-
-    A request names what has changed since the one before; the session of a connection begins with epoch 0.
-    """
-
-    __slots__ = ("_topics",)
-
-    def __init__(self) -> None:
-        self._topics: dict[Any, dict[int, dict[str, Any]]] = {}
-
-    def ask(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Take a Fetch request; the same with all partitions of its session."""
-        if body.get("session_epoch", -1) <= 0:
-            self._topics = {}
-        for topic in body.get("topics") or ():
-            known = self._topics.setdefault(_topic(topic), {})
-            known.update({partition["partition"]: partition for partition in topic["partitions"]})
-        for topic in body.get("forgotten_topics_data") or ():
-            known = self._topics.get(_topic(topic), {})
-            for number in topic["partitions"]:
-                known.pop(number, None)
-        named = "topic_id" if any("topic_id" in topic for topic in body.get("topics") or ()) else None
-        topics = [
-            {named or ("topic_id" if not isinstance(topic, str) else "topic"): topic, "partitions": [*known.values()]}
-            for topic, known in self._topics.items()
-            if known
-        ]
-        return {**body, "topics": topics}
-
-
-def _topic(topic: Mapping[str, Any]) -> Any:
-    return topic.get("topic_id", topic.get("topic"))
-
-
 class FirstAnswers:
     """Metadata answers that were given first to each request, up to a bound of bytes."""
 

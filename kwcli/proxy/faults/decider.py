@@ -9,15 +9,18 @@ software from ApiVersions, the partitions of a fetch session from the requests. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from decoders.apis import KEYS, api
 from decoders.apis.error_codes import error_name
-from decoders.apis.keys import FETCH
+from decoders.apis.keys import FETCH, PRODUCE
+from decoders.apis.returned import plausible
 from decoders.filters import Phase
+from decoders.frames.live_framing import SIZE
+from decoders.messages.error_answers import FetchSessions, error_answer, error_frame, why_no_error
 from kwcli.proxy.deciders import together
-from kwcli.proxy.faults.changes import CHANGES, FetchSession, FirstAnswers, body_of, changed
-from kwcli.proxy.faults.error_answers import error_answer
+from kwcli.proxy.faults.changes import CHANGES, FirstAnswers, body_of, changed
 from kwcli.proxy.faults.schedule import Schedule
 from kwcli.proxy.faults.watching import WatchedConnection, Watching
 from kwcli.proxy.relay.intervention import PASS, Decision, Delivery, HeldExchange, Then
@@ -91,16 +94,23 @@ class Faults:
         return False
 
 
+class _Fetching(NamedTuple):
+    """A Fetch as it was sent, and with all that its session asks for."""
+
+    asked: Mapping[str, Any]
+    whole: Mapping[str, Any]
+
+
 class ConnectionFaults:
     """Those of one connection."""
 
-    __slots__ = ("_faults", "_relay", "_session", "_watched")
+    __slots__ = ("_faults", "_relay", "_sessions", "_watched")
 
     def __init__(self, faults: Faults, relay: ClientConnection) -> None:
         self._faults = faults
         self._relay = relay
         self._watched = WatchedConnection(relay)
-        self._session: FetchSession | None = None
+        self._sessions: FetchSessions | None = None
 
     def leave(self) -> None:
         """The connection is over."""
@@ -114,9 +124,9 @@ class ConnectionFaults:
         if not rules and not learns:
             return PASS
         seen = self._watched.asked(faults.watching, exchange)
-        if key == FETCH and any(each.rule.action.name in _ERRORS for each in rules):
-            self._follow_session(exchange)
         look = learns and exchange.answered
+        if key == FETCH and any(each.rule.action.name in _ERRORS for each in rules):
+            look = self._follow_session(exchange) or look
         made = Decision()
         for schedule in rules:
             if schedule.rule.side == "answer":
@@ -132,6 +142,9 @@ class ConnectionFaults:
         seen = self._watched.answered(faults.watching, exchange, now_ns)
         if faults.watching.wants(key, version):
             faults.watching.learn(seen)
+        if isinstance(exchange.memo, _Fetching) and self._sessions is not None:
+            found = body_of(exchange, "response")
+            self._sessions.answered(exchange.memo.asked, found[1] if found is not None else {})
         made = Decision()
         for schedule in faults.schedules:
             rule = schedule.rule
@@ -141,12 +154,15 @@ class ConnectionFaults:
                 made = self._take(schedule, exchange, made, now_ns)
         return made
 
-    def _follow_session(self, exchange: HeldExchange) -> None:
-        if self._session is None:
-            self._session = FetchSession()
+    def _follow_session(self, exchange: HeldExchange) -> bool:
+        """Note all that a Fetch asks for; whether its answer will say that a session begins."""
+        if self._sessions is None:
+            self._sessions = FetchSessions()
         found = body_of(exchange, "request")
-        if found is not None:
-            exchange.memo = self._session.ask(found[1])
+        if found is None:
+            return False
+        exchange.memo = _Fetching(found[1], self._sessions.whole(found[1]))
+        return found[1].get("session_epoch") == 0
 
     def _take(self, schedule: Schedule, exchange: HeldExchange, made: Decision, now_ns: int) -> Decision:
         """What was decided so far, and by this rule."""
@@ -181,11 +197,18 @@ class ConnectionFaults:
         if rule.action.name == "no such topic":
             since = _TOPIC_IDS_SINCE.get(exchange.api_key)
             code = _UNKNOWN_TOPIC_ID if since is not None and exchange.version >= since else _UNKNOWN_TOPIC
-        answer = error_answer(exchange, code) if exchange.answered else None
-        if answer is None:
-            text = f"{_reason(schedule)}: {exchange.base} has no place for {error_name(code)} in its answer"
-            return Decision(b"", then=Then.CLOSE, reason=text)
-        return Decision(answer) if rule.side == "answer" else Decision(reply=answer)
+        found = body_of(exchange, "request")
+        if found is None:
+            return Decision(b"", then=Then.CLOSE, reason=f"{_reason(schedule)}: {exchange.base} cannot be read")
+        asked = exchange.memo.whole if isinstance(exchange.memo, _Fetching) else found[1]
+        answer = error_answer(exchange.api_key, exchange.version, asked, code)
+        frame = error_frame(exchange.api_key, exchange.version, answer, exchange.correlation_id)
+        if frame is None:
+            return Decision(b"", then=Then.CLOSE, reason=f"{_reason(schedule)}: {answer.why}")
+        if isinstance(exchange.memo, _Fetching) and self._sessions is not None:
+            self._sessions.answered(exchange.memo.asked, {})
+        frame = SIZE.pack(len(frame)) + frame
+        return Decision(frame) if rule.side == "answer" else Decision(reply=frame)
 
 
 def _reason(schedule: Schedule) -> str:
@@ -230,4 +253,35 @@ def notes(rules: Iterable[Rule]) -> list[str]:
     for rule in rules:
         if rule.action.breaks:
             found.append(f"{rule.title!r} breaks the protocol: clients may do anything")
+        if rule.action.name in ("error", "error after"):
+            found += [f"{rule.title!r} closes the connection instead: {why}" for why in _without_place(rule)]
+            if names := _implausible(rule):
+                found.append(f"{rule.title!r}: brokers are not known to answer {', '.join(names)} so (kw errors)")
     return found
+
+
+def _meant(rule: Rule) -> list[int]:
+    """The APIs that a rule's filter names; none where it names none."""
+    meant = [key for key in KEYS if rule.selection.can_be(key)]
+    return meant if len(meant) < len(KEYS) else []
+
+
+def _implausible(rule: Rule) -> list[str]:
+    """The APIs that a rule names, and that are not known to be answered with its error."""
+    error = error_name(rule.arguments.code)
+    return [api(key).name for key in _meant(rule) if not plausible(key, error)]
+
+
+def _without_place(rule: Rule) -> Iterator[str]:
+    """Why what a rule may meet has no place for an error."""
+    meant = _meant(rule)
+    if not meant:
+        yield "where an answer has no field for it, or there is no answer"
+        return
+    if PRODUCE in meant and rule.side == "request":
+        yield "where acks=0, since that Produce is never answered"
+    for key in meant:
+        versions = api(key).versions
+        why = [text for version in range(versions.low, versions.high + 1) if (text := why_no_error(key, version))]
+        if why:
+            yield why[-1]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kwcli.env import Failure
+from kwcli.proxy.faults.decider import notes
 from kwcli.proxy.faults.grammar import ACTIONS, RuleError, parse_rule
 from kwcli.proxy.faults.rule_files import RuleFiles, presets, read_rules
 from tests.help.reading import TEXTS
@@ -182,3 +183,22 @@ def test_the_handbook_has_every_action_and_preset() -> None:
     page = TEXTS["faults"]
     assert [action.name for action in ACTIONS if f"`{action.name}" not in page and action.name != "error after"] == []
     assert [name for name in presets() if f"| `{name}` |" not in page] == []
+
+
+NOTED: dict[str, list[str]] = {
+    "close": [],
+    "duplicate answer": ["'duplicate answer' breaks the protocol: clients may do anything"],
+    "error 6": ["'error 6' closes the connection instead: where an answer has no field for it, or there is no answer"],
+    "error 27, when api == Heartbeat": [],
+    "error 6, when api == Produce": [
+        "'error 6' closes the connection instead: where acks=0, since that Produce is never answered"
+    ],
+    "error 72 after, when api == Heartbeat": [
+        "'error 72 after': brokers are not known to answer Heartbeat so (kw errors)"
+    ],
+}
+
+
+@pytest.mark.parametrize("text", NOTED)
+def test_what_is_said_of_a_rule_at_the_start(text: str) -> None:
+    assert notes([parse_rule(text)]) == NOTED[text]
