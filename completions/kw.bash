@@ -402,7 +402,19 @@ _kw_verb() {
         "") verbs="sniff call proxy stats clients groups topics brokers doctor audit report sql replay scrub pipeline apis errors decode encode profile playground completion help version" options="--version --debug -X -h --help" ;;
         "sniff") verbs="" options="--whole-connections --with-keys -r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --metrics --otlp --guess-requests --rotate-size --rotate-interval --keep --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --records --reveal-secrets --names --sort --strict -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --names --compression --acks --magic --lines --values -K --key-separator --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
-        "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --fault --faults --seed --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets --names -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
+        "proxy") verbs="ctl" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --fault --faults --seed --script --script-timeout --control --hold-timeout --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets --names -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
+        "proxy ctl") verbs="connections exchanges fault faults held hold holds listeners release unfault unhold" options="--port -h --help" ;;
+        "proxy ctl connections") verbs="" options="-o --output -J --color --no-pager --debug -h --help" ;;
+        "proxy ctl exchanges") verbs="" options="-n --limit -o --output -J --color --no-pager --debug -h --help" ;;
+        "proxy ctl fault") verbs="" options="-o --output -J --color --no-pager --debug -h --help" ;;
+        "proxy ctl faults") verbs="" options="-o --output -J --color --no-pager --debug -h --help" ;;
+        "proxy ctl held") verbs="" options="-o --output -J --color --no-pager --debug -h --help" ;;
+        "proxy ctl hold") verbs="" options="--side --first -o --output -J --color --no-pager --debug -h --help" ;;
+        "proxy ctl holds") verbs="" options="-o --output -J --color --no-pager --debug -h --help" ;;
+        "proxy ctl listeners") verbs="" options="-o --output -J --color --no-pager --debug -h --help" ;;
+        "proxy ctl release") verbs="" options="--do -o --output -J --color --no-pager --debug -h --help" ;;
+        "proxy ctl unfault") verbs="" options="-o --output -J --color --no-pager --debug -h --help" ;;
+        "proxy ctl unhold") verbs="" options="-o --output -J --color --no-pager --debug -h --help" ;;
         "stats") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --metrics --otlp --guess-requests --by --metric --bucket --sort --top --slowest --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --strict -o --output -J -e --field -E --field-option --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "clients") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
         "groups") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
@@ -516,6 +528,10 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "proxy --fault") left=1 kind= ;;
         "proxy --faults") left=1 kind= ;;
         "proxy --seed") left=1 kind= ;;
+        "proxy --script") left=1 kind=files ;;
+        "proxy --script-timeout") left=1 kind= ;;
+        "proxy --control") left=1 kind= ;;
+        "proxy --hold-timeout") left=1 kind= ;;
         "proxy --api") left=1 kind=apis ;;
         "proxy --client-id") left=1 kind= ;;
         "proxy --client") left=1 kind= ;;
@@ -533,6 +549,33 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "proxy --rotate-size") left=1 kind= ;;
         "proxy --rotate-interval") left=1 kind= ;;
         "proxy --log-overflow") left=1 kind=words list="drop block" ;;
+        "proxy ctl --port") left=1 kind= ;;
+        "proxy ctl connections -o"|"proxy ctl connections --output") left=1 kind=words list="text ndjson json" ;;
+        "proxy ctl connections --color") left=1 kind=words list="auto always never" ;;
+        "proxy ctl exchanges -n"|"proxy ctl exchanges --limit") left=1 kind= ;;
+        "proxy ctl exchanges -o"|"proxy ctl exchanges --output") left=1 kind=words list="text ndjson json" ;;
+        "proxy ctl exchanges --color") left=1 kind=words list="auto always never" ;;
+        "proxy ctl fault -o"|"proxy ctl fault --output") left=1 kind=words list="text ndjson json" ;;
+        "proxy ctl fault --color") left=1 kind=words list="auto always never" ;;
+        "proxy ctl faults -o"|"proxy ctl faults --output") left=1 kind=words list="text ndjson json" ;;
+        "proxy ctl faults --color") left=1 kind=words list="auto always never" ;;
+        "proxy ctl held -o"|"proxy ctl held --output") left=1 kind=words list="text ndjson json" ;;
+        "proxy ctl held --color") left=1 kind=words list="auto always never" ;;
+        "proxy ctl hold --side") left=1 kind=words list="request response" ;;
+        "proxy ctl hold --first") left=1 kind= ;;
+        "proxy ctl hold -o"|"proxy ctl hold --output") left=1 kind=words list="text ndjson json" ;;
+        "proxy ctl hold --color") left=1 kind=words list="auto always never" ;;
+        "proxy ctl holds -o"|"proxy ctl holds --output") left=1 kind=words list="text ndjson json" ;;
+        "proxy ctl holds --color") left=1 kind=words list="auto always never" ;;
+        "proxy ctl listeners -o"|"proxy ctl listeners --output") left=1 kind=words list="text ndjson json" ;;
+        "proxy ctl listeners --color") left=1 kind=words list="auto always never" ;;
+        "proxy ctl release --do") left=1 kind=words list="pass close reset" ;;
+        "proxy ctl release -o"|"proxy ctl release --output") left=1 kind=words list="text ndjson json" ;;
+        "proxy ctl release --color") left=1 kind=words list="auto always never" ;;
+        "proxy ctl unfault -o"|"proxy ctl unfault --output") left=1 kind=words list="text ndjson json" ;;
+        "proxy ctl unfault --color") left=1 kind=words list="auto always never" ;;
+        "proxy ctl unhold -o"|"proxy ctl unhold --output") left=1 kind=words list="text ndjson json" ;;
+        "proxy ctl unhold --color") left=1 kind=words list="auto always never" ;;
         "stats -r"|"stats --read") left=1 kind=files ;;
         "stats -i"|"stats --interface") left=1 kind=interfaces ;;
         "stats --bpf") left=1 kind= ;;
@@ -903,7 +946,7 @@ _kw_place() {  # what the argument at a place may be
         "profile use 0") kind=profiles ;;
         "playground node 0") kind=words list="list stop kill start restart pause unpause" ;;
         "completion 0") kind=words list="bash zsh fish" ;;
-        "help "*) kind=words list="sniff stats clients groups topics brokers doctor audit replay scrub call proxy faults decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls logins request-log failures telemetry options exit-codes tables watch spark library contributing changes" ;;
+        "help "*) kind=words list="sniff stats clients groups topics brokers doctor audit replay scrub call proxy faults scripts control decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls logins request-log failures telemetry options exit-codes tables watch spark library contributing changes" ;;
     esac
 }
 _kw() {

@@ -26,6 +26,8 @@ TOPICS: Final = (
         "call",
         "proxy",
         "faults",
+        "scripts",
+        "control",
         "decode",
         "encode",
         "apis",

@@ -44,7 +44,7 @@ def run(source: str, key: int, version: int, asked: bytes, answer: bytes | None 
     return message, bytes(out)
 
 
-def body(frame: bytes) -> Mapping[str, Any]:
+def body_of(frame: bytes) -> Mapping[str, Any]:
     return decoders.decode_request(frame[4:]).body
 
 
@@ -104,13 +104,32 @@ def test_functions_run_in_order_until_one_ends_the_matter() -> None:
     )
     message, frame = run(source, HEARTBEAT, 4, HEARTBEAT_4)
     assert (message["do"], message.get("error")) == ("hold", None)
-    assert body(frame)["member_id"] == "m12"
+    assert body_of(frame)["member_id"] == "m12"
 
 
 def test_an_answer_instead() -> None:
     message, frame = run("def request(x): x.answer({'error_code': 27})", HEARTBEAT, 4, HEARTBEAT_4)
     assert message["do"] == "answer"
     assert frame == response(HEARTBEAT, 4, {"error_code": 27})
+
+
+@pytest.mark.parametrize("error", ["'REBALANCE_IN_PROGRESS'", "27"])
+def test_an_error_instead(error: str) -> None:
+    message, frame = run(f"def request(x): x.fail({error})", HEARTBEAT, 4, HEARTBEAT_4)
+    assert message["do"] == "answer"
+    assert frame == response(HEARTBEAT, 4, {"error_code": 27})
+
+
+@pytest.mark.parametrize(
+    ("key", "version", "body", "call", "text"),
+    [
+        (HEARTBEAT, 4, {}, "x.fail('REBALANCE')", "'REBALANCE' is no error (kw errors)"),
+        (PRODUCE, 9, {"acks": 0}, "x.fail('NOT_ENOUGH_REPLICAS')", "a Produce with acks=0 is never answered"),
+    ],
+)
+def test_errors_that_cannot_be_said(key: int, version: int, body: Mapping[str, Any], call: str, text: str) -> None:
+    message, frame = run(f"def request(x): {call}", key, version, request(key, version, body))
+    assert (message["do"], message["error"], frame) == ("pass", f"s.py:1: {text}", b"")
 
 
 def test_an_answer_is_changed() -> None:

@@ -26,6 +26,7 @@ from functools import partial
 from typing import Any, Final, Literal, NamedTuple
 
 from decoders.apis import api
+from decoders.apis.error_codes import find_error
 from decoders.apis.headers import (
     request_header_plan,
     request_header_version,
@@ -35,6 +36,7 @@ from decoders.apis.headers import (
 from decoders.errors import UnknownApi
 from decoders.frames.headers import request_head
 from decoders.messages.byte_layout import anatomy
+from decoders.messages.error_answers import error_answer, error_frame
 from decoders.messages.whole_messages import decode_message, encode_message, encode_response
 from decoders.schema.model import Side
 from decoders.schema.walk import BytePart, Walker
@@ -236,6 +238,19 @@ class ScriptExchange:
         """Answer the request with this body; no broker gets it. What the body lacks takes its default."""
         self._only("request", "answered")
         self.reply = _framed(encode_response(self.api_key, self.api_version, body, correlation_id=self.correlation_id))
+        self.action = "answer"
+
+    def fail(self, error: str | int, message: str | None = None) -> None:
+        """Answer the request with an error, by name or number, wherever an answer to it carries errors."""
+        self._only("request", "answered")
+        code = find_error(str(error))
+        if code is None:
+            raise ScriptError(f"{error!r} is no error (kw errors)")
+        answer = error_answer(self.api_key, self.api_version, self.request, code, message=message)
+        frame = error_frame(self.api_key, self.api_version, answer, self.correlation_id)
+        if frame is None:
+            raise ScriptError(answer.why)
+        self.reply = _framed(frame)
         self.action = "answer"
 
     def close(self) -> None:
