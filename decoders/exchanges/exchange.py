@@ -648,11 +648,13 @@ class Ended(Seen):
     `kafka` says whether it showed to be Kafka; where it did not, `reason` (`tls`, `not_kafka`) and `detail` are those
     of its Skipped, empty where no byte came. `opened`: its SYN came before its bytes. `exchanges` counts those that
     were settled of it. Each direction (the client is who opened it, where it is no Kafka) has the packets and bytes of
-    its stream, those of gaps included, its gaps and their bytes, and the segments sent again.
+    its stream, those of gaps included, its gaps and their bytes, the segments sent again, for how
+    long (ns) its window was 0, and how long it had been quiet when it reset the connection (see `Half`).
     """
 
     __slots__ = (
         *("client_again", "client_bytes", "client_gaps", "client_id", "client_missing", "client_packets"),
+        *("client_quiet_ns", "client_shut_ns", "server_quiet_ns", "server_shut_ns"),
         *("client_software", "detail", "ends", "exchanges", "how", "kafka", "last_ns", "login", "opened", "reason"),
         *("server_again", "server_bytes", "server_gaps", "server_missing", "server_packets", "time_ns"),
     )
@@ -678,6 +680,8 @@ class Ended(Seen):
         self.client_gaps, self.server_gaps = client.gaps, server.gaps
         self.client_missing, self.server_missing = client.missing, server.missing
         self.client_again, self.server_again = client.again, server.again
+        self.client_shut_ns, self.server_shut_ns = client.shut[1], server.shut[1]
+        self.client_quiet_ns, self.server_quiet_ns = client.quiet_ns, server.quiet_ns
 
     def export(self) -> list[object]:
         """All but its ends, as built-in values."""

@@ -14,7 +14,7 @@ from typing import Final
 
 from decoders.errors import Malformed
 from decoders.limits import CLOSED_MAX, CONNECTIONS_MAX, IDLE_NS, SEGMENT_COST
-from decoders.tcp.chunks import Connection, Half, Segment
+from decoders.tcp.chunks import OPEN, Connection, Half, Segment
 from decoders.wire.pack import fields
 
 __all__ = [
@@ -308,17 +308,35 @@ class HalfStream(Half):
         return [
             *(self.key, self.source, self.packets, self.last_ns, self.gaps, self.missing, self.again),
             *(self.next, self.place, self.first, self.started, self.syn, self.ended, self.acked, self.heard, self.sent),
-            *([*self.held], [*self.far], self.mark, self.sure),
+            *([*self.held], [*self.far], self.mark, self.sure, self.shut, self.quiet_ns),
         ]
 
     def resume(self, state: object) -> None:
         """Take over what `export` gave. Raises DecodeError when it is something else."""
         key, _, self.packets, self.last_ns, self.gaps, self.missing, self.again, *rest = fields(
-            state, bytes, str, *[int] * 5, *[int] * 3, bool, bool, bool, int, int, int, list, list, tuple, int
+            state,
+            bytes,
+            str,
+            *[int] * 5,
+            *[int] * 3,
+            bool,
+            bool,
+            bool,
+            int,
+            int,
+            int,
+            list,
+            list,
+            tuple,
+            int,
+            tuple,
+            int,
         )
         self.key = key
         self.next, self.place, self.first, self.started, self.syn, self.ended, self.acked, *rest = rest
-        self.heard, self.sent, held, far, mark, self.sure = rest
+        self.heard, self.sent, held, far, mark, self.sure, shut, self.quiet_ns = rest
+        since_ns, shut_ns = fields(shut, int, int)
+        self.shut = (since_ns, shut_ns) if since_ns else OPEN
         self.held = [_entry(entry) for entry in held] or ()
         self.far = [_entry(entry) for entry in far]
         acked, top, heard, packets, packet, time_ns = fields(mark, *[int] * 6)

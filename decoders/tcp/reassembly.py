@@ -42,7 +42,7 @@ from typing import Final, get_args
 
 from decoders.errors import Malformed
 from decoders.limits import HELD_MAX, IDLE_NS, OUT_OF_ORDER_MAX, SEGMENT_COST
-from decoders.tcp.chunks import Chunk, Close, Gap, How, Retransmission, Segment, Why
+from decoders.tcp.chunks import ZERO_WINDOW, Chunk, Close, Gap, How, Retransmission, Segment, Why
 from decoders.tcp.connections import (
     ENDS,
     FAR,
@@ -203,6 +203,8 @@ FIN: Final = 1
 SYN: Final = 2
 RST: Final = 4
 ACK: Final = 16
+# What the fast path leaves.
+SPECIAL: Final = FIN | SYN | RST | ZERO_WINDOW
 
 # Two copies of a packet so close together (ns) are one packet captured twice; retransmission takes longer.
 TWICE_NS: Final = 10**6
@@ -247,7 +249,7 @@ class Reassembly:
             except KeyError:
                 slow(None, (key, time_ns, packet, seq, ack, flags, data, cut))
                 continue
-            if seq == flow.next and ack <= flow.peer.next and not (flags & 7 or cut):
+            if seq == flow.next and ack <= flow.peer.next and not (flags & SPECIAL or cut):
                 if data:
                     after = seq + len(data)
                     if after > MASK:
@@ -340,6 +342,8 @@ class Reassembly:
             if abs(place - peer.place) < FAR:
                 peer.acked = max(peer.acked, place)
                 peer.heard = peer.heard or place
+        if flags & (RST | ZERO_WINDOW):
+            _note_trouble(flow, time_ns, flags)
         self._take(flow, segment)
         flow.last_ns = time_ns
         flow.packets += 1
@@ -669,6 +673,16 @@ class Reassembly:
             self._waiting.add(connection)
             self._waiting.note(connection, self._resets.get(connection))
         self._delivery.held = sum(connection.held_size for connection in known.values())
+
+
+def _note_trouble(flow: HalfStream, time_ns: int, flags: int) -> None:
+    """A direction resets the connection, or tells that it can take no more; to be called before `last_ns` is moved."""
+    if flags & RST:
+        flow.quiet_ns = 0 if not flow.last_ns or flow.ended or flow.peer.ended else max(time_ns - flow.last_ns, 0)
+        return
+    since_ns, shut_ns = flow.shut
+    # Whatever it sends meanwhile would have told another window.
+    flow.shut = (time_ns, shut_ns + max(time_ns - since_ns, 0) if since_ns and since_ns == flow.last_ns else shut_ns)
 
 
 def replaces(flow: HalfStream, first: int) -> bool:
