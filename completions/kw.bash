@@ -399,7 +399,7 @@ _kw_values() {
 }
 _kw_verb() {
     case $verb in
-        "") verbs="sniff call proxy stats clients groups topics brokers doctor audit report sql scrub pipeline apis errors decode encode profile playground completion help version" options="--version --debug -X -h --help" ;;
+        "") verbs="sniff call proxy stats clients groups topics brokers doctor audit report sql replay scrub pipeline apis errors decode encode profile playground completion help version" options="--version --debug -X -h --help" ;;
         "sniff") verbs="" options="--whole-connections --with-keys -r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --metrics --otlp --guess-requests --rotate-size --rotate-interval --keep --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --records --reveal-secrets --names --sort --strict -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --names --compression --acks --magic --lines --values -K --key-separator --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets --names -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
@@ -412,11 +412,13 @@ _kw_verb() {
         "audit") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --target --clients --security --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -X --property --profile --timeout -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "report") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --html --target --records --reveal-secrets --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "sql") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --views --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
+        "replay") verbs="" options="--speed --changes --map --dry-run --replay-client-id --port --keylog --since --until --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map -o --output -J --local --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "scrub") verbs="" options="--keep --salt-file --names --port --keylog -q --quiet --debug -h --help" ;;
-        "pipeline") verbs="report run sql" options="-h --help" ;;
+        "pipeline") verbs="report run sql watch" options="-h --help" ;;
         "pipeline report") verbs="" options="--target --html --master -o --output -J --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
-        "pipeline run") verbs="" options="--out --point --since --until --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --port --keylog --tables --bodies --reveal-secrets --engine --master --split-size --strict --explain -v --verbose -q --quiet --debug -h --help" ;;
+        "pipeline run") verbs="" options="--out --point --since --until --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --port --keylog --tables --bodies --reveal-secrets --engine --master --strict -v --verbose -q --quiet --debug --split-size --explain -h --help" ;;
         "pipeline sql") verbs="" options="--views -n -c --limit --master -o --output -J --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
+        "pipeline watch") verbs="" options="--out --point --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --port --keylog --tables --bodies --reveal-secrets --engine --master --strict -v --verbose -q --quiet --debug --lateness --interval --batch-size --keep --no-rename --once --finish -h --help" ;;
         "apis") verbs="" options="--release --diff --grep -o --output -J -e --field -E --field-option --csv-safe --color --no-pager --debug -h --help" ;;
         "errors") verbs="" options="--retriable --grep -o --output -J -e --field -E --field-option --csv-safe --color --no-pager --debug -h --help" ;;
         "decode") verbs="" options="--api --version --api-version --request --response --as --from --explain --records --reveal-secrets --names -o --output -J -e --field -E --field-option --color --no-pager -v --verbose --debug -h --help" ;;
@@ -735,6 +737,32 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "sql -n"|"sql -c"|"sql --limit") left=1 kind= ;;
         "sql -o"|"sql --output") left=1 kind=words list="text table ndjson json csv" ;;
         "sql --color") left=1 kind=words list="auto always never" ;;
+        "replay --speed") left=1 kind= ;;
+        "replay --changes") left=1 kind= ;;
+        "replay --map") left=1 kind= ;;
+        "replay --replay-client-id") left=1 kind= ;;
+        "replay --port") left=1 kind= ;;
+        "replay --keylog") left=1 kind=files ;;
+        "replay --since") left=1 kind= ;;
+        "replay --until") left=1 kind= ;;
+        "replay --api") left=1 kind=apis ;;
+        "replay --client-id") left=1 kind= ;;
+        "replay --client") left=1 kind= ;;
+        "replay --topic") left=1 kind= ;;
+        "replay --group") left=1 kind= ;;
+        "replay -f"|"replay -Y"|"replay --filter") left=1 kind=filter ;;
+        "replay --slower-than") left=1 kind= ;;
+        "replay -n"|"replay -c"|"replay --limit") left=1 kind= ;;
+        "replay -b"|"replay --bootstrap-server") left=1 kind= ;;
+        "replay --bootstrap-controller") left=1 kind= ;;
+        "replay -X"|"replay --property") left=1 kind=property ;;
+        "replay -F"|"replay --command-config") left=1 kind=files ;;
+        "replay --profile") left=1 kind=profiles ;;
+        "replay --timeout") left=1 kind= ;;
+        "replay --connect-timeout") left=1 kind= ;;
+        "replay --dial-map") left=1 kind= ;;
+        "replay -o"|"replay --output") left=1 kind=words list="text table ndjson json" ;;
+        "replay --color") left=1 kind=words list="auto always never" ;;
         "scrub --keep") left=1 kind=words list="topics groups clients users transactions hosts members" ;;
         "scrub --salt-file") left=1 kind= ;;
         "scrub --names") left=1 kind= ;;
@@ -766,6 +794,24 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "pipeline sql --master") left=1 kind= ;;
         "pipeline sql -o"|"pipeline sql --output") left=1 kind=words list="text table ndjson json csv" ;;
         "pipeline sql --color") left=1 kind=words list="auto always never" ;;
+        "pipeline watch --out") left=1 kind=files ;;
+        "pipeline watch --point") left=1 kind= ;;
+        "pipeline watch --api") left=1 kind=apis ;;
+        "pipeline watch --client-id") left=1 kind= ;;
+        "pipeline watch --client") left=1 kind= ;;
+        "pipeline watch --topic") left=1 kind= ;;
+        "pipeline watch --group") left=1 kind= ;;
+        "pipeline watch -f"|"pipeline watch -Y"|"pipeline watch --filter") left=1 kind=filter ;;
+        "pipeline watch --slower-than") left=1 kind= ;;
+        "pipeline watch --port") left=1 kind= ;;
+        "pipeline watch --keylog") left=1 kind=files ;;
+        "pipeline watch --tables") left=1 kind=words list="exchanges topic_partitions connections skipped" ;;
+        "pipeline watch --engine") left=1 kind=words list="auto local stitch shuffle" ;;
+        "pipeline watch --master") left=1 kind= ;;
+        "pipeline watch --lateness") left=1 kind= ;;
+        "pipeline watch --interval") left=1 kind= ;;
+        "pipeline watch --batch-size") left=1 kind= ;;
+        "pipeline watch --keep") left=1 kind= ;;
         "apis --release") left=1 kind=releases ;;
         "apis --diff") left=2 kind=releases ;;
         "apis --grep") left=1 kind= ;;
@@ -832,9 +878,11 @@ _kw_place() {  # what the argument at a place may be
         "audit "*) kind=files ;;
         "report "*) kind=files ;;
         "sql "*) kind=files ;;
+        "replay "*) kind=files ;;
         "pipeline report 0") kind=files ;;
         "pipeline run "*) kind=files ;;
         "pipeline sql 0") kind=files ;;
+        "pipeline watch "*) kind=files ;;
         "apis 0") kind=apis ;;
         "apis 1") kind=versions ;;
         "errors "*) kind=errors ;;
@@ -852,7 +900,7 @@ _kw_place() {  # what the argument at a place may be
         "profile use 0") kind=profiles ;;
         "playground node 0") kind=words list="list stop kill start restart pause unpause" ;;
         "completion 0") kind=words list="bash zsh fish" ;;
-        "help "*) kind=words list="sniff stats clients groups topics brokers doctor audit scrub call proxy decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls logins request-log failures telemetry options exit-codes tables spark library contributing changes" ;;
+        "help "*) kind=words list="sniff stats clients groups topics brokers doctor audit replay scrub call proxy decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls logins request-log failures telemetry options exit-codes tables watch spark library contributing changes" ;;
     esac
 }
 _kw() {

@@ -21,6 +21,7 @@ TOPICS: Final = (
         "brokers",
         "doctor",
         "audit",
+        "replay",
         "scrub",
         "call",
         "proxy",
@@ -46,7 +47,7 @@ TOPICS: Final = (
         "telemetry",
     ),
     "options",
-    *("exit-codes", "tables", "spark", "library", "contributing", "changes"),
+    *("exit-codes", "tables", "watch", "spark", "library", "contributing", "changes"),
 )
 # Names of commands that have no page of their own → the page that tells of them.
 ALIASES: Final = {

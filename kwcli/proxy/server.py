@@ -72,6 +72,7 @@ class Proxy:
         self._told: socket.socket | None = None  # for Prometheus
         self.budget = Budget(settings.budget)
         self.remembered = Remembered()
+        self.deciders = settings.deciders
         self.turns = Turns()
         self.dialler = Dialler(settings.config)
         self._logins = Logins(settings.config) if "SASL" in settings.config.protocol else None

@@ -14,6 +14,7 @@ from kwcli.net.deadline import Deadline
 from kwcli.proxy.relay.memory_share import BUDGET
 
 if TYPE_CHECKING:
+    from kwcli.proxy.deciders import Deciders
     from kwcli.proxy.tls.inbound import Inbound
 
 PORT_BASE: Final = 19092
@@ -44,6 +45,7 @@ class ProxySettings(NamedTuple):
     quiet: bool = False  # say nothing at the end
     metrics: Address | None = None  # where Prometheus asks
     tls: Inbound | None = None  # what listeners speak TLS by
+    deciders: Deciders | None = None  # about single frames: faults, and what else there is
 
 
 # The way to a cluster in, its nodes out, before the first client comes.
