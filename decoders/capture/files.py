@@ -89,8 +89,7 @@ class Pcap:
         append = out.append
         size = len(buf)
         safe = size - head - self._link.size - FUSED_SIZE
-        since = since_ns = -1
-        cut_at = cut = 0
+        since, since_ns, cut_at, cut = -1, -1, 0, 0
         while at <= safe:
             seconds, fraction, captured, wire = record(buf, at)
             begin = at + head
@@ -265,8 +264,7 @@ class Pcapng:
         tick, offset_ns, packet, append = interface.numerator, interface.offset_ns, self.packets, out.append
         size = len(buf)
         safe -= PACKET_AT + FUSED_SIZE
-        since = since_ns = -1
-        cut_at = cut = 0
+        since, since_ns, cut_at, cut = -1, -1, 0, 0
         while at <= safe:
             kind, length, source, high, low, captured, wire = block(buf, at)
             begin = at + PACKET_AT

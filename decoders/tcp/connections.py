@@ -190,6 +190,17 @@ class HalfStream(Half):
             return self.heard + 1 >= start or self.sure >= start
         return 0 < self.sent <= start or len(self.held) >= SURE
 
+    def note_trouble(self, time_ns: int, *, resets: bool) -> None:
+        """It resets the connection, or tells that it can take no more; to be called before `last_ns` is moved."""
+        if resets:
+            over = not self.last_ns or self.ended or self.peer.ended
+            self.quiet_ns = 0 if over else max(time_ns - self.last_ns, 0)
+            return
+        since_ns, shut_ns = self.shut
+        # Whatever it sent in between would have told another window.
+        still = since_ns and since_ns == self.last_ns
+        self.shut = (time_ns, shut_ns + max(time_ns - since_ns, 0) if still else shut_ns)
+
     def watch(self, time_ns: int, packet: int) -> None:
         """Let patience run: `sure` follows what was known PATIENCE packets of the connection ago, or a while ago."""
         if self.packets + self.peer.packets - self.mark[3] >= PATIENCE or self._waited(time_ns, packet, idle=False):

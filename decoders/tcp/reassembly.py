@@ -343,7 +343,7 @@ class Reassembly:
                 peer.acked = max(peer.acked, place)
                 peer.heard = peer.heard or place
         if flags & (RST | ZERO_WINDOW):
-            _note_trouble(flow, time_ns, flags)
+            flow.note_trouble(time_ns, resets=bool(flags & RST))
         self._take(flow, segment)
         flow.last_ns = time_ns
         flow.packets += 1
@@ -673,16 +673,6 @@ class Reassembly:
             self._waiting.add(connection)
             self._waiting.note(connection, self._resets.get(connection))
         self._delivery.held = sum(connection.held_size for connection in known.values())
-
-
-def _note_trouble(flow: HalfStream, time_ns: int, flags: int) -> None:
-    """A direction resets the connection, or tells that it can take no more; to be called before `last_ns` is moved."""
-    if flags & RST:
-        flow.quiet_ns = 0 if not flow.last_ns or flow.ended or flow.peer.ended else max(time_ns - flow.last_ns, 0)
-        return
-    since_ns, shut_ns = flow.shut
-    # Whatever it sends meanwhile would have told another window.
-    flow.shut = (time_ns, shut_ns + max(time_ns - since_ns, 0) if since_ns and since_ns == flow.last_ns else shut_ns)
 
 
 def replaces(flow: HalfStream, first: int) -> bool:
