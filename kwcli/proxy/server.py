@@ -153,7 +153,7 @@ class Proxy:
             told = partial(MetricsConnection, self.metrics.text)
             self._telling = await loop.create_server(told, sock=self._told)
         if self.settings.steering is not None:
-            await self.settings.steering.begin(self)
+            await self.settings.steering.begin(self.sessions.values, lambda: self.listeners.all)
         self._start_told()
         self._trim()
         self._look_at_rules()

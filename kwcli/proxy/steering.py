@@ -10,7 +10,7 @@ network and the brokers would.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from kwcli.proxy.deciders import Decider, Deciders
     from kwcli.proxy.faults.rule_files import RuleFiles
     from kwcli.proxy.hold_rules import HoldRules
+    from kwcli.proxy.listeners import Listener
+    from kwcli.proxy.relay.connection import Relay
     from kwcli.proxy.scripts.script_decider import ScriptDecider
-    from kwcli.proxy.server import Proxy
 
 __all__ = ["Steering", "SteeringOptions", "steering_options"]
 
@@ -145,8 +146,8 @@ class Steering:
             out.append(f"control      http://127.0.0.1:{self.server.port}      token in {self.server.file}")
         return out
 
-    async def begin(self, proxy: Proxy) -> None:
-        """The loop runs: go to work."""
+    async def begin(self, relays: Callable[[], Iterable[Relay]], listeners: Callable[[], Iterable[Listener]]) -> None:
+        """The loop runs: go to work. `relays` are the connections that are open."""
         if self.script is not None:
             await self.script.attach()
         if self.server is not None and self.holds is not None and self.rules is not None:
@@ -154,8 +155,8 @@ class Steering:
 
             await self.server.begin(
                 ControlState(
-                    lambda: _connections(proxy),
-                    lambda: _listeners(proxy),
+                    lambda: _connections(relays()),
+                    lambda: _listeners(listeners()),
                     self.ring,
                     self.held,
                     self.holds,
@@ -181,7 +182,7 @@ class Steering:
         return self.script.lines() if self.script is not None else []
 
 
-def _connections(proxy: Proxy) -> list[dict[str, Any]]:
+def _connections(relays: Iterable[Relay]) -> list[dict[str, Any]]:
     return [
         {
             "connection": relay.number,
@@ -190,11 +191,11 @@ def _connections(proxy: Proxy) -> list[dict[str, Any]]:
             "upstream": relay.upstream,
             "in_flight": relay.core.in_flight,
         }
-        for relay in proxy.sessions.values()
+        for relay in relays
     ]
 
 
-def _listeners(proxy: Proxy) -> list[dict[str, Any]]:
+def _listeners(listeners: Iterable[Listener]) -> list[dict[str, Any]]:
     return [
         {
             "node": each.name,
@@ -202,5 +203,5 @@ def _listeners(proxy: Proxy) -> list[dict[str, Any]]:
             "local": shown(each.address),
             "rack": each.rack,
         }
-        for each in proxy.listeners.all
+        for each in listeners
     ]
