@@ -64,7 +64,7 @@ class ReplayOutput:
             self._json.add(outcome_json(outcome))
         elif self._settings.format == "table":
             self._rows.append(self._cells(outcome))
-        elif self._dry_run or self._settings.verbose or outcome.verdict in ("different", "refused"):
+        elif self._dry_run or self._settings.verbose or _is_telling(outcome):
             self._write(self._text(outcome).encode("utf-8", "backslashreplace"))
 
     def close(self, counts: ReplayCounts) -> None:
@@ -120,6 +120,12 @@ class ReplayOutput:
         yield from (f"    {text}" for text in (texts[:_LINES_MAX] if more > 1 else texts))
         if more > 1:
             yield f"    … and {more:,} more (-vv)"
+
+
+def _is_telling(outcome: Outcome) -> bool:
+    """Whether people are told of it in any case: an answer says something else, the recording lacks something."""
+    lacking = outcome.problem is not None and outcome.problem.reason in ("redacted", "left_out")
+    return lacking or outcome.verdict in ("different", "refused")
 
 
 def _class(outcome: Outcome) -> str:

@@ -86,6 +86,10 @@ def test_what_brokers_say_to_each_other_is_never_asked() -> None:
     asked = Counter(row["api"] for row in found if row["comparison"]["reason"] is None)
     assert {"Vote", "BrokerHeartbeat", "BrokerRegistration"} & set(asked) == set()
     assert asked["Metadata"] > 0
+    steps = rows(kw("replay", str(ROOT / "captures" / "first-steps.pcapng"), "--dry-run").out)
+    # Broker 1 asks its own controller for its versions, too.
+    own = [row["comparison"]["reason"] for row in steps if row["client_id"] == "1" and row["api"] == "ApiVersions"]
+    assert own == ["never"] * 3
 
 
 def test_the_filters_of_sniff_choose() -> None:
@@ -141,6 +145,7 @@ def test_secrets_of_a_capture_are_asked_and_not_shown(tmp_path: Path) -> None:
         ((TOUR, "--changes", "admin:vote"), "Vote is of the class never, not admin; it is never sent"),
         ((TOUR, "--changes", "admin:create_topcis"), "CreateTopics"),
         ((TOUR, "-o", "csv"), "csv"),
+        ((TOUR, "--bootstrap-controller", "127.0.0.1:1"), "kw replay asks brokers"),
     ],
 )
 def test_wrong_words_are_told_before_anything_is_read(words: tuple[str, ...], said: str) -> None:
@@ -189,6 +194,16 @@ def test_answers_of_another_cluster_are_compared(mock: str) -> None:
     assert all(row["api_version"] >= 4 for row in raised)
     asked = [row["request"] for row in found if row["api"] == "Metadata"]
     assert {each["allow_auto_topic_creation"] for each in asked} == {False}
+
+
+def test_what_a_recording_hides_is_named(mock: str, tmp_path: Path) -> None:
+    file = tmp_path / "tour.ndjson"
+    file.write_text(kw("sniff", TOUR, "--api", "Produce,Metadata", "--client-id", "web-1", "-o", "ndjson").out)
+    outcome = kw("replay", str(file), "-b", mock, "--changes", "data", "--speed", "max", "-o", "text")
+    named = [line for line in outcome.out.splitlines() if " not asked " in line]
+    assert len(named) == 3
+    assert all("Produce 7  topic_data[0].partition_data[0].records" in line for line in named)
+    assert "kw: 3 not asked: lack their records (write them with --records, or give the capture)" in outcome.err
 
 
 def test_text_tells_what_differs_once(mock: str) -> None:
