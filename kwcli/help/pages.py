@@ -57,6 +57,7 @@ ALIASES: Final = {
     "fields": "columns",
     "produce": "produce-fetch",
     "fetch": "produce-fetch",
+    "compact": "watch",
 }
 
 

@@ -2,8 +2,8 @@
 
 Writes a ring of captures at so many MB a second, each file of so many MB, and watches it meanwhile; old files of the
 ring are deleted. Prints what was written, CPU seconds for each MB, lag, how long after a file was closed its last row
-was committed, and the memory of the watch over time. Ends with 1 where a file was lost, where freshness exceeds 15 s, or
-where the last quarter's memory is more than a tenth above that of the second quarter.
+was committed, and the memory of the watch over time. Ends with 1 where a file was lost, where freshness exceeds 15 s,
+or where the memory of the last quarter is more than a tenth above that of the second one.
 """
 
 from __future__ import annotations
