@@ -25,6 +25,7 @@ TOPICS: Final = (
         "scrub",
         "call",
         "proxy",
+        "faults",
         "decode",
         "encode",
         "apis",

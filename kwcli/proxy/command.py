@@ -17,6 +17,9 @@ from kwcli.proxy.settings import Discovered, Listening, ProxySettings, discover
 from kwcli.proxy.tls.options import Security, check_exposure
 
 if TYPE_CHECKING:
+    from kwcli.proxy.deciders import Deciders
+    from kwcli.proxy.faults.options import FaultOptions
+    from kwcli.proxy.faults.rule_files import RuleFiles
     from kwcli.proxy.tls.inbound import Inbound
 
 # What the log may take to write what it was given, at the end; after a second Ctrl-C.
@@ -30,6 +33,7 @@ def start(
     listening: Listening,
     security: Security,
     log: LogOptions,
+    faults: FaultOptions,
     *,
     only_check: bool,
 ) -> int:
@@ -43,6 +47,7 @@ def start(
     host = advertise or bind
     make = partial(_inbound, env, security, [host, bind]) if security.tls else None
     plan = log.plan(env)
+    rules = faults.rules(env.now_ns)
     if only_check:
         from kwcli.proxy.check import CheckOptions, check
 
@@ -52,9 +57,20 @@ def start(
     settings = ProxySettings(
         config, port_base, bind, host, verbose=log.shown.verbose, quiet=log.shown.quiet, metrics=metrics, tls=tls
     )
+    if rules is not None:
+        settings = settings._replace(deciders=deciders_of(rules), rules=rules)
     if plan is None:
         return serve(Proxy(env, settings, found))
     return _logged(env, settings, found, plan, log.overflow)
+
+
+def deciders_of(rules: RuleFiles) -> Deciders:
+    """Who decides about frames: the rules of faults."""
+    from kwcli.proxy.deciders import Deciders
+
+    deciders = Deciders([rules.faults])
+    rules.faults.changed = deciders.changed
+    return deciders
 
 
 def _inbound(env: Environment, security: Security, places: list[str]) -> Inbound:

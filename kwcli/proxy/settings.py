@@ -15,6 +15,7 @@ from kwcli.proxy.relay.memory_share import BUDGET
 
 if TYPE_CHECKING:
     from kwcli.proxy.deciders import Deciders
+    from kwcli.proxy.faults.rule_files import RuleFiles
     from kwcli.proxy.tls.inbound import Inbound
 
 PORT_BASE: Final = 19092
@@ -46,6 +47,7 @@ class ProxySettings(NamedTuple):
     metrics: Address | None = None  # where Prometheus asks
     tls: Inbound | None = None  # what listeners speak TLS by
     deciders: Deciders | None = None  # about single frames: faults, and what else there is
+    rules: RuleFiles | None = None  # of faults
 
 
 # The way to a cluster in, its nodes out, before the first client comes.
