@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import click
 
 from kwcli.env import Environment, Exit, Failure
-from kwcli.option_types import Amount, Seconds, TimeWord
+from kwcli.option_types import Amount, MetricsAddress, Seconds, TimeWord
 from kwcli.options import (
     Clash,
     Command,
@@ -204,6 +204,12 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
 @click.option("--keep", "keep_days", type=KeepDays(), default=0, metavar="DAYS", help="Drop older dates: 30d.")
 @click.option(
     "--no-rename", "renames", flag_value=False, default=True, help="For stores without atomic rename; kw alone reads."
+)
+@click.option(
+    "--metrics",
+    type=MetricsAddress(),
+    metavar="[ADDRESS:]PORT",
+    help="Tell Prometheus on http://127.0.0.1:PORT/metrics, or at this address.",
 )
 @click.option("--once", is_flag=True, help="Read what is there, and end; the next watch goes on.")
 @click.option("--finish", is_flag=True, help="Read what is there, settle what is open as at the end, and end.")

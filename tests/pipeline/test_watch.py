@@ -330,3 +330,18 @@ def test_dates_that_are_old_by_the_clock_of_the_captures_are_dropped(tmp_path: P
     assert len({row["time"].date() for row in found}) == 2
     _, manifest = tables_at(str(tmp_path / "out"))
     assert manifest.tables["exchanges"].rows == len(found)
+
+
+def test_prometheus_is_told_how_far_it_is(tmp_path: Path) -> None:
+    ring(tmp_path / "in", RAW, 2)
+    watched = Watched([str(tmp_path / "in")], tmp_path / "out")
+    with watched.started() as watching:
+        assert watching.step() is not None
+        watched.clock.now += 3
+        rows = dict(line.rsplit(" ", 1) for line in watching.metrics().splitlines() if not line.startswith("#"))
+    assert float(rows["kw_watch_batches_total"]) == 1
+    assert float(rows["kw_watch_packets_total"]) == len(list(packets(RAW)))
+    assert float(rows["kw_watch_lag_bytes"]) == 0
+    assert float(rows["kw_watch_idle_seconds"]) == 3
+    last = max(int.from_bytes(one[:4], "little") for one in packets(RAW))
+    assert int(float(rows['kw_watch_read_time_seconds{point=""}'])) == last

@@ -91,3 +91,9 @@ def test_killed_some_times(tmp_path: Path) -> None:
 @pytest.mark.full
 def test_killed_a_hundred_times(tmp_path: Path) -> None:
     assert watch_killed(tmp_path, 100, 6_000_000, longest_s=2.0) > 20
+
+
+@pytest.mark.full
+def test_killed_on_spark(tmp_path: Path) -> None:
+    """The driver with its JVM and its Python workers; each start of Spark takes seconds."""
+    assert watch_killed(tmp_path, 6, 3_000_000, "--master", "local[2]", longest_s=6.0) > 2
