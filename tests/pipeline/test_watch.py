@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import random
+import re
 import shutil
 import stat
 from pathlib import Path
@@ -345,3 +346,28 @@ def test_prometheus_is_told_how_far_it_is(tmp_path: Path) -> None:
     assert float(rows["kw_watch_idle_seconds"]) == 3
     last = max(int.from_bytes(one[:4], "little") for one in packets(RAW))
     assert int(float(rows['kw_watch_read_time_seconds{point=""}'])) == last
+
+
+def test_tls_goes_on_from_batch_to_batch_and_no_key_is_kept(tmp_path: Path) -> None:
+    folder = FOLDER / "tls"
+    keys = str(folder / "librdkafka-jsse.keys")
+    kept = ring(tmp_path / "aside", (folder / "librdkafka-jsse.pcap").read_bytes(), 5)
+    (tmp_path / "in").mkdir()
+    watched = Watched([str(tmp_path / "in")], tmp_path / "out", keylogs=(keys,))
+    for path in kept:
+        shutil.copy(path, tmp_path / "in" / path.name)
+        watched.clock.now += 1
+        assert watched.read() == 1
+    written = b"".join(path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file())
+    secrets = [
+        found[0] for line in Path(keys).read_text().splitlines() if (found := re.findall("[0-9a-fA-F]{64,}$", line))
+    ]
+    assert len(secrets) > 3
+    for secret in secrets:
+        assert secret.encode() not in written
+        assert bytes.fromhex(secret) not in written
+    watched.finish()
+    run_over([str(tmp_path / "aside")], tmp_path / "run", keylogs=(keys,))
+    expected = tables_in(tmp_path / "run")
+    assert len(expected["exchanges"]) > 5
+    assert tables_in(tmp_path / "out") == expected
