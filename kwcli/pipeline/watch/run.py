@@ -269,14 +269,19 @@ class Watching:
 
     def _recover(self, failure: Failure) -> None:
         """A batch has failed: all is as the latest commit says. Raises the failure where nobody waits for a retry."""
-        with suppress(OSError):
-            self._store.recover()
         if self._captures.whole:
+            with suppress(OSError):
+                self._store.recover()
             raise failure
         if self._said.get("batch") != failure.text:
             self._env.say(f"kw: {failure.text}; trying again")
-        self._load()
         self._said["batch"] = failure.text
+        while True:
+            with suppress(OSError):  # the folder is away, or its disk is full: nothing goes on before it is back
+                self._store.recover()
+                self._load()
+                return
+            time.sleep(RETRY_MAX_S)
 
     def _load(self) -> None:
         """Be as the latest commit says."""
