@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pytest
 
-from kwcli.env import Failure
+from kwcli.env import Exit, Failure
 from kwcli.pipeline.store.commits import COMMITS
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.store.store import open_store, tables_at
@@ -371,3 +371,11 @@ def test_tls_goes_on_from_batch_to_batch_and_no_key_is_kept(tmp_path: Path) -> N
     expected = tables_in(tmp_path / "run")
     assert len(expected["exchanges"]) > 5
     assert tables_in(tmp_path / "out") == expected
+
+
+def test_who_reads_once_is_told_by_the_exit_code_of_a_source_that_is_not_there(tmp_path: Path) -> None:
+    watched = Watched([str(tmp_path / "none" / "in.pcap")], tmp_path / "out", once=True)
+    with watched.started() as watching:
+        watching.run()
+        assert watching.exit() == Exit.FAILURE
+    assert watched.said == f"kw: {tmp_path}/none/in.pcap: no such file\n"

@@ -94,7 +94,8 @@ def watch(env: Environment, options: RunOptions, wanted: WatchOptions) -> Exit:
     chosen = choose_engine(options, 0, env.variables)
     with open_batches(options.out, renames=wanted.renames) as store, _decoding(env, chosen) as decode:
         watching = Watching(env, options, wanted, store, decode)
-        watching.begin(str(chosen))
+        own = options.engine == "auto" and options.master is None
+        watching.begin("engine local (Spark with --master)" if own else str(chosen))
         with _serving(env, watching, wanted.metrics, quiet=options.quiet):
             try:
                 watching.run()
@@ -364,7 +365,8 @@ class Watching:
         now = self._captures.unreachable
         for word, text in now.items():
             if self._said.get(word) != text:
-                self._env.say(f"kw: {text if text.startswith(word) else f'{word}: {text}'}; waiting for it")
+                waits = "" if self._captures.whole else "; waiting for it"
+                self._env.say(f"kw: {text if text.startswith(word) else f'{word}: {text}'}{waits}")
         for word in [word for word in self._said if word not in now and word != "batch"]:
             del self._said[word]
             self._env.say(f"kw: {word}: can be read again")
@@ -416,7 +418,9 @@ class Watching:
             self._env.say(f"kw: stopped behind batch {self.batch:,}; the same command goes on")
 
     def exit(self) -> Exit:
-        """The exit code."""
+        """The exit code: where what is there was to be read, a source that cannot be reached is a failure."""
+        if self._captures.whole and self._captures.unreachable:
+            return Exit.FAILURE
         return Exit.LOSSY if self._options.strict and (self.lost or self._facts()["lossy"]) else Exit.DONE
 
 
