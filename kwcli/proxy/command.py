@@ -104,6 +104,7 @@ def _logged(env: Environment, settings: ProxySettings, found: Discovered, plan: 
         if plan.report:
             told = proxy.metrics.errors if proxy.metrics is not None else lambda _: None
             log.feed.report_to(told, steering.ring.add if steering is not None else None)
+        log.feed.events = plan.events
         if proxy.metrics is not None:
             proxy.metrics.dropped = lambda: log.feed.dropped
         code = serve(proxy)
