@@ -33,6 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "audit": ("audit", "Say which clients break when the brokers are upgraded."),
     "report": ("report", "Put all that captures say on one page of HTML."),
     "sql": ("sql", "Ask captures or tables any question, in SQL."),
+    "replay": ("replay", "Ask another cluster what clients asked in a recording."),
     "scrub": ("scrub", "Make a capture that may be sent to others."),
     "pipeline": ("pipeline", "Turn captures of any size into tables; report, ask in SQL."),
     "apis": ("apis", "Look up APIs, fields, wire layouts, releases."),
@@ -53,7 +54,7 @@ COMPLETE: Final = "__complete"
 FILTERING: Final = frozenset(
     {
         *("sniff", "stats", "clients", "groups", "topics", "brokers", "audit", "doctor", "report", "sql", "pipeline"),
-        "proxy",
+        *("proxy", "replay"),
     }
 )
 

@@ -197,3 +197,8 @@ OBSERVED: Final[dict[int, str]] = {
     92: "INVALID_GROUP_ID",
     94: "CLUSTER_AUTHORIZATION_FAILED NOT_CONTROLLER CONTROLLER_ID_NOT_REGISTERED",
 }
+
+
+def plausible(api_key: int, error: str) -> bool:
+    """Whether brokers are known to answer this API with the error of this name."""
+    return error in GENERIC or any(error in table.get(api_key, "").split() for table in (LISTED, OBSERVED))

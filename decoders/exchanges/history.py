@@ -111,6 +111,16 @@ class Session:
                 self.shown[told or name] = sorted(self.topics[name])
         return self.shown
 
+    def asked(self) -> list[dict[str, Any]]:
+        """What it asks for, as `topics` of a Fetch request have it."""
+        return [
+            {
+                **({"topic_id": self.ids[name]} if name in self.ids else {"topic": name}),
+                "partitions": [{"partition": number} for number in sorted(self.topics[name])],
+            }
+            for name in sorted(self.topics)
+        ]
+
     def export(self) -> list[object]:
         """As built-in values."""
         topics = {name: sorted(numbers) for name, numbers in self.topics.items()}

@@ -28,7 +28,7 @@ from kwcli.output.units import count_of
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from kwcli.calling.output import CallOutput
-    from kwcli.calling.request_builder import Draft, BuiltRequest
+    from kwcli.calling.request_builder import BuiltRequest, Draft
     from kwcli.env import Environment, Settings
     from kwcli.net.cluster.metadata_requests import Kind
     from kwcli.net.config.client_config import ClientConfig

@@ -9,8 +9,10 @@ import click
 from kwcli.env import Environment
 from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_options_of_others
 from kwcli.option_types import MetricsAddress
-from kwcli.options import Clash, FilterOptions, refuse_clashes
+from kwcli.options import Clash, FilterOptions, refuse_clashes, refuse_typed
+from kwcli.proxy.faults.options import FaultOptions, fault_options
 from kwcli.proxy.log.options import LogOptions, log_options
+from kwcli.proxy.steering import SteeringOptions, steering_options
 from kwcli.proxy.tls.options import TlsOptions, security_options
 
 EXAMPLES = """\b
@@ -19,6 +21,7 @@ Examples:
   kw proxy -b kafka1:9092 --port-base 29092 --bind 0.0.0.0 --advertise laptop.lan
   kw proxy -b kafka1:9093 -F client.properties --tls-in
   kw proxy -b kafka1:9092 --metrics 9400 --check
+  kw proxy -b kafka1:9092 --fault 'error NOT_LEADER_OR_FOLLOWER, rate 5%, when api == Produce'
   kw proxy -b kafka1:9092 -f 'error or latency > 1s' -w orders.pcapng
   kw proxy -b localhost:19092 --dial-map kafka-1:9092=localhost:19092"""
 
@@ -33,7 +36,21 @@ CLASHES = (
 )
 
 
-@click.command("proxy", cls=ConnectingCommand, epilog=EXAMPLES)
+class ProxyCommand(ConnectingCommand, click.Group):
+    """The proxy itself, or `kw proxy ctl` for one that runs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
+        return ["ctl"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  # click's signature
+        if cmd_name != "ctl":
+            return None
+        from kwcli.commands.proxy_ctl import command as ctl
+
+        return ctl
+
+
+@click.group("proxy", cls=ProxyCommand, epilog=EXAMPLES, invoke_without_command=True)
 @connection_options_of_others
 @click.option(
     "--port-base",
@@ -52,6 +69,8 @@ CLASHES = (
     help="Tell Prometheus what passes, on http://127.0.0.1:PORT/metrics, or at this address.",
 )
 @click.option("--check", "only_check", is_flag=True, help="Only look whether all is well for a proxy; then end.")
+@fault_options
+@steering_options
 @log_options
 @click.pass_obj
 def command(
@@ -60,16 +79,22 @@ def command(
     connection: ConnectionOptions,
     security: TlsOptions,
     log: LogOptions,
+    faults: FaultOptions,
+    steering: SteeringOptions,
     only_check: bool,
     **listening: Any,
-) -> int:
+) -> int | None:
     """Stand between clients and a cluster: every broker gets a listener here, and clients never hear of another.
 
     Give clients the line with bootstrap.servers. Ctrl-C waits for answers and ends; once more: at once.
     """
+    ctx = click.get_current_context()
+    if ctx.invoked_subcommand is not None:
+        refuse_typed(f"before {ctx.invoked_subcommand}: it is for starting a proxy")
+        return None
     from kwcli.proxy.command import start
     from kwcli.proxy.settings import Listening
 
     refuse_clashes(*CLASHES)
     config = connection.config(env, verbose=log.shown.verbose)
-    return start(env, config, Listening(**listening), security, log, only_check=only_check)
+    return start(env, config, Listening(**listening), security, log, faults, steering, only_check=only_check)

@@ -11,7 +11,7 @@ from decoders.frames.explain_number import Finding, explain, explain_line, expla
 from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import guess_request, guess_response
 from kwcli.decoding.inputs import InputBytes, gather
-from kwcli.decoding.messages import NamedMessage, MessageHints, doubt_of, find_messages
+from kwcli.decoding.messages import MessageHints, NamedMessage, doubt_of, find_messages
 from kwcli.decoding.output import RECORDS, MessageOutput, failure_text
 from kwcli.env import Exit, Failure
 

@@ -21,9 +21,13 @@ TOPICS: Final = (
         "brokers",
         "doctor",
         "audit",
+        "replay",
         "scrub",
         "call",
         "proxy",
+        "faults",
+        "scripts",
+        "control",
         "decode",
         "encode",
         "apis",
@@ -46,7 +50,7 @@ TOPICS: Final = (
         "telemetry",
     ),
     "options",
-    *("exit-codes", "tables", "spark", "library", "contributing", "changes"),
+    *("exit-codes", "tables", "watch", "runbook", "spark", "library", "contributing", "changes"),
 )
 # Names of commands that have no page of their own → the page that tells of them.
 ALIASES: Final = {
@@ -56,6 +60,7 @@ ALIASES: Final = {
     "fields": "columns",
     "produce": "produce-fetch",
     "fetch": "produce-fetch",
+    "compact": "watch",
 }
 
 

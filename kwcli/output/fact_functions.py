@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.apis import NAMES, api
 from decoders.wire.units import format_size
 from kwcli.output.fact_rows import ROWS, fetch, partitions, produce, share_fetch
-from kwcli.output.facts import WORDS, FactRow, Facts, FactRoom, View, short, topic_of, word
+from kwcli.output.facts import WORDS, FactRoom, FactRow, Facts, View, short, topic_of, word
 from kwcli.output.facts import row as compiled
 from kwcli.output.units import count_of, format_period, join_some
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.records.summary import sole, summarize_view
 from decoders.wire.units import format_size
-from kwcli.output.facts import WORDS, Names, FactRoom, View, topic_of
+from kwcli.output.facts import WORDS, FactRoom, Names, View, topic_of
 from kwcli.output.units import format_period, format_ranges, join_some
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from decoders.compiled import mypyc_attr
 from decoders.wire.units import format_latency, format_size
 from kwcli.output.columns import COLUMNS, TEXT
 from kwcli.output.fact_functions import NO_VIEW, no_facts, row_of
@@ -198,7 +199,12 @@ class TextLines:
             facts = [clean(fact) for fact in facts]
             text = " ".join(facts)
         sign = " "
-        if exchange.error_codes or exchange.failed or exchange.outcome != "complete":
+        if (
+            exchange.error_codes
+            or exchange.failed
+            or exchange.outcome != "complete"
+            or (exchange.extra is not None and "fault" in exchange.extra)
+        ):
             sign = self._sign(exchange)
             text = self._fitted(exchange, facts_of, facts, trouble_of(exchange), bad="·" not in sign)
         elif room is not None and (len(text) > room or not text.isascii()):
@@ -396,6 +402,7 @@ def _took(exchange: Exchange) -> str:
     return f"{format_latency(ns / 1e6):>6}"
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Lined:
     """What renderers share that write such lines: the lines, and what is asked of them."""
 

@@ -18,7 +18,7 @@ from kwcli.playground.client_configs import make_certificates
 from kwcli.playground.jars import broker_jars, cache
 from kwcli.playground.ports import free_ports, next_ports
 from kwcli.playground.process import JAVA_FLAGS, Process, answers, brokers_known, run_java
-from kwcli.playground.properties import LISTENERS, PASSWORDS, NodePlan, ClusterOptions
+from kwcli.playground.properties import LISTENERS, PASSWORDS, ClusterOptions, NodePlan
 
 __all__ = ["Cluster", "StartFailed", "class_path"]
 

@@ -10,9 +10,9 @@ from typing import Final, Literal
 __all__ = [
     "LISTENERS",
     "PASSWORDS",
+    "ClusterOptions",
     "Listener",
     "NodePlan",
-    "ClusterOptions",
     "as_text",
     "authorizer",
     "broker_properties",

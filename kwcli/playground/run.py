@@ -19,7 +19,7 @@ from kwcli.playground.cluster import Cluster, StartFailed
 from kwcli.playground.jars import Missing, java_problem
 from kwcli.playground.mock import PARTITIONS, MockCluster
 from kwcli.playground.node_control import VARIABLE, Control
-from kwcli.playground.properties import PASSWORDS, Listener, ClusterOptions, as_text
+from kwcli.playground.properties import PASSWORDS, ClusterOptions, Listener, as_text
 from kwcli.playground.temp_dirs import Scratch, clean_abandoned, playgrounds
 from kwcli.playground.traffic import MEMBERS, TrafficMaker, make_topics
 

@@ -17,6 +17,10 @@ from kwcli.proxy.settings import Discovered, Listening, ProxySettings, discover
 from kwcli.proxy.tls.options import TlsOptions, check_exposure
 
 if TYPE_CHECKING:
+    from kwcli.proxy.deciders import Deciders
+    from kwcli.proxy.faults.options import FaultOptions
+    from kwcli.proxy.faults.rule_files import RuleFiles
+    from kwcli.proxy.steering import SteeringOptions
     from kwcli.proxy.tls.inbound import Inbound
 
 # What the log may take to write what it was given, at the end; after a second Ctrl-C.
@@ -30,6 +34,8 @@ def start(
     listening: Listening,
     security: TlsOptions,
     log: LogOptions,
+    faults: FaultOptions,
+    steering: SteeringOptions,
     *,
     only_check: bool,
 ) -> int:
@@ -42,7 +48,9 @@ def start(
     check_exposure(security, config, bind)
     host = advertise or bind
     make = partial(_inbound, env, security, [host, bind]) if security.tls else None
-    plan = log.plan(env)
+    plan = log.plan(env, recording=steering.control is not None)
+    rules = faults.rules(env.now_ns)
+    steers = steering.check()
     if only_check:
         from kwcli.proxy.check import CheckOptions, check
 
@@ -52,9 +60,29 @@ def start(
     settings = ProxySettings(
         config, port_base, bind, host, verbose=log.shown.verbose, quiet=log.shown.quiet, metrics=metrics, tls=tls
     )
-    if plan is None:
-        return serve(Proxy(env, settings, found))
-    return _logged(env, settings, found, plan, log.overflow)
+    if steers:
+        from kwcli.proxy.steering import Steering
+
+        steered = Steering(env, steering, rules, reveal=log.content.reveal_secrets)
+        settings = settings._replace(deciders=steered.deciders, rules=steered.rules, steering=steered)
+    elif rules is not None:
+        settings = settings._replace(deciders=deciders_of(rules), rules=rules)
+    try:
+        if plan is None:
+            return serve(Proxy(env, settings, found))
+        return _logged(env, settings, found, plan, log.overflow)
+    finally:
+        if settings.steering is not None:
+            settings.steering.close()
+
+
+def deciders_of(rules: RuleFiles) -> Deciders:
+    """Who decides about frames: the rules of faults."""
+    from kwcli.proxy.deciders import Deciders
+
+    deciders = Deciders([rules.faults])
+    rules.faults.changed = deciders.changed
+    return deciders
 
 
 def _inbound(env: Environment, security: TlsOptions, places: list[str]) -> Inbound:
@@ -65,14 +93,19 @@ def _inbound(env: Environment, security: TlsOptions, places: list[str]) -> Inbou
 
 def _logged(env: Environment, settings: ProxySettings, found: Discovered, plan: LogPlan, overflow: Overflow) -> int:
     """Run with a log beside it, which is given the time to write what it has."""
-    plan = plan._replace(report=settings.metrics is not None)
+    steering = settings.steering
+    controlled = steering is not None and steering.server is not None
+    plan = plan._replace(report=settings.metrics is not None or controlled, report_records=controlled)
     log = launch(plan, overflow=overflow, say=lambda text: env.say(f"kw: {text}"))
     code: int = Exit.INTERRUPTED
     try:
         proxy = Proxy(env, settings, found, log.feed, both=plan.record == "both")
         log.feed.pause = proxy.pause
+        if plan.report:
+            told = proxy.metrics.errors if proxy.metrics is not None else lambda _: None
+            log.feed.report_to(told, steering.ring.add if steering is not None else None)
+        log.feed.events = plan.events
         if proxy.metrics is not None:
-            log.feed.report_to(proxy.metrics.errors)
             proxy.metrics.dropped = lambda: log.feed.dropped
         code = serve(proxy)
     finally:

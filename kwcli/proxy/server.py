@@ -22,7 +22,7 @@ from kwcli.proxy.listeners import Listener, ProxyListeners, ProxyPorts, ports_fi
 from kwcli.proxy.log_once import Folded, SaidOnce
 from kwcli.proxy.malloc_trim import TRIM_S, Trimmer, tune
 from kwcli.proxy.metrics import Metrics
-from kwcli.proxy.relay.connection import Relay
+from kwcli.proxy.relay.connection import Relay, now_ns
 from kwcli.proxy.relay.memory_share import MemoryBudget
 from kwcli.proxy.relay.rewritten_answers import Remembered
 from kwcli.proxy.relay.socket_half import SocketHalf, Turns
@@ -46,6 +46,8 @@ def format_listeners(listeners: Sequence[Listener]) -> list[str]:
 
 
 _LOOK_S: Final = 0.05
+# How often files of rules are looked at.
+_RULES_S: Final = 0.5
 # For a client's TLS handshake.
 _GREETING_S: Final = 10.0
 
@@ -72,6 +74,7 @@ class Proxy:
         self._told: socket.socket | None = None  # for Prometheus
         self.budget = MemoryBudget(settings.budget)
         self.remembered = Remembered()
+        self.deciders = settings.deciders
         self.turns = Turns()
         self.dialler = Dialler(settings.config)
         self._logins = Logins(settings.config) if "SASL" in settings.config.protocol else None
@@ -111,6 +114,8 @@ class Proxy:
 
     def _say(self, text: str) -> None:
         self.env.say(f"kw: {text}")
+        if self.feed is not None:
+            self.feed.event(0, text, now_ns())
 
     def pause(self, paused: bool) -> None:
         """Read nothing for a while: the log asks for it."""
@@ -149,8 +154,11 @@ class Proxy:
         if self._told is not None and self.metrics is not None:
             told = partial(MetricsConnection, self.metrics.text)
             self._telling = await loop.create_server(told, sock=self._told)
+        if self.settings.steering is not None:
+            await self.settings.steering.begin(self.sessions.values, lambda: self.listeners.all)
         self._start_told()
         self._trim()
+        self._look_at_rules()
         await self._ended.wait()
         await self._drain()
         return Exit.INTERRUPTED if self._signals > 1 else Exit.DONE
@@ -160,6 +168,13 @@ class Proxy:
         self._folded.look()
         self._make_room()
         asyncio.get_running_loop().call_later(TRIM_S, self._trim)
+
+    def _look_at_rules(self) -> None:
+        """Files with rules of faults may have changed."""
+        rules = self.settings.rules
+        if rules is not None and not self._ended.is_set():
+            rules.look(self._say)
+            asyncio.get_running_loop().call_later(_RULES_S, self._look_at_rules)
 
     def _make_room(self) -> None:
         """Cut off clients that do not read what room is taken for, where others wait for room: they would for ever."""
@@ -181,6 +196,10 @@ class Proxy:
         if self._found.remark:
             self._say(self._found.remark)
         for line in self.settings.tls.lines() if self.settings.tls is not None else []:
+            self.env.say(line)
+        for line in self.settings.rules.lines() if self.settings.rules is not None else []:
+            self._say(line)
+        for line in self.settings.steering.lines() if self.settings.steering is not None else []:
             self.env.say(line)
         if self._told is not None:
             self.env.say(f"metrics      http://{shown(self._told.getsockname()[:2])}/metrics")
@@ -278,6 +297,8 @@ class Proxy:
 
     async def _drain(self) -> None:
         """No new connections, no new requests; end when all answers are out, or time is."""
+        if self.settings.steering is not None:
+            self.settings.steering.release()
         await asyncio.gather(*self._starting)
         for each in self._accepting.values():
             each.close()
@@ -299,6 +320,10 @@ class Proxy:
         if not self.settings.quiet:
             self._folded.finish()
             self._notes.repeat(self._say)
+            for line in self.settings.rules.faults.lines() if self.settings.rules is not None else []:
+                self._say(line)
+            for line in self.settings.steering.closing_lines() if self.settings.steering is not None else []:
+                self._say(line)
 
     def _idle(self) -> bool:
         over = [session.drain() for session in self.sessions.values()]

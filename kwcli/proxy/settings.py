@@ -14,6 +14,9 @@ from kwcli.net.deadline import Deadline
 from kwcli.proxy.relay.memory_share import BUDGET
 
 if TYPE_CHECKING:
+    from kwcli.proxy.deciders import Deciders
+    from kwcli.proxy.faults.rule_files import RuleFiles
+    from kwcli.proxy.steering import Steering
     from kwcli.proxy.tls.inbound import Inbound
 
 PORT_BASE: Final = 19092
@@ -44,6 +47,9 @@ class ProxySettings(NamedTuple):
     quiet: bool = False  # say nothing at the end
     metrics: Address | None = None  # where Prometheus asks
     tls: Inbound | None = None  # what listeners speak TLS by
+    deciders: Deciders | None = None  # about single frames: faults, and what else there is
+    rules: RuleFiles | None = None  # of faults
+    steering: Steering | None = None  # a script, the control interface
 
 
 # The way to a cluster in, its nodes out, before the first client comes.

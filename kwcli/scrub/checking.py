@@ -15,7 +15,7 @@ from decoders.scrubbing.batches import inflated
 from decoders.scrubbing.name_search import NameSearch, searchable
 from kwcli.inputs import Captures
 from kwcli.output.units import count_of
-from kwcli.scrub.reading import Reading, KeptFacts
+from kwcli.scrub.reading import KeptFacts, Reading
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled

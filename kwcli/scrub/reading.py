@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from decoders.tcp.connections import HalfStream
     from decoders.tls.key_log import KeyLog
 
-__all__ = ["FIN", "PAYLOAD", "PLAINTEXT", "PLAIN_SAYS", "RST", "SEQ", "Reading", "KeptFacts", "TlsEnds"]
+__all__ = ["FIN", "PAYLOAD", "PLAINTEXT", "PLAIN_SAYS", "RST", "SEQ", "KeptFacts", "Reading", "TlsEnds"]
 
 # Kinds of records by packet, and what they say.
 PAYLOAD, PLAINTEXT = range(2)

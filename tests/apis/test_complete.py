@@ -10,6 +10,7 @@ from typing import Any, Final
 import pytest
 
 from decoders.apis import KEYS, NAMES, api
+from decoders.apis.error_places import ERROR_PLACES
 from decoders.apis.examples import EXAMPLES
 from decoders.apis.releases import HISTORY, RELEASES, history
 from decoders.apis.returned import LISTED, OBSERVED
@@ -25,6 +26,7 @@ TABLES: Final[Mapping[str, Collection[int]]] = {
     "ROUTES in decoders/apis/routing.py": ROUTES,
     "EXAMPLES in decoders/apis/examples.py": EXAMPLES,
     "LISTED or OBSERVED in decoders/apis/returned.py": {*LISTED, *OBSERVED},
+    "ERROR_PLACES in decoders/apis/error_places.py": ERROR_PLACES,
     "ROWS in kwcli/output/fact_rows.py": {*ROWS, *FUNCTIONS},
 }
 

@@ -107,6 +107,24 @@ class Kafka:
             answer["rebuilt"] = self.write(converter.read(self.mapper.readTree(node.toString()), short), version)
         return answer
 
+    def error_answer(self, key: int, version: int, data: str, code: int, throttle: int) -> str | None:
+        """The bytes of the answer that Kafka's own classes make of a request and an error; None where they make none.
+
+        They are those of AbstractRequest.getErrorResponse, as a broker calls it where a request fails as a whole.
+        """
+        apis = jpype.JClass(_PROTOCOL + "ApiKeys").forId(key)
+        buffer = self._buffer(data)
+        parse = jpype.JClass("org.apache.kafka.common.requests.AbstractRequest").parseRequest
+        try:
+            request = parse(apis, jpype.JShort(version), buffer).request
+        except TypeError:  # from 4.0 on
+            request = parse(apis, jpype.JShort(version), self.accessor(buffer))
+        if hasattr(request, "request"):
+            request = request.request
+        error = jpype.JClass(_PROTOCOL + "Errors").forCode(jpype.JShort(code))
+        answer = request.getErrorResponse(throttle, error.exception())
+        return None if answer is None else self.write(answer.data(), version)
+
     def schemas(self, where: str, names: str, data: str) -> dict[str, Any]:
         """What schemas in the code of a class read in the bytes: how many they leave, and the bytes they write."""
         buffer = self._buffer(data)

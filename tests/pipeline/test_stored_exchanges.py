@@ -31,7 +31,7 @@ from decoders.exchanges.exchange import Exchange, Settled
 from decoders.messages.bodies import Options
 from kwcli.env import Exit
 from kwcli.output import Wanted
-from kwcli.pipeline.tables.stored_exchanges import StoredRowReader, StoredExchanges
+from kwcli.pipeline.tables.stored_exchanges import StoredExchanges, StoredRowReader
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes, segments
 from tests.cli.worlds import Outcome, kw
 from tests.pipeline.jobs import job_of

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import decoders
 from kwcli.proxy.relay.core import RelayCore
+from kwcli.proxy.relay.intervention import Decision, HeldExchange, Interventions
 from kwcli.proxy.relay.memory_share import MemoryBudget
 from kwcli.proxy.relay.rewrite import Endpoint
 from kwcli.proxy.relay.rewritten_answers import Remembered
@@ -16,14 +17,19 @@ from kwcli.proxy.relay.state import (
     CLIENT,
     CLOSE,
     END,
+    MUTE,
     NOTE,
     PAUSE,
+    READ_ON,
     RELEASE,
     RESERVE,
+    RESET,
     RESOLVE,
     RESUME,
     SEND_CLIENT,
     SEND_SERVER,
+    STOP_READING,
+    TIMER,
     YIELD,
     Command,
 )
@@ -43,6 +49,11 @@ NAMES = {
     ANSWERED: "ANSWERED",
     CAPPED: "CAPPED",
     YIELD: "YIELD",
+    STOP_READING: "STOP_READING",
+    READ_ON: "READ_ON",
+    TIMER: "TIMER",
+    RESET: "RESET",
+    MUTE: "MUTE",
 }
 
 
@@ -79,8 +90,13 @@ class Stage:
         at_once: bool = True,
         timed: bool = False,
         remembered: Remembered | None = None,
+        interventions: Interventions | None = None,
     ) -> None:
-        self.connection = RelayCore(timed=timed, remembered=remembered)
+        self.connection = RelayCore(timed=timed, remembered=remembered, interventions=interventions)
+        self.stopped = [False, False]  # sides that are not read because of a decision
+        self.timers: list[tuple[int, int, int]] = []  # when, side
+        self.muted_ns = 0
+        self.reset: str | None = None
         self.where = where or {}
         self.at_once = at_once
         self.to_server: list[bytes] = []
@@ -97,29 +113,45 @@ class Stage:
         self.waiting: list[Command] = []
         self.turns = 0  # that others were given
 
-    def client(self, *chunks: bytes) -> Stage:
+    def client(self, *chunks: bytes) -> Self:
         """The client sends."""
         for chunk in chunks:
             self.now_ns += 1
             self._do(self.connection.client_bytes(chunk, self.now_ns))
         return self
 
-    def server(self, *chunks: bytes) -> Stage:
+    def server(self, *chunks: bytes) -> Self:
         """The broker sends."""
         for chunk in chunks:
             self.now_ns += 1
             self._do(self.connection.server_bytes(chunk, self.now_ns))
         return self
 
-    def client_eof(self) -> Stage:
+    def client_eof(self) -> Self:
         self._do(self.connection.client_eof(self.now_ns))
         return self
 
-    def server_eof(self) -> Stage:
+    def server_eof(self) -> Self:
         self._do(self.connection.server_eof())
         return self
 
-    def answer(self) -> Stage:
+    def pass_time(self, ns: int = 0) -> Self:
+        """So long, or until the next timer; timers that are due are told."""
+        until = self.now_ns + ns if ns else min(self.timers)[0]
+        while self.timers and min(self.timers)[0] <= until:
+            timer = min(self.timers)
+            self.timers.remove(timer)
+            self.now_ns = timer[0]
+            self._do(self.connection.timed(timer[2], self.now_ns))
+        self.now_ns = until
+        return self
+
+    def decided(self, exchange: HeldExchange, decision: Decision) -> Self:
+        """A decision that was awaited."""
+        self._do(self.connection.decided(exchange, decision, self.now_ns))
+        return self
+
+    def answer(self) -> Self:
         """Answer the oldest RESOLVE or RESERVE."""
         self._do(self._reply(self.waiting.pop(0)))
         return self
@@ -133,7 +165,7 @@ class Stage:
         return b"".join(self.to_client)
 
     def _do(self, commands: Sequence[Command]) -> None:
-        assert self.closed is None or not commands
+        assert (self.closed is None and self.reset is None) or not commands
         todo = list(commands)
         for number, command in enumerate(todo):
             what = command[0]
@@ -142,7 +174,9 @@ class Stage:
                 self.turns += 1
                 todo += self.connection.go_on(command[1], self.now_ns)
             elif what in (RESOLVE, RESERVE):
-                assert number == len(todo) - 1, "nothing can follow a question"
+                assert not {SEND_CLIENT, END, CLOSE} & {each[0] for each in todo[number + 1 :]}, (
+                    "it is not answered yet"
+                )
                 if not self.at_once:
                     self.waiting.append(command)
                 else:
@@ -161,6 +195,14 @@ class Stage:
             self.notes.append(command[1])
         elif what == CLOSE:
             self.closed, self.loud = command[1], command[2]
+        elif what in (STOP_READING, READ_ON):
+            self.stopped[command[1]] = what == STOP_READING
+        elif what == TIMER:
+            self.timers.append((self.now_ns + command[2], len(self.timers), command[1]))
+        elif what == MUTE:
+            self.muted_ns += command[1]
+        elif what == RESET:
+            self.reset = command[1]
         elif what in (PAUSE, RESUME):
             self.paused[command[1]] = what == PAUSE
         elif what == RELEASE:

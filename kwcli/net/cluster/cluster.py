@@ -57,7 +57,7 @@ class ClusterClient:
         self.witness = witness
         self._tell = tell or _nothing  # a line for people, and whether they have to know
         self._sleep = sleep
-        self._credentials = _credentials(config)
+        self.credentials = _credentials(config)
         self._open: dict[Address, Connection] = {}
         self._first: Connection | None = None
         self._nodes: dict[int, Node] = {}
@@ -283,7 +283,7 @@ class ClusterClient:
             node_id=number,
             cluster_id=self._identity,
             record=lambda reply: tell[0](reply),
-            credentials=self._credentials,
+            credentials=self.credentials,
         )
         for line in made.remarks:
             self._tell(line, True)

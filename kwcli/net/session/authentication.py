@@ -18,7 +18,7 @@ from decoders.wire.text import concealer, spellings
 from kwcli.env import Exit
 from kwcli.net.errors.connection_stops import Cause, ConnectionStop, broken
 from kwcli.net.sasl.mechanism import Mechanism, SaslRefused
-from kwcli.net.session.opening import Ask, BareToken, TimedFrame, Step
+from kwcli.net.session.opening import Ask, BareToken, Step, TimedFrame
 
 _AUTHENTICATE_HIGHEST: Final = 2
 _UNSUPPORTED_MECHANISM: Final = 33

@@ -25,7 +25,7 @@ from decoders.schema.model import Versions
 from decoders.wire.text import in_bytes
 from kwcli.net.errors.connection_stops import ConnectionStop, broken, closed
 from kwcli.net.errors.foreign_answers import named, not_kafka
-from kwcli.net.session.opening import BadSize, BareToken, TimedFrame, FrameReader, Offer, Steps, negotiate, probe_old
+from kwcli.net.session.opening import BadSize, BareToken, FrameReader, Offer, Steps, TimedFrame, negotiate, probe_old
 
 if TYPE_CHECKING:
     from kwcli.net.sasl.mechanism import Mechanism

@@ -31,7 +31,7 @@ from kwcli.pipeline.tables.schemas import SCHEMAS
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
 
-__all__ = ["ConnectionKey", "StoredRowReader", "StoredExchanges", "number_connections"]
+__all__ = ["ConnectionKey", "StoredExchanges", "StoredRowReader", "number_connections"]
 
 # Point, client, broker, time of the first packet.
 ConnectionKey = tuple[str, str, str, int]

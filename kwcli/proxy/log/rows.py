@@ -6,21 +6,27 @@ A client connection enters as one whose first byte was seen and whose other end,
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from decoders.exchanges.exchange import Exchange, Skipped
+import orjson
+
+from decoders.exchanges.api_versions import LOGGING_IN
+from decoders.exchanges.exchange import Exchange, Skipped, rfc3339
 from decoders.exchanges.pairer import Pairer
+from decoders.messages.record import SCHEMA
 from kwcli.env import unwritten
 from kwcli.filter_options import select
 from kwcli.output import Wanted, asks_history, needs, open_renderer
+from kwcli.output.units import count_of
 from kwcli.output.zone import find_zone
 from kwcli.progress import Progress
 from kwcli.sniff.row_output import Output
 from kwcli.sniff.run import ShownCounts, closing_lines
 
 if TYPE_CHECKING:
-    from decoders.exchanges.exchange import Settled
+    from decoders.exchanges.exchange import Login, Settled
     from decoders.tcp.chunks import Chunk, Connection
     from kwcli.env import Environment
     from kwcli.proxy.log.log_protocol import LogPlan
@@ -46,9 +52,13 @@ class LogRows:
         self._output = Output(env, Progress(env, None, wanted=False), prompt=True)
         self._renderer = open_renderer(plan.settings, self._output.write)
         self._upstream: dict[int, dict[int, deque[float]]] = {}
+        self._faults: dict[tuple[int, int], list[dict[str, Any]]] = {}  # connection and correlation id → what was done
+        self._faulty = 0  # exchanges that rules of faults have touched
         self._shown = 0
         self._begun = env.monotonic()
         self.listening = plan.rows
+        self.events = plan.events and plan.rows
+        self._logins: dict[int, Login] = {}  # connection → who has logged in, as it was told
         self.failed = False  # rows that somebody wanted could not be written
 
     def opened(self, connection: Connection) -> None:
@@ -59,6 +69,7 @@ class LogRows:
     def closed(self, number: int) -> None:
         """No chunk of it comes any more, and what it held is settled."""
         self._upstream.pop(number, None)
+        self._logins.pop(number, None)
 
     def upstream(self, number: int, correlation_id: int, latency_ms: float) -> None:
         """How long the broker took, of an answer whose chunks come after this."""
@@ -66,6 +77,38 @@ class LogRows:
         if len(times) >= TIMES_MOST:
             del times[next(iter(times))]
         times.setdefault(correlation_id, deque()).append(latency_ms)
+
+    def fault(self, number: int, said: dict[str, Any]) -> None:
+        """What a rule has done to an exchange of which the chunks that settle it come after this."""
+        place = (number, said.pop("id"))
+        if place in self._faults or len(self._faults) < TIMES_MOST:
+            self._faults.setdefault(place, []).append(said)
+
+    def happened(self, ends: tuple[str, str, int], what: str, time_ns: int, more: Mapping[str, Any]) -> None:
+        """A row of kind `connection`, where they are asked for: `what` is opened, tls, login or closed.
+
+        `ends` are the client's address, the listener's, and the number of the connection.
+        """
+        said = dict(zip(("client", "broker", "connection"), ends, strict=True))
+        self._put({"kind": "connection", "schema": SCHEMA, "time": rfc3339(time_ns), **said, "what": what, **more})
+
+    def event(self, text: str, time_ns: int, number: int | None) -> None:
+        """A row of kind `event`: what people were told."""
+        said = {"kind": "event", "schema": SCHEMA, "time": rfc3339(time_ns), "connection": number, "text": text}
+        self._put(said)
+
+    def _put(self, row: dict[str, Any]) -> None:
+        if self.events:
+            self._guard(self._output.write, orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
+            self._guard(self._output.settle)
+
+    def _login(self, exchange: Exchange) -> None:
+        """Who has logged in, told with the first request that they send."""
+        login, number = exchange.login, exchange.ends.number
+        if login is None or exchange.api_key in LOGGING_IN or self._logins.get(number) == login:
+            return
+        self._logins[number] = login
+        self.happened((exchange.client, exchange.broker, number), "login", exchange.time_ns, login)
 
     def take(self, chunks: list[Chunk]) -> None:
         """Show what settles with these chunks."""
@@ -88,11 +131,15 @@ class LogRows:
                 zone=find_zone(self._settings.zone),
             )
             self._env.say(lines[1] if len(lines) > 1 else lines[0])
+            if self._faulty:
+                self._env.say(f"kw: {count_of(self._faulty, 'exchange')} with a fault on purpose (-f fault shows them)")
 
     def _show(self, rows: list[Settled]) -> None:
         for row in rows:
             if isinstance(row, Exchange):
                 self._mark(row)
+                if self.events:
+                    self._login(row)
                 if self._reporter is not None:
                     self._reporter.add(row)
         if not rows or not self.listening:
@@ -116,6 +163,12 @@ class LogRows:
                 extra["upstream_latency_ms"] = waiting.popleft()
                 if not waiting:
                     del times[correlation_id]
+        if self._faults and correlation_id is not None:
+            found = self._faults.pop((exchange.ends.number, correlation_id), None)
+            if found:
+                first, *more = found
+                extra["fault"] = {**first, "more": more} if more else first
+                self._faulty += 1
         exchange.extra = extra if exchange.extra is None else {**exchange.extra, **extra}
 
     def _guard(self, write: Any, *arguments: Any) -> None:

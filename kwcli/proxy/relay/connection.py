@@ -22,22 +22,39 @@ from kwcli.net.addresses import shown
 from kwcli.proxy.accepting import Reached, dial_first
 from kwcli.proxy.relay.core import RelayCore
 from kwcli.proxy.relay.memory_share import MemoryShare
-from kwcli.proxy.relay.socket_half import ASKED, DIALLING, DRAINING, FULL, LOG, LOGIN, QUESTION, TURN, SocketHalf
+from kwcli.proxy.relay.socket_half import (
+    ASKED,
+    DECIDING,
+    DIALLING,
+    DRAINING,
+    FULL,
+    LOG,
+    LOGIN,
+    MUTED,
+    QUESTION,
+    TURN,
+    SocketHalf,
+)
 from kwcli.proxy.relay.state import (
     ANSWERED,
     CAPPED,
     CLIENT,
     CLOSE,
     END,
+    MUTE,
     NOTE,
     PAUSE,
+    READ_ON,
     RELEASE,
     RESERVE,
+    RESET,
     RESOLVE,
     RESUME,
     SEND_CLIENT,
     SEND_SERVER,
     SERVER,
+    STOP_READING,
+    TIMER,
     YIELD,
     Command,
 )
@@ -46,9 +63,11 @@ if TYPE_CHECKING:
     from kwcli.net.config.client_config import Address
     from kwcli.net.session.aio import Dialler
     from kwcli.proxy.accepting import LoginBackoff
+    from kwcli.proxy.deciders import Deciders
     from kwcli.proxy.listeners import Listener, ProxyListeners
     from kwcli.proxy.log.log_queue import LogQueue
     from kwcli.proxy.metrics import Metrics
+    from kwcli.proxy.relay.intervention import Decision, HeldExchange
     from kwcli.proxy.relay.memory_share import MemoryBudget
     from kwcli.proxy.relay.rewritten_answers import Remembered
     from kwcli.proxy.relay.socket_half import Turns
@@ -63,6 +82,7 @@ def now_ns() -> int:
 
 
 Take = Callable[[bytes], None]
+_DECIDED: Final = frozenset((STOP_READING, READ_ON, TIMER, MUTE, RESET))
 
 
 # How a connection ended: as captures say it, or the proxy closed it.
@@ -76,6 +96,7 @@ class Shared(Protocol):
     feed: LogQueue | None  # the log, if there is one
     both: LogQueue | None  # the same, if it is told of the bytes between proxy and brokers as well
     remembered: Remembered
+    deciders: Deciders | None  # about single frames, if there are some
     turns: Turns
     budget: MemoryBudget
     listeners: ProxyListeners
@@ -109,7 +130,8 @@ class Relay:
         self._metrics = proxy.metrics
         self._meter = proxy.metrics.meter(listener) if proxy.metrics is not None else None
         timed = proxy.feed is not None or self._meter is not None
-        self.core = RelayCore(timed=timed, remembered=proxy.remembered)
+        self.deciding = proxy.deciders.connection(self) if proxy.deciders is not None else None
+        self.core = RelayCore(timed=timed, remembered=proxy.remembered, interventions=self.deciding)
         self.client = SocketHalf(self, CLIENT, proxy.turns)
         self.server = SocketHalf(self, SERVER, proxy.turns)
         self.peer = ""
@@ -145,6 +167,10 @@ class Relay:
         asyncio.get_running_loop().call_soon(side.still)
         peer = side.transport.get_extra_info("peername")
         self.peer = shown(peer[:2]) if peer else "?"
+        if self._proxy.deciders is not None and self._proxy.deciders.refuses(self):
+            self.over = True
+            side.reset()
+            return
         self._proxy.sessions[self.number] = self
         if self._proxy.paused:
             self.pause(True)
@@ -169,6 +195,7 @@ class Relay:
         else:
             if self._feed is not None:
                 self._feed.opened(self.number, self.peer, self.client.local, self.upstream, now_ns())
+                self._tell_tls(self._feed)
             self._proxy.told(self, f"to {self.upstream}", loud=False)
             if self._both is not None:
                 self._record(self._both)
@@ -181,6 +208,11 @@ class Relay:
                 self._from_client(b"".join(early))
             if self._early_end:
                 self.ended(self.client)
+
+    def _tell_tls(self, feed: LogQueue) -> None:
+        link = self.client.transport.get_extra_info("ssl_object") if self.client.transport is not None else None
+        if link is not None and link.cipher() is not None:
+            feed.tls(self.number, link.version(), link.cipher()[0], now_ns())
 
     def _log_in(self) -> None:
         """Where the proxy has credentials of its own, it says who it is before the client says anything."""
@@ -240,9 +272,9 @@ class Relay:
         now = now_ns()
         if self._meter is not None:
             self._meter.received += len(data)
-        if self._feed is not None:
-            self._feed.chunk(self.number, CLIENT, now, data)
         commands = self.core.client_bytes(data, now)
+        if self._feed is not None:  # behind what was said of a request in them: one without an answer is settled by it
+            self._feed.chunk(self.number, CLIENT, now, data)
         if len(commands) == 1 and commands[0][0] == SEND_SERVER:
             self.write_server(commands[0][1])
         else:
@@ -257,6 +289,25 @@ class Relay:
             self._run(commands)
         if self._ending:
             self._end_if_done()
+
+    def decided(self, exchange: HeldExchange, decision: Decision) -> None:
+        """A decision about a frame of this connection that took its time."""
+        if not self.over:
+            self._run(self.core.decided(exchange, decision, now_ns()))
+            if self._ending:
+                self._end_if_done()
+
+    def tell_fault(self, correlation_id: int, rule: int, action: str, hit: int) -> None:
+        """Have the log say that a rule of faults has done something to an exchange."""
+        if self._feed is not None:
+            self._feed.fault(self.number, {"id": correlation_id, "rule": rule, "action": action, "hit": hit}, now_ns())
+
+    def _timed(self, side: int) -> None:
+        """The time of a frame has come, or of a piece of it."""
+        if not self.over:
+            self._run(self.core.timed(side, now_ns()))
+            if self._ending:
+                self._end_if_done()
 
     def _end_if_done(self) -> None:
         if self.core.idle:
@@ -307,6 +358,8 @@ class Relay:
             self._yielded = True
             self._side(command[1]).hold(TURN)
             self._proxy.turns.later(partial(self._go_on, command[1]))
+        elif what in _DECIDED:
+            self._act(what, command)
         elif what == PAUSE:
             self._side(command[1]).hold(ASKED)
         elif what == RESUME:
@@ -325,6 +378,22 @@ class Relay:
                 self._meter.answered(api_key, first_ns - sent_ns)
         elif what == CAPPED and self._metrics is not None:
             self._metrics.capped += command[1]
+
+    def _act(self, what: int, command: Command) -> None:
+        """Because of a decision about a frame."""
+        if what == STOP_READING:
+            self._side(command[1]).hold(DECIDING)
+        elif what == READ_ON:
+            self._side(command[1]).free(DECIDING)
+        elif what == TIMER:
+            asyncio.get_running_loop().call_later(command[2] / 1e9, self._timed, command[1])
+        elif what == MUTE:
+            self.client.hold(MUTED)
+            asyncio.get_running_loop().call_later(command[1] / 1e9, self.client.free, MUTED)
+        elif what == RESET:
+            self.end(command[1], how="rst")
+            self.client.reset()
+            self.server.reset()
 
     def _side(self, side: int) -> SocketHalf:
         return self.client if side == CLIENT else self.server
@@ -396,6 +465,8 @@ class Relay:
 
     def gone(self, side: SocketHalf, error: Exception | None) -> None:
         """A socket is closed."""
+        if side is self.server and self.core.swallowed:
+            return
         if side is self.server and not self.over:
             alert = self._proxy.dialler.alerted(self._target, error)
             if alert is not None:
@@ -425,7 +496,7 @@ class Relay:
             self._login.stop()
         self._proxy.told(self, reason, loud=loud)
         if self._feed is not None:
-            self._feed.closed(self.number, how, now_ns())
+            self._feed.closed(self.number, how, now_ns(), reason)
         self.client.close()
         self.server.close()
         self.room.wait_no_more()
@@ -448,5 +519,7 @@ class Relay:
 
     def _forget(self) -> None:
         self.room.leave()
+        if self.deciding is not None:
+            self.deciding.leave()
         if self._proxy.sessions.pop(self.number, None) is not None and self._meter is not None:
             self._meter.open -= 1

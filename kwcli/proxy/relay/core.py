@@ -11,6 +11,9 @@ response  ◀── names no broker: as it came, in the chunks in which it came
           ◀── names brokers: held whole (memory_share.py), places replaced (rewrite.py), ApiVersions capped
 ```
 
+Where frames may have to be changed, answered, held up or lost on purpose, intervention.py says how; without it nothing
+of that costs anything.
+
 What always holds: no socket and no clock here, times come in with the bytes, in ns; any cut of the bytes gives the same
 commands; a client gets the broker's bytes or a rewritten answer, never a part of both. What is given up: an answer that
 cannot be rewritten ends the connection, since passing it on would tell where the broker is.
@@ -20,11 +23,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kwcli.proxy.relay.intervention import Decision, HeldExchange, Interventions
 from kwcli.proxy.relay.requests import Requests
 from kwcli.proxy.relay.responses import Responses
 from kwcli.proxy.relay.rewrite import Address
 from kwcli.proxy.relay.rewritten_answers import Remembered
-from kwcli.proxy.relay.state import CLIENT, END, SERVER, Command, State
+from kwcli.proxy.relay.state import CLIENT, Command, State
 
 
 class RelayCore:
@@ -32,15 +36,22 @@ class RelayCore:
 
     After RESERVE and RESOLVE nothing should be read from the broker until they are answered; what comes all the same is
     kept. After CLOSE it gives nothing any more. `remembered` is what connections share: answers rewritten before.
+    `interventions` is who decides about frames, if there is somebody.
     """
 
     __slots__ = ("_requests", "_responses", "_state", "client_bytes", "reserved", "server_bytes")
 
-    def __init__(self, *, timed: bool = False, remembered: Remembered | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        timed: bool = False,
+        remembered: Remembered | None = None,
+        interventions: Interventions | None = None,
+    ) -> None:
         self._state = State()
-        self._requests = Requests(self._state)
         known = Remembered() if remembered is None else remembered
-        self._responses = Responses(self._state, self._requests.resume, known, timed=timed)
+        self._responses = Responses(self._state, self._logged_in, known, interventions, timed=timed)
+        self._requests = Requests(self._state, self._responses, interventions)
         self.client_bytes = self._requests.feed
         self.server_bytes = self._responses.feed
         self.reserved = self._responses.reserved
@@ -53,12 +64,32 @@ class RelayCore:
     @property
     def idle(self) -> bool:
         """Whether ending now takes an answer from nobody."""
-        return not self._state.in_flight and not self._responses.busy
+        if self._state.swallowed:
+            return True
+        return not self._state.in_flight and not self._responses.busy and not self._requests.blocked
 
     @property
     def inside_request(self) -> bool:
         """Whether the client has not sent all of a request."""
         return self._requests.inside
+
+    @property
+    def swallowed(self) -> bool:
+        """Whether nothing gets through any more in either direction, on purpose."""
+        return self._state.swallowed
+
+    def _logged_in(self, now_ns: int) -> list[Command]:
+        return self._requests.resume(now_ns)
+
+    def decided(self, exchange: HeldExchange, decision: Decision, now_ns: int) -> list[Command]:
+        """A decision that took its time: about the request, or about the answer once there is one."""
+        if exchange.response is None:
+            return self._requests.decided(exchange, decision, now_ns)
+        return self._responses.decided(exchange, decision, now_ns)
+
+    def timed(self, side: int, now_ns: int) -> list[Command]:
+        """The time that TIMER asked for has passed."""
+        return self._requests.timed(now_ns) if side == CLIENT else self._responses.timed(now_ns)
 
     def resolved(self, ticket: int, where: Mapping[int, Address], now_ns: int) -> list[Command]:
         """Where listeners for the nodes of RESOLVE are; a node without one is left out of `where`."""
@@ -73,8 +104,7 @@ class RelayCore:
         if self._state.closed:
             return []
         self._state.gone = True
-        out = self._requests.finish(now_ns)
-        return out if self._state.closed else [*out, (END, SERVER)]
+        return self._requests.finish(now_ns)
 
     def server_eof(self) -> list[Command]:
         """The broker ended its side."""

@@ -42,6 +42,7 @@ MECHANISM: Final = 2
 REFUSE: Final = 3  # its answer would name brokers in a layout that nobody can rewrite
 TELL: Final = 4  # people should know that this goes through
 HINT: Final = 5  # a mechanism that may be at odds with a proxy
+WANTED: Final = 8  # added to these: somebody may want it (intervention.py)
 
 # What is done about a response.
 STREAM: Final = 0

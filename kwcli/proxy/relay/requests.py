@@ -2,7 +2,8 @@
 
 Nothing is held back but the first bytes of a connection, until it is clear that they may be Kafka, and what a client
 sends beyond so many requests at once: that has its turn after others. Bytes of a frame whose header is not whole have
-gone on already; a copy of them waits for the rest.
+gone on already; a copy of them waits for the rest. Where somebody decides about requests (intervention.py) they have
+not, and a request that may be wanted waits until it is whole and decided about.
 """
 
 from __future__ import annotations
@@ -17,16 +18,41 @@ from decoders.frames.frame_search import NO, request_verdict
 from decoders.frames.live_framing import SIZE, SIZE_FIELD, Framer
 from decoders.wire.text import in_bytes
 from kwcli.proxy.relay import request_rules
-from kwcli.proxy.relay.request_rules import ACKS, HINT, MECHANISM, REFUSE, TELL, RequestRule, about_mechanism
+from kwcli.proxy.relay.intervention import (
+    LOCAL,
+    PASS,
+    UNTOUCHED,
+    Decision,
+    HeldExchange,
+    Interventions,
+    Then,
+    WantedRule,
+)
+from kwcli.proxy.relay.request_rules import (
+    ACKS,
+    HINT,
+    MECHANISM,
+    REFUSE,
+    TELL,
+    WANTED,
+    RequestRule,
+    about_mechanism,
+)
+from kwcli.proxy.relay.responses import Responses
 from kwcli.proxy.relay.rewrite import highest
 from kwcli.proxy.relay.state import (
     CLIENT,
+    END,
     MANY,
     NOTE,
     PAUSE,
+    READ_ON,
     REQUEST_MAX,
     RESUME,
     SEND_SERVER,
+    SERVER,
+    STOP_READING,
+    TIMER,
     YIELD,
     Command,
     State,
@@ -44,15 +70,40 @@ _JUDGED_MAX: Final = 64 * 1024
 # So many requests are read before other connections have their turn: a quarter of a millisecond. One read of a socket
 # can bring ten thousand (tests/bench/fairness.py).
 TURN: Final = 128
+# One that is decided about counts as so many of them.
+DECIDED: Final = 16
 
 
 class Requests:
-    """One direction of one connection."""
+    """One direction of one connection; `responses` is the other one."""
 
-    __slots__ = ("_begun", "_framer", "_late", "_state", "_strange", "_waiting")
+    __slots__ = (
+        "_begun",
+        "_blocked",
+        "_due",
+        "_ended",
+        "_framer",
+        "_interventions",
+        "_late",
+        "_responses",
+        "_routes",
+        "_sent",
+        "_state",
+        "_strange",
+        "_waiting",
+        "_wanted",
+    )
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, responses: Responses, interventions: Interventions | None = None) -> None:
         self._state = state
+        self._responses = responses
+        self._interventions = interventions
+        self._routes = UNTOUCHED if interventions is None else interventions.routes
+        self._sent = 0  # bytes of those at hand that have gone to the broker
+        self._wanted: tuple[WantedRule, int] | None = None  # rule and correlation id of the request that is collected
+        self._blocked = False  # until it is decided about a request, or time to send it
+        self._due: tuple[HeldExchange, Decision] | None = None  # at that time
+        self._ended = False  # meanwhile the client has ended its side
         self._strange = True  # nothing is known of this connection yet
         self._framer = Framer()
         self._begun: tuple[int, RequestRule] | None = None  # the request whose bytes these are, if it will be answered
@@ -77,12 +128,15 @@ class Requests:
                 state.in_flight.append((*self._begun, now_ns))
                 self._begun = None
             self._read(data, at, 0, now_ns, out)
+        elif framer.wanted:
+            self._collect(data, now_ns, out)
         elif state.sasl.phase is SaslPhase.HANDSHAKE:
             self._waiting.append(data)
         elif self._strange:
             self._open(data, now_ns, out)
         elif framer.kept:
-            sent = framer.kept  # what is not understood yet has gone on all the same
+            # What is not understood yet has gone on all the same, where nobody may want it.
+            sent = framer.kept if self._interventions is None else 0
             self._read(framer.join(data), 0, sent, now_ns, out)
         else:
             self._read(data, 0, 0, now_ns, out)
@@ -91,9 +145,26 @@ class Requests:
     def go_on(self, now_ns: int) -> list[Command]:
         """With what had to wait for its turn."""
         out: list[Command] = []
-        if self._late is not None and not self._state.closed:
+        if self._late is not None and not self._blocked and not self._state.closed:
             (data, at), self._late = self._late, None
             self._read(data, at, at, now_ns, out)
+        return out
+
+    def decided(self, exchange: HeldExchange, decision: Decision, now_ns: int) -> list[Command]:
+        """What is to be done about the request that was asked about."""
+        out: list[Command] = []
+        if not self._state.closed:
+            self._do(exchange, decision, now_ns, out)
+            self._unblock(now_ns, out)
+        return out
+
+    def timed(self, now_ns: int) -> list[Command]:
+        """The time of a delayed request has come."""
+        out: list[Command] = []
+        if self._due is not None and not self._state.closed:
+            (exchange, decision), self._due = self._due, None
+            self._carry_out(exchange, decision, now_ns, out)
+            self._unblock(now_ns, out)
         return out
 
     def resume(self, now_ns: int) -> list[Command]:
@@ -107,26 +178,37 @@ class Requests:
         """Whether the end of a request is still to come."""
         return self._framer.inside
 
+    @property
+    def blocked(self) -> bool:
+        """Whether a request waits for a decision, or for its time."""
+        return self._blocked
+
     def finish(self, now_ns: int) -> list[Command]:
-        """The client ended its side: what was held back, and what is to be said about it."""
+        """The client ended its side: what was held back, what is to be said about it, and that the broker be told."""
         out: list[Command] = []
-        while self._late is not None and not self._state.closed:
-            out += (command for command in self.go_on(now_ns) if command[0] != YIELD)
-        if self._state.closed:
+        if self._blocked:
+            self._ended = True
             return out
-        rest = b"".join([self._framer.held() if self._strange else b"", *self._waiting])
+        while self._late is not None and not self._blocked and not self._state.closed:
+            out += (command for command in self.go_on(now_ns) if command[0] != YIELD)
+        if self._blocked:
+            self._ended = True
+        if self._state.closed or self._blocked:
+            return out
+        kept = self._strange or self._interventions is not None
+        rest = b"".join([self._framer.held() if kept else b"", *self._waiting])
         self._waiting.clear()
         if rest:
             out.append((SEND_SERVER, rest))
         if self.inside:
             out.append((NOTE, "the client left inside a request"))
-        return out
+        return [*out, (END, SERVER)]
 
     def _open(self, data: bytes, now_ns: int, out: list[Command]) -> None:
         """The first bytes of the connection."""
         data = self._framer.join(data)
         if len(data) >= SIZE_FIELD and not 8 <= SIZE.unpack_from(data)[0] <= REQUEST_MAX:
-            self._refuse(data, 0, 0, out)
+            self._refuse(data, 0, out)
         elif len(data) < _SHORTEST:
             self._framer.keep(data, 0)
         else:
@@ -140,30 +222,35 @@ class Requests:
         """Frames from `at` on; the first `sent` bytes have been given on before."""
         state = self._state
         sasl = state.sasl
+        self._sent = sent
         while True:
             phase = sasl.phase
             if phase is SaslPhase.KAFKA:
-                at = self._requests(data, at, sent, now_ns, out)
+                at = self._requests(data, at, now_ns, out)
             else:
-                at = self._tokens(data, at, sent, now_ns, out)
+                at = self._tokens(data, at, now_ns, out)
             if state.closed:
                 return
             if self._late is not None:
-                if at > sent:
-                    out.append((SEND_SERVER, data[sent:at]))
-                out.append((YIELD, CLIENT))
+                if at > self._sent:
+                    out.append((SEND_SERVER, data[self._sent : at]))
+                if not self._blocked:
+                    out.append((YIELD, CLIENT))
                 if len(state.in_flight) >= MANY:
                     self._crowd(out)
                 return
             if sasl.phase is phase:
                 break
             if sasl.phase is SaslPhase.HANDSHAKE:
-                out.append((SEND_SERVER, data[sent:at]))
+                out.append((SEND_SERVER, data[self._sent : at]))
                 if at < len(data):
                     self._waiting.append(data[at:])
                 out.append((PAUSE, CLIENT))
                 return
-        out.append((SEND_SERVER, data[sent:] if sent else data))
+        sent = self._sent
+        end = len(data) - (self._framer.kept if self._interventions is not None else 0)
+        if end > sent:
+            out.append((SEND_SERVER, data[sent:end] if sent or end < len(data) else data))
         if len(state.in_flight) >= MANY:
             self._crowd(out)
 
@@ -173,27 +260,37 @@ class Requests:
             self._state.crowded = True
             out.append((PAUSE, CLIENT))
 
-    def _requests(self, data: bytes, at: int, sent: int, now_ns: int, out: list[Command]) -> int:
+    def _requests(self, data: bytes, at: int, now_ns: int, out: list[Command]) -> int:
         """Note the requests from `at` on; where those end that are understood."""
         state = self._state
         in_flight = state.in_flight
         end = len(data)
-        known = request_rules.KNOWN
+        known = self._routes.known
         left = TURN
         while end - at >= _SHORTEST:
-            if not left:
+            if left <= 0:
                 self._late = (data, at)
                 return at
             left -= 1
             size, number, correlation_id = _HEAD.unpack_from(data, at)
             if not 8 <= size <= REQUEST_MAX:
-                self._refuse(data, at, sent, out)
+                self._refuse(data, at, out)
                 return at
-            route = known.get(number) or request_rules.find_rule(number)
+            route = known.get(number) or self._routes.find(number)
             stop = at + SIZE_FIELD + size
             answered: bool | None = True
+            if route.reads >= WANTED:
+                assert isinstance(route, WantedRule)
+                if self._keep(route, size, out):
+                    left -= DECIDED
+                    at = self._want(route, correlation_id, data, at, now_ns, out)
+                    if state.closed or self._blocked or self._framer.wanted:
+                        return at
+                    in_flight = state.in_flight
+                    continue
+                route = route.base
             if route.reads:
-                answered = self._deep(route, data, at, stop, sent, out)
+                answered = self._deep(route, data, at, stop, out)
                 if answered is None:
                     self._framer.keep(data, at)
                     return at
@@ -206,21 +303,21 @@ class Requests:
             if route.reads == MECHANISM:
                 return at
         if end - at >= SIZE_FIELD and not 8 <= SIZE.unpack_from(data, at)[0] <= REQUEST_MAX:
-            self._refuse(data, at, sent, out)
+            self._refuse(data, at, out)
         elif at != end:
             self._framer.leave(data, at)
         return at
 
-    def _deep(self, route: RequestRule, data: bytes, at: int, stop: int, sent: int, out: list[Command]) -> bool | None:
+    def _deep(self, route: RequestRule, data: bytes, at: int, stop: int, out: list[Command]) -> bool | None:
         """Whether a request of which more than the header matters is answered; None: not known yet, or refused."""
         if route.reads == ACKS:
-            return self._acks(route, data, at, stop, sent, out)
+            return self._acks(route, data, at, stop, out)
         if route.reads == REFUSE:
             most = highest(route.api_key)
             reason = (
                 f"{route} would be answered with addresses in a layout that kw does not know (it knows up to {most})"
             )
-            self._stop(data, at, sent, reason, out)
+            self._stop(data, at, reason, out)
             return None
         if route.reads == TELL:
             name = api(route.api_key).name
@@ -233,7 +330,7 @@ class Requests:
         assert route.reads == MECHANISM
         if stop > len(data):
             if stop - at > _JUDGED_MAX:
-                self._stop(data, at, sent, f"a {route} of {in_bytes(stop - at)}", out)
+                self._stop(data, at, f"a {route} of {in_bytes(stop - at)}", out)
             return None
         mechanism = request_rules.read_mechanism(data, at, stop)
         self._state.sasl.asked(mechanism)
@@ -245,7 +342,7 @@ class Requests:
         if hint is not None:
             out.append((NOTE, hint))
 
-    def _acks(self, route: RequestRule, data: bytes, at: int, stop: int, sent: int, out: list[Command]) -> bool | None:
+    def _acks(self, route: RequestRule, data: bytes, at: int, stop: int, out: list[Command]) -> bool | None:
         end = min(stop, len(data))
         try:
             return request_rules.read_acks(route.version, data, at, end) != 0
@@ -253,12 +350,149 @@ class Requests:
             if end == stop:
                 return True  # it is broken: the broker will say so, or close
             if end - at > _DEEP_MAX:
-                self._stop(data, at, sent, f"a {route} with a header of more than {_DEEP_MAX} bytes", out)
+                self._stop(data, at, f"a {route} with a header of more than {_DEEP_MAX} bytes", out)
             return None
         except DecodeError:
             return True
 
-    def _tokens(self, data: bytes, begin: int, sent: int, now_ns: int, out: list[Command]) -> int:
+    # Requests that somebody may want
+
+    def _keep(self, route: WantedRule, size: int, out: list[Command]) -> bool:
+        """Whether there is room to keep such a request."""
+        assert self._interventions is not None
+        if self._interventions.keep(SIZE_FIELD + size):
+            return True
+        text = f"a {route.base} passed without being looked at: too many bytes of requests are held (--fault, --script)"
+        out.append((NOTE, text))
+        return False
+
+    def _want(
+        self, route: WantedRule, correlation_id: int, data: bytes, at: int, now_ns: int, out: list[Command]
+    ) -> int:
+        """About the request at `at`; where it ends, or these bytes do."""
+        size = int(SIZE.unpack_from(data, at)[0])
+        stop = at + SIZE_FIELD + size
+        end = len(data)
+        if stop > end:
+            self._give_on(data, at, out)
+            self._framer.want(size)
+            self._framer.collect(data, at)
+            self._wanted = (route, correlation_id)
+            self._sent = end
+            return end
+        exchange = self._exchange(route, correlation_id, data[at:stop] if at or stop < end else data, now_ns, out)
+        assert self._interventions is not None
+        decision = self._interventions.request(exchange, now_ns)
+        if decision is not None and decision[:-1] == PASS[:-1]:
+            self._in_flight(exchange, decision, now_ns)  # its bytes go on with those around it
+            return stop
+        self._give_on(data, at, out)
+        self._sent = stop
+        self._decided(exchange, decision, now_ns, out)
+        if self._blocked:
+            self._late = (data, stop)
+        return stop
+
+    def _give_on(self, data: bytes, at: int, out: list[Command]) -> None:
+        """What is before a request that is held."""
+        if at > self._sent:
+            out.append((SEND_SERVER, data[self._sent : at]))
+
+    def _collect(self, data: bytes, now_ns: int, out: list[Command]) -> None:
+        """More of a request that is held."""
+        frame, at = self._framer.collect(data)
+        if frame is None:
+            return
+        assert self._wanted is not None
+        assert self._interventions is not None
+        (route, correlation_id), self._wanted = self._wanted, None
+        self._sent = 0
+        exchange = self._exchange(route, correlation_id, frame, now_ns, out)
+        self._decided(exchange, self._interventions.request(exchange, now_ns), now_ns, out)
+        if self._state.closed:
+            return
+        if self._blocked:
+            self._late = (data, at)
+        elif at < len(data):
+            self._read(data, at, at, now_ns, out)
+
+    def _exchange(
+        self, route: WantedRule, correlation_id: int, frame: bytes, now_ns: int, out: list[Command]
+    ) -> HeldExchange:
+        """The exchange that such a request begins."""
+        base = route.base
+        answered = self._deep(base, frame, 0, len(frame), out) if base.reads else True
+        return HeldExchange(base, correlation_id, frame, now_ns, answered=answered is not False)
+
+    def _decided(self, exchange: HeldExchange, decision: Decision | None, now_ns: int, out: list[Command]) -> None:
+        """Do what was decided, or wait for it."""
+        if decision is None:
+            self._block(out)
+        else:
+            self._do(exchange, decision, now_ns, out)
+
+    def _block(self, out: list[Command]) -> None:
+        if not self._blocked:
+            self._blocked = True
+            out.append((STOP_READING, CLIENT))
+
+    def _unblock(self, now_ns: int, out: list[Command]) -> None:
+        """What came behind the request."""
+        state = self._state
+        if state.closed or self._due is not None:
+            return
+        self._blocked = False
+        out += self.go_on(now_ns)
+        if state.closed or self._blocked:
+            return
+        out.append((READ_ON, CLIENT))
+        if self._ended:
+            out += self.finish(now_ns)
+
+    def _do(self, exchange: HeldExchange, decision: Decision, now_ns: int, out: list[Command]) -> None:
+        if decision.delay_ns > 0:
+            self._due = (exchange, decision)
+            self._block(out)
+            out.append((TIMER, CLIENT, decision.delay_ns))
+        else:
+            self._carry_out(exchange, decision, now_ns, out)
+
+    def _carry_out(self, exchange: HeldExchange, decision: Decision, now_ns: int, out: list[Command]) -> None:
+        state = self._state
+        if decision.reply is not None:
+            exchange.answer = LOCAL
+            exchange.response = decision.reply
+            exchange.decision = decision
+            self._release(exchange)
+            if exchange.answered and not state.withheld:
+                state.in_flight.append((exchange.correlation_id, exchange, now_ns))
+                state.local += 1
+                self._responses.answer(now_ns, out)
+            return
+        frame = exchange.request if decision.frame is None else decision.frame
+        if frame:
+            out.append((SEND_SERVER, frame))
+            self._in_flight(exchange, decision, now_ns)
+        else:
+            self._release(exchange)
+        if decision.then is not Then.GO_ON:
+            self._responses.end(decision, out)
+
+    def _in_flight(self, exchange: HeldExchange, decision: Decision, now_ns: int) -> None:
+        """The request is on its way."""
+        state = self._state
+        state.silent = not exchange.answered
+        look = decision.look and exchange.answered and not state.withheld
+        if exchange.answered:
+            state.in_flight.append((exchange.correlation_id, exchange if look else exchange.base, now_ns))
+        if not look:
+            self._release(exchange)
+
+    def _release(self, exchange: HeldExchange) -> None:
+        assert self._interventions is not None
+        self._interventions.give(exchange.kept)
+
+    def _tokens(self, data: bytes, begin: int, now_ns: int, out: list[Command]) -> int:
         """Note the bare tokens from `begin` on; where those end that are known to be some."""
         state = self._state
         sasl = state.sasl
@@ -272,7 +506,7 @@ class Requests:
                 return at
             left -= 1
             if not 0 <= size <= REQUEST_MAX:
-                self._refuse(data, at, sent, out)
+                self._refuse(data, at, out)
                 return at
             stop = at + SIZE_FIELD + size
             if not sasl.left:
@@ -297,18 +531,17 @@ class Requests:
         while state.in_flight and state.in_flight[-1][1] is request_rules.TOKENS:
             state.in_flight.pop()
 
-    def _refuse(self, data: bytes, at: int, sent: int, out: list[Command]) -> None:
+    def _refuse(self, data: bytes, at: int, out: list[Command]) -> None:
         """The size field at `at` cannot be one."""
         (size,) = SIZE.unpack_from(data, at)
         self._stop(
             data,
             at,
-            sent,
             f"the client sent what is no Kafka request, a size of {size}{describe_bytes(data[at:])}",
             out,
         )
 
-    def _stop(self, data: bytes, at: int, sent: int, reason: str, out: list[Command]) -> None:
-        if at > sent:
-            out.append((SEND_SERVER, data[sent:at]))
+    def _stop(self, data: bytes, at: int, reason: str, out: list[Command]) -> None:
+        if at > self._sent:
+            out.append((SEND_SERVER, data[self._sent : at]))
         out.append(self._state.close(reason))

@@ -3,10 +3,14 @@
 Answers come in the order of the requests, and their correlation ids are held against it: one slip, and nothing could be
 rewritten any more. Of a frame that is held, room for all of it is asked for before its body is read; one that came
 whole needs none. No more than the seven bytes before a correlation id is known are kept back of any other.
+
+An answer that somebody decides about (intervention.py) is held as well; what the proxy answers itself goes out when all
+that was asked before is answered.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from struct import Struct
 from typing import Final
@@ -15,6 +19,7 @@ from decoders.exchanges.sasl_phase import SaslPhase
 from decoders.frames.live_framing import SIZE, SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX, MIB
 from decoders.wire.text import in_bytes
+from kwcli.proxy.relay.intervention import DECIDE, LOCAL, Decision, HeldExchange, Interventions, Then
 from kwcli.proxy.relay.request_rules import CAP, LOGIN, REWRITE, STREAM, TOKEN, RequestRule
 from kwcli.proxy.relay.rewrite import Address, RewriteFailed
 from kwcli.proxy.relay.rewritten_answers import ReadAnswer, Remembered
@@ -22,13 +27,18 @@ from kwcli.proxy.relay.state import (
     ANSWERED,
     CLIENT,
     FEWER,
+    MUTE,
     NOTE,
+    READ_ON,
     RELEASE,
     RESERVE,
+    RESET,
     RESOLVE,
     RESUME,
     SEND_CLIENT,
     SERVER,
+    STOP_READING,
+    TIMER,
     YIELD,
     Command,
     State,
@@ -43,8 +53,8 @@ STREAMED_MAX: Final = 1024 * MIB
 TURN: Final = 1024
 HELD: Final = 128
 # By what is done about an answer: a bare token may be empty.
-_LEAST: Final = {STREAM: 4, REWRITE: 4, CAP: 4, LOGIN: 10, TOKEN: 0}
-_MOST: Final = {STREAM: STREAMED_MAX, REWRITE: FRAME_MAX, CAP: FRAME_MAX, LOGIN: FRAME_MAX, TOKEN: FRAME_MAX}
+_LEAST: Final = {STREAM: 4, REWRITE: 4, CAP: 4, LOGIN: 10, TOKEN: 0, DECIDE: 4, LOCAL: 1 << 31}
+_MOST: Final = dict.fromkeys((REWRITE, CAP, LOGIN, TOKEN, DECIDE), FRAME_MAX) | {STREAM: STREAMED_MAX, LOCAL: 0}
 
 
 class Responses:
@@ -52,15 +62,21 @@ class Responses:
 
     __slots__ = (
         "_after_login",
+        "_asked",
         "_at",
         "_blocked",
+        "_decision",
+        "_due",
         "_ended",
         "_framer",
         "_held",
+        "_interventions",
         "_last",
         "_remembered",
         "_reserved",
         "_state",
+        "_steps",
+        "_stopped",
         "_ticket",
         "_timed",
         "_turn",
@@ -69,11 +85,22 @@ class Responses:
     )
 
     def __init__(
-        self, state: State, after_login: Callable[[int], list[Command]], remembered: Remembered, *, timed: bool
+        self,
+        state: State,
+        after_login: Callable[[int], list[Command]],
+        remembered: Remembered,
+        interventions: Interventions | None = None,
+        *,
+        timed: bool,
     ) -> None:
         self._state = state
         self._after_login = after_login
         self._timed = timed
+        self._interventions = interventions
+        self._asked: HeldExchange | None = None  # it is decided about later
+        self._due: tuple[HeldExchange, Decision] | None = None  # or was, and its time comes later
+        self._decision: Decision | None = None  # how the answer at hand goes on
+        self._steps: deque[tuple[int, bytes]] = deque()  # pieces of it, and the ns to wait before each
         self._framer = Framer()
         self._reserved = 0
         self._held: tuple[RequestRule, bytes, ReadAnswer | None] | None = None  # waits for its rest, or for listeners
@@ -84,33 +111,37 @@ class Responses:
         self._at = 0  # of the first of these: what is before has been read
         self._turn = TURN  # what may still be done before others have theirs
         self._yielded = False
+        self._stopped = False  # the broker is not read, because somebody decides, or a time has not come
         self._ended = False
         self._last: int | None = None
 
     @property
     def busy(self) -> bool:
         """Whether there are bytes of an answer in here."""
-        return self._blocked or self._framer.inside
+        return (self._blocked and not self._state.withheld) or self._framer.inside
 
     def feed(self, data: bytes, now_ns: int) -> list[Command]:
         """The broker's next bytes."""
         if self._state.closed:
             return []
         if self._blocked:
-            self._waiting.append(data)
+            if not self._state.withheld:
+                self._waiting.append(data)
             return []
         self._turn = TURN
         out: list[Command] = []
         framer = self._framer
         if framer.left:
             at = framer.skip(data)
-            if at == len(data):
+            if at == len(data) and not self._state.local:
                 return [(SEND_CLIENT, data)]
             self._read(data, at, 0, now_ns, out)
         elif framer.wanted:
             self._collect(data, now_ns, out)
         else:
             self._read(framer.join(data) if framer.kept else data, 0, 0, now_ns, out)
+        if self._state.local:
+            self.answer(now_ns, out)
         return self._relieved(out) if self._state.crowded else out
 
     def reserved(self, now_ns: int) -> list[Command]:
@@ -138,13 +169,16 @@ class Responses:
             rewritten = self._remembered.rewritten(reading, frame, where)
         except RewriteFailed as failure:
             return [*self._freed(), self._state.close(f"{route} cannot be passed on: {failure.text}")]
-        out: list[Command] = [(SEND_CLIENT, rewritten.frame), *self._freed()]
+        out: list[Command] = []
         if rewritten.stripped:
             out.append((NOTE, f"places of new leaders were left out of a {route}: a node has no listener"))
-        return out + self._resume(now_ns)
+        self._send(rewritten.frame, out)
+        return out if self._blocked else out + self._resume(now_ns)
 
     def finish(self) -> list[Command]:
         """The broker ended its side."""
+        if self._state.withheld:
+            return [self._state.close("the broker closed the connection", loud=False)]
         if self._blocked:
             self._ended = True
             return []
@@ -182,7 +216,14 @@ class Responses:
                     self._relieved(out)
             else:
                 out = self.feed(data, now_ns)
-        if self._ended and not self._blocked and not self._state.closed:
+        if self._state.local:
+            self.answer(now_ns, out)
+        if self._blocked or self._state.closed:
+            return out
+        if self._stopped:
+            self._stopped = False
+            out.append((READ_ON, SERVER))
+        if self._ended:
             out += self.finish()
         return out
 
@@ -206,8 +247,10 @@ class Responses:
                 break
             size, got = (SIZE.unpack_from(data, at)[0], correlation_id) if answer == TOKEN else unpack(data, at)
             if got != correlation_id or not _LEAST[answer] <= size <= _MOST[answer]:
-                self._out_of_step(data, at, start, out)
-                return
+                if not self._own(answer, data, at, start, now_ns, out):
+                    return
+                start = at
+                continue
             in_flight.popleft()
             self._last = correlation_id
             if self._timed and answer != TOKEN:
@@ -245,8 +288,9 @@ class Responses:
 
     def _wait(self, data: bytes, at: int) -> None:
         """What is from `at` on is read later; it is not copied, since there may be thousands of frames in it."""
-        self._waiting.append(data)
-        self._at = at
+        if not self._state.withheld:
+            self._waiting.append(data)
+            self._at = at
 
     def _relieved(self, out: list[Command]) -> list[Command]:
         """The client is read again when few enough requests are in flight."""
@@ -256,6 +300,19 @@ class Responses:
             if state.sasl.phase is not SaslPhase.HANDSHAKE:
                 out.append((RESUME, CLIENT))
         return out
+
+    def _own(self, answer: int, data: bytes, at: int, start: int, now_ns: int, out: list[Command]) -> bool:
+        """The answer at `at` is not the one that is due; whether our own are, which have been sent now."""
+        if answer != LOCAL:
+            self._out_of_step(data, at, start, out)
+            return False
+        if at > start:
+            out.append((SEND_CLIENT, data[start:at]))
+        self.answer(now_ns, out)
+        if self._blocked or self._state.closed:
+            self._wait(data, at)
+            return False
+        return True
 
     # Frames that are held
 
@@ -284,6 +341,13 @@ class Responses:
 
     def _whole(self, route: RequestRule, frame: bytes, now_ns: int, out: list[Command]) -> None:
         """A held frame is here."""
+        if isinstance(route, HeldExchange):
+            self._ask(route, frame, now_ns, out)
+        else:
+            self._pass(route, frame, now_ns, out)
+
+    def _pass(self, route: RequestRule, frame: bytes, now_ns: int, out: list[Command]) -> None:
+        """On to the client, with the places of listeners."""
         if route.answer == REWRITE:
             try:
                 reading = self._remembered.reading(route.api_key, route.version, frame)
@@ -300,15 +364,156 @@ class Responses:
         elif route.answer == CAP:
             frame, commands = self._remembered.capped(route.version, frame)
             out += commands
-        out.append((SEND_CLIENT, frame))
-        out += self._freed()
-        if route.answer == LOGIN:
+        self._send(frame, out)
+        if route.answer == LOGIN and not self._state.closed:
             self._state.sasl.answered(int.from_bytes(frame[8:10], "big"))
             out += self._after_login(now_ns)
 
     def _freed(self) -> list[Command]:
         size, self._reserved = self._reserved, 0
         return [(RELEASE, size)] if size else []
+
+    # Answers that somebody decides about
+
+    def _ask(self, exchange: HeldExchange, frame: bytes, now_ns: int, out: list[Command]) -> None:
+        """What is to be done about the broker's answer to a request that was kept."""
+        assert self._interventions is not None
+        self._interventions.give(exchange.kept)
+        exchange.response = frame
+        decision = self._interventions.response(exchange, now_ns)
+        if decision is None:
+            self._asked = exchange
+            self._block(out)
+        else:
+            self._do(exchange, decision, now_ns, out)
+
+    def decided(self, exchange: HeldExchange, decision: Decision, now_ns: int) -> list[Command]:
+        """What is to be done about the answer that was asked about."""
+        out: list[Command] = []
+        if self._asked is exchange and not self._state.closed and not self._state.withheld:
+            self._asked = None
+            self._do(exchange, decision, now_ns, out)
+            self._unblock(now_ns, out)
+        return out
+
+    def timed(self, now_ns: int) -> list[Command]:
+        """The time of a delayed answer has come, or of the next piece of one."""
+        out: list[Command] = []
+        if self._state.closed or self._state.withheld:
+            return out
+        if self._due is not None:
+            (exchange, decision), self._due = self._due, None
+            self._blocked = False
+            self._carry_out(exchange, decision, now_ns, out)
+        else:
+            self._blocked = False
+            self._step(out)
+        self._unblock(now_ns, out)
+        return out
+
+    def _block(self, out: list[Command]) -> None:
+        self._blocked = self._stopped = True
+        out.append((STOP_READING, SERVER))
+
+    def _unblock(self, now_ns: int, out: list[Command]) -> None:
+        """What came behind the answer, if it has gone."""
+        state = self._state
+        if self._due is not None or self._steps or self._held is not None or state.closed or state.withheld:
+            return
+        self._blocked = False
+        out += self._resume(now_ns)
+
+    def _do(self, exchange: HeldExchange, decision: Decision, now_ns: int, out: list[Command]) -> None:
+        if decision.delay_ns > 0:
+            self._due = (exchange, decision)
+            self._block(out)
+            out.append((TIMER, SERVER, decision.delay_ns))
+        else:
+            self._carry_out(exchange, decision, now_ns, out)
+
+    def _carry_out(self, exchange: HeldExchange, decision: Decision, now_ns: int, out: list[Command]) -> None:
+        frame = decision.frame if decision.frame is not None else exchange.response
+        self._blocked = False
+        if not frame:
+            out += self._freed()
+            self.end(decision, out)
+        elif decision.delivery is None and not decision.mute_ns and decision.then is Then.GO_ON:
+            self._pass(exchange.base, frame, now_ns, out)
+        else:
+            self._decision = decision
+            self._pass(exchange.base, frame, now_ns, out)
+
+    def answer(self, now_ns: int, out: list[Command]) -> None:
+        """Send what the proxy answers itself, as far as nothing else is to be answered before."""
+        state = self._state
+        while state.local and not self._blocked and not state.closed:
+            exchange = state.in_flight[0][1]
+            if not isinstance(exchange, HeldExchange) or exchange.answer != LOCAL:
+                return
+            if self._framer.left or self._framer.wanted:
+                return
+            state.in_flight.popleft()
+            state.local -= 1
+            self._last = exchange.correlation_id
+            decision, reply = exchange.decision, exchange.response
+            assert decision is not None
+            assert reply is not None
+            if decision.delivery is not None or decision.mute_ns or decision.then is not Then.GO_ON:
+                self._decision = decision
+            self._pass(exchange.base, reply, now_ns, out)
+
+    def _send(self, frame: bytes, out: list[Command]) -> None:
+        """An answer as the client gets it, in the manner that was decided."""
+        decision = self._decision
+        if decision is None:
+            out.append((SEND_CLIENT, frame))
+            out += self._freed()
+            return
+        self._steps.extend(decision.delivery.steps(frame) if decision.delivery is not None else [(0, frame)])
+        self._step(out)
+
+    def _step(self, out: list[Command]) -> None:
+        """Pieces of an answer, as far as it is time for them."""
+        steps = self._steps
+        while steps:
+            wait_ns, piece = steps[0]
+            if wait_ns:
+                steps[0] = (0, piece)
+                self._block(out)
+                out.append((TIMER, SERVER, wait_ns))
+                return
+            steps.popleft()
+            out.append((SEND_CLIENT, piece))
+        out += self._freed()
+        decision, self._decision = self._decision, None
+        assert decision is not None
+        if decision.mute_ns:
+            out.append((MUTE, decision.mute_ns))
+        self.end(decision, out)
+
+    def end(self, decision: Decision, out: list[Command]) -> None:
+        """What becomes of the connection behind a frame that was decided about."""
+        state = self._state
+        if decision.then is Then.CLOSE:
+            out.append(state.close(decision.reason, loud=False))
+        elif decision.then is Then.RESET:
+            state.closed = True
+            out.append((RESET, decision.reason))
+        elif decision.then is Then.SWALLOW:
+            self._forget()
+            out += state.swallow()
+        elif decision.then is Then.WITHHOLD:
+            self._forget()
+            self._blocked = True
+            out += state.withhold()
+
+    def _forget(self) -> None:
+        """No answer is of use any more."""
+        self._waiting.clear()
+        self._steps.clear()
+        self._due = self._asked = self._held = None
+        self._framer.forget()
+        self._framer.left = 0
 
     # Answers that are none
 

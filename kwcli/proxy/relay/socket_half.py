@@ -67,6 +67,8 @@ LOGIN: Final = 32
 LOG: Final = 64
 TURN: Final = 128
 LATER: Final = 256
+DECIDING: Final = 512
+MUTED: Final = 1024
 # While connections wait for their turn, more bytes than this at once wait for theirs as well; fewer do not take long.
 LIGHT: Final = 4096
 _RESET: Final = struct.pack("ii", 1, 0)

@@ -29,6 +29,12 @@ CAPPED: Final = 11  # count of versions that were taken back in an answer to Api
 # Side: enough was done at once for what it sent, the rest is kept; read nothing more from it, let other connections
 # have their turn, then call `go_on(side, now_ns)`.
 YIELD: Final = 12
+# Side: read nothing more from it, and after READ_ON again. For who decides about frames (intervention.py).
+STOP_READING: Final = 13
+READ_ON: Final = 14
+TIMER: Final = 15  # side, ns: call `timed(side, now_ns)` after so long
+RESET: Final = 16  # reason: end both sides at once, with RST
+MUTE: Final = 17  # ns: read nothing from the client for so long
 
 CLIENT: Final = 0
 SERVER: Final = 1
@@ -46,10 +52,17 @@ FEWER: Final = MANY // 2
 Entry = tuple[int, RequestRule, int]
 
 
+class Unanswered(InOrder[Entry]):
+    """Requests that nobody waits for any more."""
+
+    def append(self, entry: Entry, /) -> None:
+        """Forget it."""
+
+
 class State:
     """SaslHandshake 0 was sent (`sasl.phase` HANDSHAKE): the client's next bytes wait for its answer."""
 
-    __slots__ = ("closed", "crowded", "gone", "in_flight", "sasl", "silent")
+    __slots__ = ("closed", "crowded", "gone", "in_flight", "local", "sasl", "silent", "swallowed", "withheld")
 
     def __init__(self) -> None:
         self.in_flight: InOrder[Entry] = InOrder()
@@ -58,11 +71,28 @@ class State:
         self.crowded = False  # the client is not read, because of too many requests in flight
         self.gone = False  # the client has ended its side
         self.silent = False  # the last request was a Produce with acks=0
+        self.local = 0  # requests in flight that the proxy answers itself
+        self.withheld = False  # no answer gets to the client any more
+        self.swallowed = False  # nothing gets through any more
 
     def close(self, reason: str, *, loud: bool = True) -> Command:
         """The last command of this connection."""
         self.closed = True
         return (CLOSE, reason, loud)
+
+    def withhold(self) -> list[Command]:
+        """No answer gets to the client any more: none is waited for. The broker is read, so that its end is seen."""
+        self.withheld = True
+        self.local = 0
+        self.in_flight = Unanswered()
+        relieved: list[Command] = [(RESUME, CLIENT)] if self.crowded else []
+        self.crowded = False
+        return [*relieved, (READ_ON, SERVER)]
+
+    def swallow(self) -> list[Command]:
+        """Nothing gets through any more; both sides are read."""
+        self.closed = self.swallowed = True
+        return [*self.withhold(), (READ_ON, CLIENT)]
 
 
 def describe_bytes(data: bytes) -> str:

@@ -1,0 +1,207 @@
+"""A request and an error in, the answer out that a broker would give; what a fetch session asks for.
+
+`ERROR_PLACES` says where an answer carries errors. Brokers place some by what is wrong: an error of a partition stands
+at the partitions that a Fetch or ShareFetch asks for, one of the request or its session at the top (`IN_PARTITIONS`).
+
+A Fetch inside a session names only what changed. `FetchSessions` follows the sessions of one connection, and gives each
+request with all that it asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from decoders.apis import api
+from decoders.apis.error_codes import ERRORS
+from decoders.apis.error_places import ERROR_PLACES, IN_PARTITIONS, Each, Mark, Row, Same, Until
+from decoders.apis.keys import PRODUCE
+from decoders.exchanges.history import Session
+from decoders.limits import SESSION_PARTITIONS_MAX
+from decoders.messages.whole_messages import encode_response
+from decoders.schema.model import Plan, PlanField, resolve
+
+__all__ = ["ErrorAnswer", "FetchSessions", "error_answer", "error_frame", "why_no_error"]
+
+THROTTLE: Final = "throttle_time_ms"
+_ABSENT: Final = object()
+
+
+class ErrorAnswer(NamedTuple):
+    """The body of the answer, and in how many places it carries the error.
+
+    `body` is None where brokers would not answer; with `places` 0 it says nothing of the error, and `why` says why.
+    """
+
+    body: dict[str, Any] | None
+    places: int
+    why: str
+
+
+class _Error(NamedTuple):
+    code: int
+    text: str | None
+    meaning: str
+
+
+def why_no_error(api_key: int, version: int) -> str | None:
+    """Why no answer of this kind ever carries an error; None where it may, though not to every request."""
+    if _has_place(_row(api_key, version, None), _plan(api_key, version)):
+        return None
+    return f"an answer to {api(api_key).name} {version} has no field for an error of what was asked"
+
+
+def error_answer(
+    api_key: int,
+    version: int,
+    request: Mapping[str, Any],
+    code: int,
+    *,
+    message: str | None = None,
+    throttle_ms: int = 0,
+) -> ErrorAnswer:
+    """The answer to a decoded request. Raises UnknownApi or UnsupportedVersion.
+
+    A Fetch inside a session is to come from `FetchSessions.whole`. The code may be any, known to Kafka or not.
+    """
+    name = api(api_key).name
+    if api_key == PRODUCE and not request.get("acks", 1):
+        return ErrorAnswer(None, 0, f"a {name} with acks=0 is never answered")
+    known = ERRORS.get(code)
+    error = _Error(code, message, message or (known.meaning if known else f"error {code}"))
+    plan = _plan(api_key, version)
+    row = _row(api_key, version, known.name if known else None)
+    body = _filled(row, plan, request, {}, error)
+    if any(field.name == THROTTLE for field in plan.fields):
+        body[THROTTLE] = throttle_ms
+    places = _placed(row, plan, body)
+    why = ""
+    if not places:
+        why = why_no_error(api_key, version) or f"this {name} names nothing that an error could be said of"
+    return ErrorAnswer(body, places, why)
+
+
+def error_frame(api_key: int, version: int, answer: ErrorAnswer, correlation_id: int) -> bytes | None:
+    """The frame of the answer, without its size field; None where it carries no error."""
+    if answer.body is None or not answer.places:
+        return None
+    return encode_response(api_key, version, answer.body, correlation_id=correlation_id)
+
+
+def _plan(api_key: int, version: int) -> Plan:
+    return resolve(api(api_key).response, version)
+
+
+@cache
+def _row(api_key: int, version: int, error: str | None) -> Row:
+    row = ERROR_PLACES[api_key]
+    if api_key not in IN_PARTITIONS:
+        return row
+    names, parts = IN_PARTITIONS[api_key]
+    return parts if error in names.split() or not _has_place(row, _plan(api_key, version)) else row
+
+
+def _fields(row: Row, plan: Plan) -> Iterator[tuple[PlanField, Any]]:
+    """The fields of a version that a row has, each with what the row says of it."""
+    for field in (*plan.fields, *plan.tagged):
+        value = row.get(field.name, _ABSENT)
+        if isinstance(value, Until):
+            value = value.value if plan.version <= value.version else _ABSENT
+        if value is not _ABSENT:
+            yield field, value
+
+
+def _has_place(row: Row, plan: Plan) -> bool:
+    """Whether some field of this version would hold the error."""
+    for field, value in _fields(row, plan):
+        if value is Mark.CODE or (isinstance(value, Each) and field.plan and _has_place(value.row, field.plan)):
+            return True
+    return False
+
+
+def _filled(row: Row, plan: Plan, element: Any, around: Mapping[str, Any], error: _Error) -> dict[str, Any]:
+    """A struct of the answer for an element of the request; the fields that are left out have their defaults."""
+    made: dict[str, Any] = {}
+    for field, value in _fields(row, plan):
+        if isinstance(value, Each):
+            assert field.plan is not None
+            made[field.name] = [
+                _filled(value.row, field.plan, each, outer, error) for each, outer in _elements(value.path, element)
+            ]
+        elif isinstance(value, Same):
+            found = _same(value.names, element, around)
+            if found is not None or field.nullable:
+                made[field.name] = found
+        elif value is Mark.CODE:
+            made[field.name] = error.code
+        elif value is None or isinstance(value, Mark):
+            text = {Mark.TEXT: error.text, Mark.MEANING: error.meaning}.get(value)  # type: ignore[arg-type]
+            if text is not None or field.nullable:
+                made[field.name] = text
+        else:
+            made[field.name] = value
+    return made
+
+
+def _elements(paths: str, element: Any) -> Iterator[tuple[Any, Mapping[str, Any]]]:
+    """The elements at these paths of a request's struct, each with the struct around it."""
+    for path in paths.split(" + "):
+        found: list[tuple[Any, Mapping[str, Any]]] = [(element, {})]
+        for name in path.split("."):
+            found = [(inner, outer) for outer, _ in found for inner in outer.get(name) or ()]
+        yield from found
+
+
+def _same(names: str, element: Any, around: Mapping[str, Any]) -> Any:
+    for name in names.split():
+        if name == ".":
+            if not isinstance(element, Mapping):
+                return element
+        elif name[0] == "^":
+            if name[1:] in around:
+                return around[name[1:]]
+        elif isinstance(element, Mapping) and name in element:
+            return element[name]
+    return None
+
+
+def _placed(row: Row, plan: Plan, body: Mapping[str, Any]) -> int:
+    """How many fields of an answer hold the error."""
+    count = 0
+    for field, value in _fields(row, plan):
+        if value is Mark.CODE:
+            count += 1
+        elif isinstance(value, Each) and field.plan is not None:
+            count += sum(_placed(value.row, field.plan, each) for each in body.get(field.name) or ())
+    return count
+
+
+class FetchSessions:
+    """The fetch session of one connection (KIP-227): give it every Fetch request and answer, in order."""
+
+    def __init__(self) -> None:
+        self._session: Session | None = None
+
+    def whole(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A decoded request with all that it asks for, be it named in an earlier one of its session."""
+        epoch = request.get("session_epoch", -1)
+        session = self._session
+        if epoch <= 0:
+            self._session = None
+            return request
+        if session is None or session.identity != request.get("session_id"):
+            return request
+        session.change(request)
+        if session.count > SESSION_PARTITIONS_MAX:
+            self._session = None
+        return {**request, "topics": session.asked()}
+
+    def answered(self, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
+        """What the client got for a request (as it was sent): that opens a session, or ends it."""
+        identity = response.get("session_id", 0)
+        if response.get("error_code") or not identity:
+            self._session = None
+        elif request.get("session_epoch") == 0:
+            self._session = Session(identity)
+            self._session.change(request)

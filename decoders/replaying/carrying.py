@@ -1,0 +1,142 @@
+"""A body of one version in, the same said in another one's fields out: requests that a cluster takes in other versions.
+
+What a version only calls otherwise, or has beside other fields, needs nothing here: encoding drops what may be dropped
+and refuses the rest. Here are those that say the same in another shape, a function for each API and side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from decoders.schema.model import Versions
+
+__all__ = ["carry_answer", "carry_request", "nearest_version"]
+
+Body = dict[str, Any]
+# From these versions on: several coordinators, groups, members are asked for at once; topics of Metadata may be none;
+# topics to delete may be named by their ids; a consumer says how long it may take to join.
+_COORDINATORS: Final = 4
+_GROUPS: Final = 8
+_MEMBERS: Final = 3
+_NO_TOPICS: Final = 1
+_TOPICS_BY_ID: Final = 6
+_REBALANCE: Final = 1
+_ONE_OFFSET: Final = 1
+
+
+def nearest_version(recorded: int, served: Versions) -> int:
+    """The version of those served that is nearest to the recorded one."""
+    return min(max(recorded, served.low), served.high)
+
+
+def carry_request(key: int, since: int, to: int, body: Mapping[str, Any]) -> Body:
+    """The request of version `since` in the shape of version `to`, fields that `to` has not among them."""
+    made = dict(body)
+    carry = _REQUESTS.get(key)
+    if carry is not None and since != to:
+        carry(made, since, to)
+    return made
+
+
+def carry_answer(key: int, body: Mapping[str, Any], asked: Mapping[str, Any]) -> Body:
+    """An answer in JSON form in the newest shape, whatever its version; `asked` is its request."""
+    made = dict(body)
+    carry = _ANSWERS.get(key)
+    if carry is not None:
+        carry(made, asked)
+    return made
+
+
+def _metadata(made: Body, since: int, to: int) -> None:
+    if since < _NO_TOPICS <= to and not made.get("topics"):
+        made["topics"] = None  # no topics meant all of them
+
+
+def _offset_fetch(made: Body, since: int, to: int) -> None:
+    if since < _GROUPS <= to:
+        made["groups"] = [{"group_id": made.pop("group_id"), "topics": made.pop("topics", None)}]
+    elif to < _GROUPS <= since and len(made.get("groups", ())) == 1:
+        (group,) = made.pop("groups")
+        made["group_id"], made["topics"] = group["group_id"], group["topics"]
+
+
+def _find_coordinator(made: Body, since: int, to: int) -> None:
+    if since < _COORDINATORS <= to:
+        made["coordinator_keys"] = [made.pop("key")]
+    elif to < _COORDINATORS <= since and len(made.get("coordinator_keys", ())) == 1:
+        (made["key"],) = made.pop("coordinator_keys")
+
+
+def _join_group(made: Body, since: int, to: int) -> None:
+    if since < _REBALANCE <= to:
+        made["rebalance_timeout_ms"] = made["session_timeout_ms"]
+
+
+def _leave_group(made: Body, since: int, to: int) -> None:
+    if since < _MEMBERS <= to:
+        made["members"] = [{"member_id": made.pop("member_id"), "group_instance_id": None}]
+    elif to < _MEMBERS <= since and len(made.get("members", ())) == 1:
+        (member,) = made["members"]
+        if member.get("group_instance_id") is None:
+            made["member_id"] = member["member_id"]
+            del made["members"]
+
+
+def _delete_topics(made: Body, since: int, to: int) -> None:
+    if since < _TOPICS_BY_ID <= to:
+        made["topics"] = [{"name": name} for name in made.pop("topic_names", ())]
+    elif to < _TOPICS_BY_ID <= since and all(topic.get("name") for topic in made["topics"]):
+        made["topic_names"] = [topic["name"] for topic in made.pop("topics")]
+
+
+def _list_offsets(made: Body, since: int, to: int) -> None:
+    if since < _ONE_OFFSET <= to:
+        for topic in made["topics"]:
+            for partition in topic["partitions"]:
+                partition.pop("max_num_offsets", None)
+
+
+_REQUESTS: Final[Mapping[int, Callable[[Body, int, int], None]]] = {
+    2: _list_offsets,
+    3: _metadata,
+    9: _offset_fetch,
+    10: _find_coordinator,
+    11: _join_group,
+    13: _leave_group,
+    20: _delete_topics,
+}
+
+
+def _coordinators(made: Body, asked: Mapping[str, Any]) -> None:
+    if "coordinators" not in made and "node_id" in made:
+        names = ("node_id", "host", "port", "error_code", "error_message")
+        row = {name: made.pop(name) for name in names if name in made}
+        made["coordinators"] = [{"key": (asked.get("coordinator_keys") or [asked.get("key")])[0], **row}]
+
+
+def _groups(made: Body, asked: Mapping[str, Any]) -> None:
+    if "groups" not in made and "topics" in made:
+        group = asked.get("group_id") or (asked.get("groups") or [{}])[0].get("group_id")
+        made["groups"] = [{"group_id": group, "topics": made.pop("topics"), "error_code": made.pop("error_code", 0)}]
+
+
+def _one_offset(made: Body, _asked: Mapping[str, Any]) -> None:
+    made["topics"] = [
+        {**topic, "partitions": [_first_offset(row) for row in topic["partitions"]]} for topic in made["topics"]
+    ]
+
+
+def _first_offset(row: Mapping[str, Any]) -> Body:
+    found = dict(row)
+    old = found.pop("old_style_offsets", None)
+    if old is not None:
+        found["offset"] = old[0] if old else -1
+    return found
+
+
+_ANSWERS: Final[Mapping[int, Callable[[Body, Mapping[str, Any]], None]]] = {
+    2: _one_offset,
+    9: _groups,
+    10: _coordinators,
+}

@@ -1,0 +1,369 @@
+"""A recorded answer and a new one in, both in JSON form; how they differ out, and what that means for the replay.
+
+The problem. Two clusters never answer with the same bytes: their ids, offsets, addresses and times are their own. A
+difference that matters must not drown among those.
+
+The idea. Both answers are walked side by side by their declaration. Elements of arrays meet by what they are about
+(a topic, a partition, an API), not by their place. Each field is the same, or differs in what is every cluster's own
+(field_roles.py), or differs:
+
+```
+same       nothing but what no two answers have in common (throttle times, wordings)
+other_ids  ids, offsets, epochs, addresses, times alone: expected
+refused    an error where the recorded answer has none
+different  anything else: another error, another value, something missing or more
+```
+
+Fields that one of two versions lacks are not compared. Records are compared by keys, values and headers where both
+sides have them, else by their number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple, Protocol, get_args
+
+from decoders.apis import NAMES, api, api_name
+from decoders.apis.error_codes import error_name
+from decoders.replaying.carrying import carry_answer
+from decoders.replaying.field_roles import Role, role_of
+from decoders.schema.model import Field, Versions
+
+__all__ = ["VERDICTS", "Answer", "Difference", "Verdict", "compare_answers", "merge_answers", "verdict_of"]
+
+Verdict = Literal["same", "other_ids", "different", "refused", "uncompared"]
+VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)
+Kind = Literal["ids", "error", "value", "missing", "extra"]
+
+# What an element of an array is about: the fields that tell, the first of these that the array has.
+LIST_KEYS: Final[tuple[tuple[str, ...], ...]] = (
+    ("api_key",),
+    ("resource_type", "resource_name"),
+    ("config_name",),
+    ("name",),
+    ("topic",),
+    ("topic_name",),
+    ("topic_id",),
+    ("partition_index",),
+    ("partition",),
+    ("partition_id",),
+    ("index",),
+    ("key",),
+    ("group_id",),
+    ("transactional_id",),
+    ("member_id",),
+    ("user",),
+    ("node_id",),
+    ("broker_id",),
+    ("feature",),
+)
+# Topics of Kafka's own.
+INTERNAL_TOPICS: Final = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
+_ERROR: Final = "error_code"
+_NO_NAME: Final = (None, "")
+_TOPIC_NAMES: Final = ("name", "topic", "topic_name")
+# Of a batch: what is compared beside its records, and what every cluster gives its own.
+_OF_BATCHES: Final = ("codec", "magic", "transactional", "control", "crc", "timestamp_type", "record_count")
+_OWN_OF_BATCHES: Final = (
+    *("base_offset", "last_offset", "base_timestamp", "max_timestamp", "partition_leader_epoch"),
+    *("producer_id", "producer_epoch", "base_sequence"),
+)
+
+
+class Translator(Protocol):
+    """What knows what a recorded id is in the other cluster (mapping.py)."""
+
+    def there(self, role: Role, value: Any, group: str | None) -> Any:
+        """The id there."""
+
+    def topic_there(self, text: str) -> tuple[str, str]:
+        """Name and id there of a topic that is named by its recorded name or id."""
+
+
+class Answer(NamedTuple):
+    """A body in JSON form, its version, and the request that it answers."""
+
+    body: Mapping[str, Any]
+    version: int
+    asked: Mapping[str, Any]
+
+
+class Difference(NamedTuple):
+    """`path` leads to the field in the recorded answer (in the new one, where only that has it), `about` says in names
+    what it is of. Values are those of fields; of what is missing or more a short form.
+    """
+
+    path: str
+    about: str
+    kind: Kind
+    recorded: Any
+    new: Any
+
+
+def compare_answers(key: int, recorded: Answer, new: Answer, there: Translator) -> list[Difference]:
+    """All differences, in the order of the recorded answer."""
+    message = api(key).response
+    shapes = [each.body for each in (recorded, new)]
+    versions = (recorded.version, new.version)
+    if recorded.version != new.version:
+        shapes = [carry_answer(key, each.body, each.asked) for each in (recorded, new)]
+        if any(shape.keys() != each.body.keys() for shape, each in zip(shapes, (recorded, new), strict=True)):
+            versions = _shape_versions(message.versions, versions, shapes, recorded, new)
+    walk = _Walk(versions, there)
+    group = recorded.asked.get("group_id")
+    return list(walk.struct(message.fields, shapes[0], shapes[1], _At("", "", message.name, group)))
+
+
+def _shape_versions(
+    known: Versions, versions: tuple[int, int], shapes: Sequence[Mapping[str, Any]], recorded: Answer, new: Answer
+) -> tuple[int, int]:
+    """The versions whose fields the shapes have: the newest for one that was made anew."""
+    first = known.high if shapes[0].keys() != recorded.body.keys() else versions[0]
+    second = known.high if shapes[1].keys() != new.body.keys() else versions[1]
+    return first, second
+
+
+def verdict_of(differences: Sequence[Difference]) -> Verdict:
+    """What they mean together."""
+    kinds = {difference.kind for difference in differences}
+    if any(each.kind == "error" and not each.recorded and each.new for each in differences):
+        return "refused"
+    if kinds - {"ids"}:
+        return "different"
+    return "other_ids" if kinds else "same"
+
+
+def merge_answers(key: int, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The answers to the shares of one request, as one node would have given them together."""
+    first, *others = answers
+    made = dict(first)
+    for other in others:
+        _merge(api(key).response.fields, made, other)
+    return made
+
+
+def _merge(fields: Sequence[Field], made: dict[str, Any], other: Mapping[str, Any]) -> None:
+    for field in fields:
+        if not field.array or not field.fields or field.name not in other:
+            continue
+        have = [dict(each) for each in made.get(field.name) or ()]
+        known = {_key_of(each): each for each in have}
+        for each in other[field.name] or ():
+            mine = known.get(_key_of(each))
+            if mine is None:
+                have.append(dict(each))
+            else:
+                _merge(field.fields, mine, each)
+        made[field.name] = have
+
+
+def _key_of(element: Mapping[str, Any]) -> tuple[Any, ...] | None:
+    names = _names_of(element)
+    return tuple(element[name] for name in names) if names else None
+
+
+class _At(NamedTuple):
+    """Where the walk is: the path, the names on the way, the array or struct around, the group that it is of."""
+
+    path: str
+    about: str
+    owner: str
+    group: str | None
+
+    def field(self, name: str) -> str:
+        """The path of a field here."""
+        return f"{self.path}.{name}" if self.path else name
+
+
+class _Walk:
+    def __init__(self, versions: tuple[int, int], there: Translator) -> None:
+        self._versions = versions
+        self._there = there
+
+    def struct(self, fields: Sequence[Field], was: Any, now: Any, at: _At) -> Iterator[Difference]:
+        group = was.get("group_id")
+        if isinstance(group, str):
+            at = at._replace(group=group)
+        first, second = self._versions
+        for field in fields:
+            name = field.name
+            if first in field.versions and second in field.versions and (name in was or name in now):
+                yield from self._field(field, was.get(name, _absent(field)), now.get(name, _absent(field)), at)
+
+    def _field(self, field: Field, was: Any, now: Any, at: _At) -> Iterator[Difference]:
+        role = role_of(at.owner, field.name)
+        if role == "volatile" or was == now or (field.array and not was and not now):
+            return
+        path = at.field(field.name)
+        own = role is not None
+        if was is None or now is None or role in ("nodes", "address"):
+            yield Difference(path, at.about, "ids" if own else "value", _short(was), _short(now))
+        elif field.kind == "records":
+            yield from _records(was, now, path, at.about)
+        elif field.fields and field.array:
+            yield from self._elements(field, was, now, path, at)
+        elif field.fields:
+            yield from self.struct(field.fields, was, now, _At(path, at.about, field.name, at.group))
+        elif field.array:
+            if sorted(map(repr, was)) != sorted(map(repr, now)):
+                yield Difference(path, at.about, "ids" if own else "value", was, now)
+        elif field.name.endswith(_ERROR):
+            yield Difference(path, at.about, "error", was, now)
+        else:
+            yield Difference(path, at.about, "ids" if own else "value", was, now)
+
+    def _elements(self, field: Field, was: Any, now: Any, path: str, at: _At) -> Iterator[Difference]:
+        found = _Found(now)
+        pairs = [(element, found.take(self._names(field, element, at.group))) for element in was]
+        left = found.left()
+        for place, (element, other) in enumerate(pairs):
+            inner = _At(f"{path}[{place}]", self._about(at.about, field, element), field.name, at.group)
+            if other is None and left and not self._tells(field, element):
+                other = left.pop(0)  # nothing says which is which: by their order
+            if other is None:
+                kind: Kind = "ids" if _is_internal(element) else "missing"
+                yield Difference(inner.path, inner.about, kind, _short(element), None)
+            else:
+                yield from self.struct(field.fields, element, now[other], inner)
+        for other in left:
+            about = self._about(at.about, field, now[other])
+            kind = "ids" if _is_internal(now[other]) else "extra"
+            yield Difference(f"{path}[{other}]", about, kind, None, _short(now[other]))
+
+    def _names(self, field: Field, element: Mapping[str, Any], group: str | None) -> list[dict[str, Any]]:
+        """What an element is about, as the other cluster calls it, in one way or another; empty where nothing tells."""
+        names = _names_of(element)
+        if not names:
+            return []
+        if role_of(field.name, names[0]) not in ("topic", "topic_id"):
+            return [{name: self._name(field, name, element[name], group) for name in names}]
+        name, identity = self._there.topic_there(element[names[0]])
+        return [*({each: name} for each in _TOPIC_NAMES), *([{"topic_id": identity}] if identity else [])]
+
+    def _name(self, field: Field, name: str, value: Any, group: str | None) -> Any:
+        role = role_of(field.name, name)
+        return value if role is None else self._there.there(role, value, group)
+
+    def _about(self, about: str, field: Field, element: Mapping[str, Any]) -> str:
+        """`orders`, then `orders 2`: what leads to an element."""
+        names = [name for name in _names_of(element) if name != "resource_type"] or ["resource_type"]
+        said = [self._said(field, name, element[name]) for name in names if name in element] or [field.name]
+        return " ".join([about, *said]).lstrip()
+
+    def _said(self, field: Field, name: str, value: Any) -> str:
+        if name == "api_key" and value in NAMES:
+            return api_name(value)
+        return self._there.topic_there(value)[0] if role_of(field.name, name) == "topic_id" else str(value)
+
+    def _tells(self, field: Field, element: Mapping[str, Any]) -> bool:
+        """Whether an element says what it is about by more than an id that its cluster gave out."""
+        names = _names_of(element)
+        return bool(names) and role_of(field.name, names[0]) != "member"
+
+
+class _Found:
+    """The elements of an array of a new answer, to be found by what they are about, each once."""
+
+    def __init__(self, elements: Sequence[Mapping[str, Any]]) -> None:
+        self._elements = elements
+        self._taken: set[int] = set()
+        self._by_names: dict[tuple[str, ...], dict[tuple[Any, ...], list[int]]] = {}
+
+    def take(self, ways: Sequence[Mapping[str, Any]]) -> int | None:
+        """The place of the first that bears the names of one of the ways; None where none does."""
+        for names in ways:
+            known = self._by_names.get(tuple(names))
+            if known is None:
+                known = self._by_names[tuple(names)] = {}
+                for place, each in enumerate(self._elements):
+                    known.setdefault(tuple(map(each.get, names)), []).append(place)
+            for place in known.get(tuple(names.values()), ()):
+                if place not in self._taken:
+                    self._taken.add(place)
+                    return place
+        return None
+
+    def left(self) -> list[int]:
+        """The places of the others."""
+        return [place for place in range(len(self._elements)) if place not in self._taken]
+
+
+def _is_internal(element: Mapping[str, Any]) -> bool:
+    """Whether an element is about a topic of Kafka's own, which brokers make when they first need it."""
+    return any(element.get(name) in INTERNAL_TOPICS for name in _TOPIC_NAMES)
+
+
+def _names_of(element: Mapping[str, Any]) -> tuple[str, ...]:
+    """The fields of an element that say what it is about; none where nothing does."""
+    for names in LIST_KEYS:
+        if all(element.get(name) not in _NO_NAME for name in names):
+            return names
+    return ()
+
+
+def _absent(field: Field) -> Any:
+    """What a tagged field is that is not on the wire."""
+    return [] if field.array else {} if field.fields else field.default
+
+
+def _short(value: Any) -> Any:
+    """What stands for a struct or an array: its scalars, or how many it has."""
+    if isinstance(value, list):
+        return value if not any(isinstance(each, dict | list) for each in value) else f"{len(value)} elements"
+    if isinstance(value, dict):
+        return {name: each for name, each in value.items() if not isinstance(each, dict | list)}
+    return value
+
+
+def _records(was: Any, now: Any, path: str, about: str) -> Iterator[Difference]:
+    if isinstance(was, list) and isinstance(now, list):
+        held, holds = _contents(was), _contents(now)
+        if held is not None and holds is not None:
+            if held != holds:
+                yield Difference(path, about, "value", *_apart(held, holds))
+        elif (had := _count(was)) != (has := _count(now)):
+            yield Difference(path, about, "value", f"{had:,} records", f"{has:,} records")
+        if len(was) == len(now):
+            for place, (one, other) in enumerate(zip(was, now, strict=True)):
+                for name in _OF_BATCHES:
+                    if one.get(name) != other.get(name):
+                        yield Difference(f"{path}[{place}].{name}", about, "value", one.get(name), other.get(name))
+                for name in _OWN_OF_BATCHES:
+                    if one.get(name) != other.get(name):
+                        yield Difference(f"{path}[{place}].{name}", about, "ids", one.get(name), other.get(name))
+    else:
+        yield Difference(path, about, "value", _short(was), _short(now))
+
+
+def _contents(batches: Sequence[Mapping[str, Any]]) -> list[tuple[Any, Any, Any]] | None:
+    """Key, value and headers of all records that clients wrote; None where a batch has not all of its records."""
+    found: list[tuple[Any, Any, Any]] = []
+    for batch in batches:
+        records = batch.get("records")
+        if batch.get("control"):
+            continue
+        if records is None or len(records) != batch.get("record_count"):
+            return None
+        found += [(record["key"], record["value"], record["headers"]) for record in records]
+    return found
+
+
+def _count(batches: Sequence[Mapping[str, Any]]) -> int:
+    return sum(batch.get("record_count") or 0 for batch in batches if not batch.get("control"))
+
+
+def _apart(held: Sequence[Any], holds: Sequence[Any]) -> tuple[str, str]:
+    """In a few words, where two lists of records part."""
+    if len(held) != len(holds):
+        return f"{len(held):,} records", f"{len(holds):,} records"
+    place = next(place for place, (one, other) in enumerate(zip(held, holds, strict=True)) if one != other)
+    which = next(name for name, one, other in zip(_PARTS, held[place], holds[place], strict=True) if one != other)
+    return f"the {which} of record {place}", f"another {which}"
+
+
+_PARTS: Final = ("key", "value", "headers")
+
+
+def error_text(value: Any) -> Any:
+    """The name of an error code in a difference, as people read it."""
+    return error_name(value) if isinstance(value, int) and value else "no error"

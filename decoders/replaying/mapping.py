@@ -1,0 +1,541 @@
+"""A recorded request in, the same for another cluster out; the answers of both in, their ids learnt.
+
+The problem. A request is full of ids that only its own cluster gave out: topic ids, member ids and generations,
+producer ids, fetch sessions, node ids, leader epochs. Sent as they are, they are refused, or mean something else.
+
+The idea. What gives an id out is an answer. Each request that is asked again has two answers, the recorded one and the
+new one, and where both give an id the one stands for the other from then on:
+
+```
+recorded  JoinGroup ─► member billing-1-bc16…, generation 1     Heartbeat billing-1-bc16…, 1
+                          ║                     ║                      ▼
+new       JoinGroup ─► member kw-77aa…,        generation 5     Heartbeat kw-77aa…, 5
+```
+
+Topics go by their names, which may be mapped (`--map`), and get the id that the other cluster has for the name. Nodes
+go by their ids, or in their order where the other cluster has other ids. Offsets that producers got in the replay move
+those that consumers ask for. Epochs of leaders are not sent.
+
+What always holds: a request is sent only when every id in it is one of the other cluster's own, or one that a client
+chose itself; else `NotReplayable` says which was given out before the recording, or by a request that was not asked
+again. A read leaves out who asks where that is not known (OffsetFetch without its member).
+
+What is given up: ids inside records and inside other structures than subscriptions and assignments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+from decoders.apis import api
+from decoders.apis.keys import CREATE_TOPICS, FETCH, METADATA, PRODUCE
+from decoders.embedded import decode_embedded, encode_embedded
+from decoders.embedded.holders import HOLDERS
+from decoders.errors import DecodeError
+from decoders.exchanges.topics import NULL_ID
+from decoders.replaying.api_classes import api_class
+from decoders.replaying.field_roles import Role, role_of
+from decoders.replaying.producer_batches import renumber_producer
+from decoders.schema.model import Field
+from decoders.scrubbing.field_kinds import BY_SIBLING, Kind
+from decoders.wire.primitives import uuid_bytes, uuid_text
+
+__all__ = ["Ends", "IdMap", "MappedRequest", "Names", "NotReplayable", "match_nodes"]
+
+TOPIC_NAMES: Final = ("name", "topic", "topic_name")
+PARTITIONS: Final = ("partition_index", "partition", "index")
+# Fields that hold the number of a group's coordinator key: of a share `group:topic id:partition`.
+_SHARE: Final = 2
+# Requests whose member ids the clients make themselves, or may (KIP-848): the heartbeats.
+_HEARTBEATS: Final = frozenset({68, 76, 88})
+# Offsets of a partition that move with what producers got.
+_MOVING: Final = frozenset({"fetch_offset", "committed_offset"})
+
+
+class NotReplayable(Exception):
+    """Why a request cannot be asked again: a word that reasons are counted by, and a text with the particulars."""
+
+    def __init__(self, reason: str, text: str) -> None:
+        super().__init__(text)
+        self.reason = reason
+        self.text = text
+
+
+class Names(NamedTuple):
+    """What is called otherwise in the other cluster: recorded name → its name there."""
+
+    topics: Mapping[str, str] = {}
+    groups: Mapping[str, str] = {}
+    transactions: Mapping[str, str] = {}
+
+
+class FetchSessionThere(NamedTuple):
+    """A fetch session of the other cluster: its id, the node that has it, the epoch of its next request."""
+
+    identity: int
+    node: int
+    epoch: int
+
+
+class MappedRequest(NamedTuple):
+    """`node`: the one that has to get it, where its body does not say that (an incremental Fetch); else None."""
+
+    body: dict[str, Any]
+    node: int | None = None
+
+
+class _Place(NamedTuple):
+    """Around a field: the group, topic and partition that it is of, as recorded, and whether the API only reads."""
+
+    key: int
+    version: int
+    reads: bool
+    group: str | None = None
+    topic: str | None = None
+    partition: int | None = None
+
+
+class IdMap:
+    """The ids of the recording's cluster and those of the other one. Not for several threads at once."""
+
+    def __init__(self, names: Names, nodes: Mapping[int, int], cluster_id: str | None = None) -> None:
+        """`nodes`: recorded node id → that of the other cluster. What follows may be set by users that know
+        more: how many nodes there are, name → id there, recorded id → recorded name.
+        """
+        self.names = names
+        self.nodes = nodes
+        self.cluster_id = cluster_id
+        self.node_count = 0  # of the other cluster; 0: not known
+        self.topic_id: Callable[[str], UUID | None] = lambda _name: None
+        self.topic_named: Callable[[UUID], str | None] = lambda _identity: None
+        self.topic_named_there: Callable[[UUID], str | None] = lambda _identity: None
+        self._members: dict[tuple[str, str], str] = {}
+        self._generations: dict[tuple[str, int], int] = {}
+        self._producers: dict[int, int] = {}
+        self._producer_epochs: dict[tuple[int, int], int] = {}
+        self._sessions: dict[tuple[str, int], FetchSessionThere] = {}
+        self._telemetry: dict[UUID, tuple[UUID, int]] = {}
+        self._moved: dict[tuple[str, int], int] = {}
+
+    # Requests
+
+    def request(self, key: int, version: int, body: Mapping[str, Any], *, broker: str) -> MappedRequest:
+        """The body for `version` of the request; `broker` is the recorded one's address. Raises NotReplayable."""
+        message = api(key).request
+        place = _Place(key, version, api_class(key) == "read")
+        made = self._struct(message.fields, body, message.name, place)
+        node = None
+        if key == METADATA:
+            made["allow_auto_topic_creation"] = False
+        elif key == FETCH:
+            node = self._fetch(made, broker)
+        elif key == CREATE_TOPICS:
+            self._replicas(made)
+        elif key in (71, 72):
+            self._client_instance(key, made)
+        return MappedRequest(made, node)
+
+    def _struct(self, fields: Sequence[Field], value: Mapping[str, Any], owner: str, place: _Place) -> dict[str, Any]:
+        place = self._inside(value, place)
+        made: dict[str, Any] = {}
+        known = {field.name: field for field in fields}
+        for name, inner in value.items():
+            field = known.get(name)
+            if field is None or inner is None:
+                made[name] = inner
+            elif field.fields:
+                made[name] = self._inner(field, inner, place)
+            else:
+                made[name] = self._leaf(field, inner, value, owner, place)
+        self._name_topic(known, value, made, place)
+        return made
+
+    def _inner(self, field: Field, value: Any, place: _Place) -> Any:
+        if field.array:
+            return [self._struct(field.fields, each, field.name, place) for each in value]
+        return self._struct(field.fields, value, field.name, place)
+
+    def _inside(self, value: Mapping[str, Any], place: _Place) -> _Place:
+        group = value.get("group_id")
+        topic = next((value[name] for name in TOPIC_NAMES if isinstance(value.get(name), str)), None)
+        identity = value.get("topic_id")
+        if topic is None and isinstance(identity, UUID) and identity != NULL_ID:
+            topic = self.topic_named(identity)
+        number = next((value[name] for name in PARTITIONS if isinstance(value.get(name), int)), None)
+        return place._replace(
+            group=group if isinstance(group, str) else place.group,
+            topic=topic if topic is not None else place.topic,
+            partition=number if number is not None else place.partition,
+        )
+
+    def _leaf(self, field: Field, value: Any, beside: Mapping[str, Any], owner: str, place: _Place) -> Any:
+        if field.kind in ("bytes", "records"):
+            return self._bytes(field, value, owner, place)
+        role = role_of(owner, field.name)
+        if role is None:
+            return value
+        if role == "sibling":
+            return self._sibling(field.name, value, beside)
+        change = _CHANGES.get(role)
+        if change is None:
+            return value
+        if field.array and role != "nodes":
+            return [change(self, each, beside, place, field) for each in value]
+        return change(self, value, beside, place, field)
+
+    def _name_topic(
+        self, known: Mapping[str, Field], value: Mapping[str, Any], made: dict[str, Any], place: _Place
+    ) -> None:
+        """Have a struct name its topic as `version` does: by name, by id, or as it did where there are both."""
+        identity = known.get("topic_id")
+        if identity is None or identity.kind != "uuid" or not place.topic:
+            return
+        name = next((each for each in TOPIC_NAMES if each in known), "")
+        by_id = place.version in identity.versions
+        by_name = bool(name) and place.version in known[name].versions
+        there = self.names.topics.get(place.topic, place.topic)
+        if by_name and not by_id:
+            made[name] = there
+            made.pop("topic_id", None)
+        elif by_id and not (by_name and value.get("topic_id", NULL_ID) == NULL_ID):
+            found = self.topic_id(there)
+            if found is None:
+                raise NotReplayable("no_topic", f"the cluster has no topic {there}, which this asks for by its id")
+            made["topic_id"] = found
+            if not by_name:
+                made.pop(name, None)
+
+    # Values of one role; each gets the struct around it and what it is of.
+
+    def _topic(self, value: Any, _beside: Any, _place: _Place, _field: Field) -> Any:
+        return self.names.topics.get(value, value)
+
+    def _topic_id(self, value: Any, _beside: Any, place: _Place, _field: Field) -> Any:
+        if value == NULL_ID or place.topic is not None:  # which _name_topic sees to
+            return value
+        raise NotReplayable(
+            "unnamed_topic", f"the recording has no name for the topic id {uuid_text(uuid_bytes(value))}"
+        )
+
+    def _group(self, value: Any, _beside: Any, _place: _Place, _field: Field) -> Any:
+        return self.names.groups.get(value, value)
+
+    def _transaction(self, value: Any, _beside: Any, _place: _Place, _field: Field) -> Any:
+        return self.names.transactions.get(value, value)
+
+    def _member(self, value: Any, _beside: Any, place: _Place, field: Field) -> Any:
+        if not value:
+            return value
+        found = self._members.get((place.group or "", value))
+        if found is not None:
+            return found
+        if place.key in _HEARTBEATS:
+            return value
+        if place.reads:
+            return None if field.nullable else ""
+        raise NotReplayable("member", f"member {value} of group {place.group} did not join in the replay")
+
+    def _generation(self, value: Any, beside: Mapping[str, Any], place: _Place, _field: Field) -> Any:
+        if value <= 0:
+            return value
+        if place.reads and (place.group or "", beside.get("member_id") or "") not in self._members:
+            return -1
+        return self._generations.get((place.group or "", value), value)
+
+    def _producer(self, value: Any, _beside: Any, place: _Place, _field: Field) -> Any:
+        if value < 0:
+            return value
+        found = self._producers.get(value, value if place.reads else None)
+        if found is None:
+            raise NotReplayable("producer", f"producer id {value} was not given out in the replay")
+        return found
+
+    def _producer_epoch(self, value: Any, beside: Mapping[str, Any], place: _Place, _field: Field) -> Any:
+        identity = beside.get("producer_id", beside.get("v3_and_below_producer_id", -1))
+        if value < 0 or identity < 0 or place.reads:
+            return value
+        return self._producer_epochs.get((identity, value), value)
+
+    def _node(self, value: Any, _beside: Any, _place: _Place, field: Field) -> Any:
+        if field.name == "replica_id":
+            if value >= 0:
+                raise NotReplayable("replica", f"broker {value} asks as a replica")
+            return value
+        if value < 0:
+            return value
+        found = self.nodes.get(value)
+        if found is None:
+            raise NotReplayable("no_node", f"the cluster has no node for {value}")
+        return found
+
+    def _nodes(self, value: Any, beside: Any, place: _Place, field: Field) -> Any:
+        return [self._node(each, beside, place, field) for each in value]
+
+    def _cluster(self, _value: Any, _beside: Any, _place: _Place, _field: Field) -> Any:
+        return self.cluster_id
+
+    def _epoch(self, value: Any, _beside: Any, _place: _Place, field: Field) -> Any:
+        return value if field.name == "leader_epoch" else -1
+
+    def _offset(self, value: Any, _beside: Any, place: _Place, field: Field) -> Any:
+        if field.name not in _MOVING or value < 0 or place.topic is None or place.partition is None:
+            return value
+        return max(0, value + self._moved.get((place.topic, place.partition), 0))
+
+    def _sibling(self, name: str, value: Any, beside: Mapping[str, Any]) -> Any:
+        """A name, or some, of what the field beside says: a topic, a group, a transactional id, a broker."""
+        told_by, kinds = BY_SIBLING[name]
+        number = beside.get(told_by, 0)
+        kind = kinds.get(number)
+        if isinstance(value, list):
+            return [self._told(kind, number, each) for each in value]
+        return self._told(kind, number, value)
+
+    def _told(self, kind: Kind | None, number: Any, value: str) -> str:
+        if kind == "topics":
+            return self.names.topics.get(value, value)
+        if kind == "transactions":
+            return self.names.transactions.get(value, value)
+        if kind == "groups":
+            group, colon, share = value.partition(":") if number == _SHARE else (value, "", "")
+            return f"{self.names.groups.get(group, group)}{colon}{self._share(share)}"
+        if kind == "number" and value.isascii() and value.isdecimal():
+            found = self.nodes.get(int(value))
+            if found is None:
+                raise NotReplayable("no_node", f"the cluster has no node for {value}")
+            return str(found)
+        return value
+
+    def _share(self, share: str) -> str:
+        identity, colon, number = share.partition(":")
+        if not colon:
+            return share
+        try:
+            name = self.topic_named(UUID(bytes=uuid_bytes(identity)))
+        except ValueError:
+            return share
+        found = None if name is None else self.topic_id(self.names.topics.get(name, name))
+        if found is None:
+            raise NotReplayable("no_topic", f"the cluster has no topic for the id {identity}")
+        return f"{uuid_text(found.bytes)}:{number}"
+
+    def _bytes(self, field: Field, value: bytes, owner: str, place: _Place) -> bytes:
+        if field.kind == "records":
+            return renumber_producer(value, self._renumbered) if place.key == PRODUCE else value
+        if not self.names.topics:
+            return value
+        holders = HOLDERS.get((place.key, "request"), {})
+        name = next(
+            (held for path, held in holders.items() if path.rpartition("[].")[::2] == (owner, field.name)), None
+        )
+        return value if name not in _TOPICS_INSIDE else self._structure(name, value)
+
+    def _structure(self, name: str, data: bytes) -> bytes:
+        """A subscription or an assignment with the other names of topics."""
+        try:
+            value = decode_embedded(name, data)
+        except DecodeError:
+            return data
+        there = self.names.topics
+        if "topics" in value:
+            value["topics"] = [there.get(topic, topic) for topic in value["topics"]]
+        for listed in ("owned_partitions", "assigned_partitions"):
+            for each in value.get(listed) or ():
+                each["topic"] = there.get(each["topic"], each["topic"])
+        version = value.pop("$version")
+        del value["$type"]
+        return encode_embedded(name, version, value)
+
+    def _renumbered(self, producer: int, epoch: int) -> tuple[int, int]:
+        found = self._producers.get(producer)
+        if found is None:
+            raise NotReplayable("producer", f"producer id {producer} was not given out in the replay")
+        return found, self._producer_epochs.get((producer, epoch), epoch)
+
+    def _fetch(self, made: dict[str, Any], broker: str) -> int | None:
+        session = made.get("session_id", 0)
+        if not session:
+            return None
+        found = self._sessions.get((broker, session))
+        if found is None:
+            raise NotReplayable("session", f"fetch session {session} was not opened in the replay")
+        made["session_id"] = found.identity
+        if made["session_epoch"] > 0:
+            made["session_epoch"] = found.epoch
+            following = found.epoch + 1 if found.epoch < _LAST_EPOCH else 1
+            self._sessions[broker, session] = found._replace(epoch=following)
+        return found.node
+
+    def _replicas(self, made: Mapping[str, Any]) -> None:
+        """No topic has more replicas than there are nodes."""
+        for topic in made.get("topics") or ():
+            if self.node_count:
+                topic["replication_factor"] = min(topic["replication_factor"], self.node_count)
+            for row in topic.get("assignments") or ():
+                row["broker_ids"] = list(dict.fromkeys(row["broker_ids"]))
+
+    def _client_instance(self, key: int, made: dict[str, Any]) -> None:
+        identity = made.get("client_instance_id", NULL_ID)
+        found = self._telemetry.get(identity)
+        if found is not None:
+            made["client_instance_id"] = found[0]
+            if "subscription_id" in made:
+                made["subscription_id"] = found[1]
+        elif key == 72:
+            raise NotReplayable("telemetry", "its client asked for no subscription in the replay")
+        else:
+            made["client_instance_id"] = NULL_ID
+
+    # Answers
+
+    def learn(
+        self, key: int, asked: Mapping[str, Any], recorded: Mapping[str, Any], new: Mapping[str, Any], ends: Ends
+    ) -> None:
+        """Take the ids that both answers give, in JSON form; `asked` is the recorded request."""
+        learn = _LEARNERS.get(key)
+        if learn is not None:
+            learn(self, asked, recorded, new, ends)
+
+    def _learn_session(self, asked: Any, recorded: Any, new: Any, ends: Ends) -> None:
+        was, now = recorded.get("session_id", 0), new.get("session_id", 0)
+        if was and now and ends.node >= 0 and not asked.get("session_id"):
+            self._sessions[ends.broker, was] = FetchSessionThere(now, ends.node, 1)
+
+    def _learn_member(self, asked: Any, recorded: Any, new: Any, _ends: Ends) -> None:
+        group = asked.get("group_id", "")
+        was = recorded.get("member_id") or asked.get("member_id")
+        now = new.get("member_id") or (was if not new.get("error_code") else None)
+        if was and now:
+            self._members[group, was] = now
+        for name in ("generation_id", "member_epoch"):
+            if recorded.get(name, -1) > 0 and new.get(name, -1) > 0:
+                self._generations[group, recorded[name]] = new[name]
+
+    def _learn_producer(self, asked: Any, recorded: Any, new: Any, _ends: Ends) -> None:
+        was, now = recorded.get("producer_id", -1), new.get("producer_id", -1)
+        if was >= 0 and now >= 0:
+            self._producers[was] = now
+            self._producer_epochs[was, recorded["producer_epoch"]] = new["producer_epoch"]
+        elif was >= 0 and not new.get("error_code") and "committed" in asked:
+            # EndTxn of before KIP-890: the same epoch goes on, where the recorded one was raised.
+            before = asked["producer_id"], asked["producer_epoch"]
+            if before[0] in self._producers:
+                self._producers[was] = self._producers[before[0]]
+                self._producer_epochs[was, recorded["producer_epoch"]] = self._producer_epochs.get(before, before[1])
+
+    def _learn_telemetry(self, _asked: Any, recorded: Any, new: Any, _ends: Ends) -> None:
+        was, now = (UUID(bytes=uuid_bytes(each["client_instance_id"])) for each in (recorded, new))
+        self._telemetry[was] = now, new.get("subscription_id", 0)
+
+    def _learn_offsets(self, _asked: Any, recorded: Any, new: Any, _ends: Ends) -> None:
+        got = {(topic, number): offset for topic, number, offset in _offsets(new)}
+        for topic, number, offset in _offsets(recorded):
+            there = self._id_there(topic)
+            here = self.names.topics.get(topic, topic)
+            now = got.get((there, number), got.get((here, number), -1))
+            if offset >= 0 and now >= 0:
+                named = self._name_of(topic)
+                self._moved[named or topic, number] = now - offset
+
+    def _name_of(self, text: str, *, there: bool = False) -> str | None:
+        """The recorded name of a topic, where the text is its id; `there`: the name that the other cluster has."""
+        named = self.topic_named_there if there else self.topic_named
+        try:
+            return named(UUID(bytes=uuid_bytes(text)))
+        except ValueError:
+            return None
+
+    # Values of answers
+
+    def there(self, role: Role, value: Any, group: str | None) -> Any:
+        """What a recorded id in an answer, in JSON form, is in the other cluster; itself where nothing is known."""
+        if role == "topic":
+            return self.names.topics.get(value, value)
+        if role == "topic_id":
+            return self._id_there(value)
+        if role == "group":
+            return self.names.groups.get(value, value)
+        if role == "transaction":
+            return self.names.transactions.get(value, value)
+        if role == "member":
+            return self._members.get((group or "", value), value)
+        return self.nodes.get(value, value) if role == "node" else value
+
+    def topic_there(self, text: str) -> tuple[str, str]:
+        """Name and id (empty: it has none) there of a topic that an answer names by its recorded name or id."""
+        known = self._name_of(text)
+        if known is None:
+            known = self._name_of(text, there=True) or text
+        name = self.names.topics.get(known, known)
+        found = self.topic_id(name)
+        return name, "" if found is None else uuid_text(found.bytes)
+
+    def _id_there(self, text: Any) -> Any:
+        try:
+            identity = UUID(bytes=uuid_bytes(text))
+        except ValueError:
+            return text
+        name = self.topic_named(identity)
+        found = None if name is None else self.topic_id(self.names.topics.get(name, name))
+        return text if found is None else uuid_text(found.bytes)
+
+
+class Ends(NamedTuple):
+    """Who answered: the recorded broker's address, the other cluster's node (-1 where its id is not known)."""
+
+    broker: str
+    node: int
+
+
+_LAST_EPOCH: Final = (1 << 31) - 1
+_TOPICS_INSIDE: Final = frozenset({"ConsumerProtocolSubscription", "ConsumerProtocolAssignment"})
+_CHANGES: Final[Mapping[Role, Callable[[IdMap, Any, Mapping[str, Any], _Place, Field], Any]]] = {
+    "topic": IdMap._topic,
+    "topic_id": IdMap._topic_id,
+    "group": IdMap._group,
+    "transaction": IdMap._transaction,
+    "member": IdMap._member,
+    "generation": IdMap._generation,
+    "producer": IdMap._producer,
+    "producer_epoch": IdMap._producer_epoch,
+    "node": IdMap._node,
+    "nodes": IdMap._nodes,
+    "cluster": IdMap._cluster,
+    "epoch": IdMap._epoch,
+    "offset": IdMap._offset,
+}
+_LEARNERS: Final[Mapping[int, Callable[[IdMap, Any, Any, Any, Ends], None]]] = {
+    0: IdMap._learn_offsets,
+    1: IdMap._learn_session,
+    11: IdMap._learn_member,
+    22: IdMap._learn_producer,
+    26: IdMap._learn_producer,
+    68: IdMap._learn_member,
+    71: IdMap._learn_telemetry,
+    76: IdMap._learn_member,
+    88: IdMap._learn_member,
+}
+
+
+def _offsets(answer: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
+    """Topic, by its name or its id, partition and base offset of each partition that took what was produced."""
+    for topic in answer.get("responses") or ():
+        for row in topic.get("partition_responses") or ():
+            if not row.get("error_code"):
+                yield topic.get("name") or topic.get("topic_id") or "", row["index"], row["base_offset"]
+
+
+def match_nodes(recorded: Iterable[int], there: Iterable[int]) -> dict[int, int]:
+    """Recorded node id → the one that stands for it: the same where there is one, else by their order, round and round.
+
+    Nodes that bear an id of their own in both clusters are not given out twice as long as others are left.
+    """
+    targets = sorted(there)
+    if not targets:
+        return {}
+    found = {node: node for node in recorded if node in targets}
+    left = [node for node in targets if node not in found] or targets
+    others = sorted(set(recorded) - set(found))
+    return found | {node: left[place % len(left)] for place, node in enumerate(others)}

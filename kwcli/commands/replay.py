@@ -1,0 +1,86 @@
+"""`kw replay`: what clients asked in a recording, asked again of another cluster, and how its answers differ."""
+
+from __future__ import annotations
+
+import click
+
+from kwcli.env import Environment, Exit
+from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_options_of_others
+from kwcli.option_types import TimeWord
+from kwcli.options import (
+    CaptureOptions,
+    FilterOptions,
+    OutputOptions,
+    filter_options,
+    keylog_option,
+    limit_option,
+    output_options,
+    ports_option,
+    words_option,
+)
+
+EXAMPLES = """\b
+Examples:
+  kw replay orders.pcapng -b new-cluster:9092
+  kw replay orders.pcapng -b new-cluster:9092 --speed max -o table
+  kw replay orders.pcapng -b test:9092 --changes data,admin:create_topics --map orders=orders-copy
+  kw replay orders.pcapng --dry-run"""
+FORMATS = ("text", "table", "ndjson", "json")
+
+
+@click.command("replay", cls=ConnectingCommand, epilog=EXAMPLES)
+@click.argument("files", nargs=-1, metavar="FILE...", type=click.Path(readable=False))
+@click.option("--speed", default="1", metavar="N|max", help="1: as in the recording; 10: ten times as fast; max.")
+@words_option(
+    "--changes",
+    metavar="data|admin:API,...",
+    help="Ask what changes something, too: data (records, groups, transactions), or these admin APIs.",
+)
+@words_option(
+    "--map", metavar="OLD=NEW,...", help="The topic OLD is NEW there; also group:OLD=NEW, transaction:OLD=NEW."
+)
+@click.option("--dry-run", is_flag=True, help="List what would be asked, and what not and why; do not connect.")
+@click.option("--replay-client-id", metavar="ID", help="The client id to send; that of the recording without it.")
+@ports_option
+@keylog_option
+@click.option("--since", type=TimeWord(), metavar="TIME", help="Only what began then or later: 17:34, 5m.")
+@click.option("--until", type=TimeWord(), metavar="TIME", help="Only what began before this time.")
+@filter_options
+@limit_option("Stop reading after N requests.")
+@connection_options_of_others
+@output_options(
+    verbose="Show every request, not only those whose answers say something else; -vv other ids too.",
+    quiet="No summary and no progress bar.",
+    formats=FORMATS,
+    times=True,
+)
+@click.pass_obj
+def command(
+    env: Environment,
+    /,
+    files: tuple[str, ...],
+    speed: str,
+    changes: tuple[str, ...],
+    map: tuple[str, ...],
+    dry_run: bool,
+    replay_client_id: str | None,
+    filters: FilterOptions,
+    connection: ConnectionOptions,
+    shown: OutputOptions,
+    limit: int | None,
+    ports: tuple[int, ...],
+    keylogs: tuple[str, ...],
+    **times: object,
+) -> Exit:
+    """Ask another cluster what clients asked in a recording; compare its answers with the recorded ones.
+
+    FILE is a capture, or NDJSON of kw sniff or kw proxy; - is standard input. Only what changes nothing is asked,
+    unless --changes says more. Exit code 4 when an answer is different, or refused.
+    """
+    from kwcli.replay.command import ReplayOptions, run_replay
+
+    capture = CaptureOptions(files, None, None, None, ports, keylogs=keylogs, **times)  # type: ignore[arg-type]  # since and until
+    capture.check()
+    return run_replay(
+        env, ReplayOptions(speed, changes, map, dry_run, replay_client_id), capture, filters, limit, connection, shown
+    )

@@ -1,0 +1,189 @@
+"""Where something else may happen to a frame than to be passed on: a frame in, a decision about it out, now or later.
+
+The problem. Faults, scripts and people want to change, answer, hold up or lose single frames; all others must pass as
+fast and as unchanged as without them.
+
+The idea. `Routes` says of each API and version whether somebody may want such exchanges; that is looked up together
+with what the relay looks up anyway. A frame that nobody wants streams through. One that somebody may want is held whole
+and shown to the connection's `Interventions`, which gives a `Decision`, or None and the decision later:
+
+```
+request ──▶ nobody wants it: as it came                answer ◀── nobody wants it: as it came
+        ──▶ held ──▶ request(exchange, now_ns)                ◀── response(exchange, now_ns) ◀── held
+                      ├─ PASS: as it came                            ├─ PASS, changed, delayed, in pieces, twice …
+                      ├─ changed, delayed                            └─ lost, and then CLOSE, RESET, WITHHOLD, SWALLOW
+                      ├─ `reply`: answered here, in its turn
+                      └─ lost, and then CLOSE, RESET, SWALLOW
+None ──▶ nothing more is read from that side ──▶ RelayCore.decided(exchange, decision, now_ns)
+```
+
+What always holds:
+- The order of a connection. While a decision is awaited, or delayed, everything behind it in the same direction of the
+  same connection waits; the other direction and other connections go on.
+- An answer is shown before its places are rewritten, so that no decision can tell a client where a broker is. What is
+  given instead of it is rewritten like it.
+- A request whose answer is wanted (`Decision.look`) is kept until then: `Exchange.request`. The bytes that all
+  connections keep so are bounded (`keep`); beyond that bound an exchange passes as if nobody wanted it, which is told.
+- No clock, no socket, no waiting: times come in with the bytes, delays go out as TIMER.
+
+What is given up: SaslHandshake 0 and the bare tokens behind it are never shown, and a request whose answer could not be
+rewritten still ends the connection before anybody sees it.
+
+To put something new on it, implement `Decider` (deciders.py asks several, one after the other) and have
+`Relay.decided` called when a decision took its time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any, Final, NamedTuple, Protocol
+
+from kwcli.proxy.relay import request_rules
+from kwcli.proxy.relay.request_rules import MECHANISM, REFUSE, WANTED, RequestRule
+
+# What an exchange's answer is to the relay while it is wanted: shown when it is here; or the proxy's own.
+DECIDE: Final = 5
+LOCAL: Final = 6
+
+
+class Then(IntEnum):
+    """What happens to the connection behind a frame."""
+
+    GO_ON = 0
+    CLOSE = 1
+    RESET = 2
+    WITHHOLD = 3  # requests go on to the broker, no answer gets to the client any more, until it closes
+    SWALLOW = 4  # nothing gets through any more in either direction, until the client closes
+
+
+class Delivery(NamedTuple):
+    """How an answer goes to the client: so many times, only so many bytes of it, in pieces, so many bytes a second."""
+
+    times: int = 1
+    cut: int | None = None
+    piece: int = 0  # bytes; 0: all at once
+    rate: float = 0.0  # bytes a second; 0: as fast as it goes
+
+    def steps(self, frame: bytes) -> list[tuple[int, bytes]]:
+        """Pieces, and the ns to wait before each."""
+        data = frame * self.times
+        if self.cut is not None:
+            data = data[: self.cut]
+        if not self.rate:
+            piece = self.piece or len(data)
+            return [(0, data[at : at + piece]) for at in range(0, len(data), piece)] if data else []
+        piece = self.piece or max(int(self.rate * _TICK_S), 1)
+        every = int(piece / self.rate * 1e9)
+        return [(every if at else 0, data[at : at + piece]) for at in range(0, len(data), piece)]
+
+
+_TICK_S: Final = 0.02
+
+
+class Decision(NamedTuple):
+    """What is done about a frame, in this order: wait, send it on or `reply`, then `mute`, then `then`.
+
+    `frame` replaces what came, empty: it is lost. `reply` (requests) is an answer: nothing goes to the broker. Both
+    have their size field. `delivery` and `mute_ns` are about answers and replies. `look` (requests): the answer is to
+    be shown as well. `reason` says why a connection ends.
+    """
+
+    frame: bytes | None = None
+    reply: bytes | None = None
+    delay_ns: int = 0
+    delivery: Delivery | None = None
+    mute_ns: int = 0  # so long nothing more is read from the client
+    then: Then = Then.GO_ON
+    reason: str = ""
+    look: bool = False
+
+    @property
+    def final(self) -> bool:
+        """Whether nothing is left for others to decide: the frame does not pass, or the connection ends behind it."""
+        return self.reply is not None or self.frame == b"" or self.then != Then.GO_ON
+
+
+PASS: Final = Decision()
+LOOK: Final = Decision(look=True)
+
+
+class HeldExchange(RequestRule):
+    """A request that somebody may want, and its answer. `memo` is for who decides; `at_ns`: when the request was whole.
+
+    In flight it takes the place of the rule for its API and version, `base`.
+    """
+
+    __slots__ = ("answered", "at_ns", "base", "correlation_id", "decision", "kept", "memo", "request", "response")
+
+    def __init__(self, base: RequestRule, correlation_id: int, request: bytes, at_ns: int, *, answered: bool) -> None:
+        super().__init__(base.api_key, base.version, base.reads, DECIDE)
+        self.base = base
+        self.correlation_id = correlation_id
+        self.request = request
+        self.at_ns = at_ns
+        self.answered = answered
+        self.response: bytes | None = None
+        self.kept = len(request)
+        self.decision: Decision | None = None
+        self.memo: Any = None
+
+
+class WantedRule(RequestRule):
+    """The rule of an API and version that somebody may want; `base` is what it would be without."""
+
+    __slots__ = ("base",)
+
+    def __init__(self, base: RequestRule) -> None:
+        super().__init__(base.api_key, base.version, base.reads | WANTED, base.answer)
+        self.base = base
+
+
+class Routes:
+    """API key and version, in one number as on the wire → what is done about such requests (`known`, `find`).
+
+    `wants` says whether somebody may want such exchanges; `forget` after it has changed its mind.
+    """
+
+    __slots__ = ("_wants", "known")
+
+    def __init__(self, wants: Callable[[int, int], bool] | None = None) -> None:
+        self._wants = wants
+        self.known: dict[int, RequestRule] = request_rules.KNOWN if wants is None else {}
+
+    def find(self, number: int) -> RequestRule:
+        """The rule for a number that is not known yet."""
+        rule = request_rules.find_rule(number)
+        if self._wants is None or rule.reads in (MECHANISM, REFUSE):
+            return rule
+        if self._wants(rule.api_key, rule.version):
+            rule = WantedRule(rule)
+        if number in request_rules.KNOWN:
+            self.known[number] = rule
+        return rule
+
+    def forget(self) -> None:
+        """Ask anew from now on."""
+        if self._wants is not None:
+            self.known.clear()
+
+
+UNTOUCHED: Final = Routes()
+
+
+class Interventions(Protocol):
+    """Who decides about one connection."""
+
+    routes: Routes
+
+    def keep(self, size: int) -> bool:
+        """Whether there is room to keep so many bytes of a request."""
+
+    def give(self, size: int) -> None:
+        """They are kept no more."""
+
+    def request(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
+        """About a request; None: later, by `RelayCore.decided`."""
+
+    def response(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
+        """About its answer, which is in `exchange.response` now."""

@@ -1,0 +1,1 @@
+"""What clients asked in a recording, asked again of another cluster: what `kw replay` does."""

@@ -1,0 +1,91 @@
+"""The command line of `kw replay` in, the recording read, asked again and compared; an exit code out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kwcli.env import Exit, Failure
+from kwcli.key_logs import KeyLogFiles, key_log_names
+from kwcli.replay.output import ReplayOutput, closing_lines
+from kwcli.replay.recording import Allowed, Recording
+from kwcli.replay.run import ReplaySettings, exit_code, list_requests, parse_names, parse_speed, replay
+from kwcli.sniff.run import Sniffing, SniffView
+
+if TYPE_CHECKING:
+    from kwcli.env import Environment, Settings
+    from kwcli.net.options import ConnectionOptions
+    from kwcli.options import CaptureOptions, FilterOptions, OutputOptions
+
+__all__ = ["ReplayOptions", "run_replay"]
+
+
+class ReplayOptions(NamedTuple):
+    """What the options of its own say."""
+
+    speed: str = "1"
+    changes: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    dry_run: bool = False
+    client_id: str | None = None
+
+
+def run_replay(
+    env: Environment,
+    asked: ReplayOptions,
+    capture: CaptureOptions,
+    filters: FilterOptions,
+    limit: int | None,
+    connection: ConnectionOptions,
+    shown: OutputOptions,
+) -> Exit:
+    """Do what was asked. Raises Failure."""
+    allowed = Allowed.parse(asked.changes)
+    settings = ReplaySettings(allowed, parse_names(asked.names), parse_speed(asked.speed), asked.client_id)
+    output_settings = shown.settings(env, live=not asked.dry_run)
+    config = None if asked.dry_run else connection.config(env, verbose=shown.verbose)
+    if config is not None and config.controllers:
+        raise Failure("kw replay asks brokers, which ask controllers: give them by -b", Exit.USAGE)
+    recording = Recording(allowed)
+    code = _read(env, output_settings, capture, filters, limit, recording)
+    if code == Exit.INTERRUPTED:
+        return code
+
+    def write(data: bytes) -> None:
+        env.stdout.write(data)
+        env.stdout.flush()
+
+    output = ReplayOutput(output_settings, write, dry_run=asked.dry_run)
+    interrupted = False
+    if config is None:
+        counts = list_requests(recording, output.show)
+    else:
+        counts, interrupted = replay(env, recording, config, settings, output.show)
+    output.close(counts)
+    if not output_settings.quiet:
+        for line in closing_lines(counts, dry_run=asked.dry_run):
+            env.say(f"kw: {line}")
+    found = exit_code(counts, interrupted=interrupted)
+    return found if found != Exit.DONE else code
+
+
+def _read(
+    env: Environment,
+    settings: Settings,
+    capture: CaptureOptions,
+    filters: FilterOptions,
+    limit: int | None,
+    recording: Recording,
+) -> Exit:
+    """Read what the options name into the recording; the exit code of reading."""
+    sniffing = Sniffing(
+        env,
+        settings._replace(format="ndjson"),
+        filters.select(capture.times(env, settings.zone)),
+        ports=frozenset(capture.ports) or None,
+        limit=limit,
+        sort=None,
+        strict=False,
+        view=SniffView(lambda _key, _side: frozenset(), lambda _write: recording),
+        key_logs=KeyLogFiles(key_log_names(capture.keylogs, env.variables)),
+    )
+    return sniffing.run(capture).exit_code()

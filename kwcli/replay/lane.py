@@ -1,0 +1,281 @@
+"""The requests of one client's connection in, one after the other; asked of the nodes that serve them, outcomes out.
+
+A recorded connection led to one broker. Its requests may have to go to several nodes of the other cluster, so a lane
+has a connection to each node that it needs, with the client id of the recording unless another was given. Order is kept
+within a lane: a request is sent when the one before it has been answered.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from decoders.apis.keys import FETCH
+from decoders.apis.places import places
+from decoders.errors import DecodeError, EncodeError, without_frames
+from decoders.exchanges.exchange import Exchange
+from decoders.messages.record import to_json_dict
+from decoders.messages.whole_messages import encode_message
+from decoders.replaying.api_classes import api_class
+from decoders.replaying.carrying import carry_request
+from decoders.replaying.comparing import (
+    Answer,
+    Difference,
+    Verdict,
+    compare_answers,
+    merge_answers,
+    verdict_of,
+)
+from decoders.replaying.mapping import Ends, IdMap, NotReplayable
+from kwcli.env import Failure
+from kwcli.net.deadline import Deadline
+from kwcli.net.session.blocking import Connection, Reply
+from kwcli.replay.recording import WHOLE, RecordedRequest, wants_answer
+
+if TYPE_CHECKING:
+    from kwcli.calling.as_exchanges import Tape
+    from kwcli.env import Environment
+    from kwcli.net.config.client_config import Address
+    from kwcli.replay.target import Stop, Target
+
+__all__ = ["Lane", "Outcome", "Shared"]
+
+# Errors that pass, which every client waits for: LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER,
+# COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, NOT_CONTROLLER, CONCURRENT_TRANSACTIONS.
+PASSING: Final = frozenset({5, 6, 14, 15, 16, 41, 51})
+PASSING_PAUSE_S: Final = 0.25
+# Connections that lanes keep open together, so that files do not run out.
+OPEN_MAX: Final = 512
+# What a request says of how long its answer may take.
+_WAITS: Final = ("max_wait_ms", "rebalance_timeout_ms", "session_timeout_ms", "timeout_ms")
+
+
+class Outcome(NamedTuple):
+    """What became of a request: the exchange with the other cluster as a record, and how its answer compares.
+
+    `text` says why there is nothing to compare, or why it was refused without an answer.
+    """
+
+    request: RecordedRequest
+    record: dict[str, Any] | None
+    verdict: Verdict | None
+    text: str = ""
+    differences: Sequence[Difference] = ()
+    problem: NotReplayable | None = None
+    shares: int = 1
+
+
+class Shared:
+    """What all lanes have in common.
+
+    `lock` is held by whoever maps, looks up, opens a connection or reads an answer: messages are decoded by one thread
+    at a time, and only the waiting for answers is done side by side.
+    """
+
+    def __init__(
+        self, env: Environment, target: Target, ids: IdMap, tape: Tape, nodes: Mapping[str, int], client_id: str | None
+    ) -> None:
+        """`nodes`: address of a recorded broker → the node that stands for it. `client_id` None: as recorded."""
+        self.env = env
+        self.target = target
+        self.ids = ids
+        self.tape = tape
+        self.nodes = nodes
+        self.client_id = client_id
+        self.opened = 0  # connections of all lanes
+        self.lock = threading.RLock()
+        self.over = threading.Event()
+
+
+# An exchange, why it is not answered (empty: it is), and where it went.
+_Answered = tuple["Exchange", str, "Stop"]
+
+
+class Lane:
+    """One client's connection."""
+
+    def __init__(self, shared: Shared, client_id: str | None) -> None:
+        self._shared = shared
+        self._client_id = shared.client_id or client_id
+        self._open: dict[Address, Connection] = {}
+        self._reply: Reply | None = None
+
+    def close(self) -> None:
+        """Close its connections."""
+        for address in tuple(self._open):
+            self._close(address)
+
+    def _close(self, address: Address) -> None:
+        connection = self._open.pop(address, None)
+        if connection is not None:
+            connection.close()
+            with self._shared.lock:
+                self._shared.opened -= 1
+
+    def ask(self, request: RecordedRequest) -> Outcome:
+        """Ask one request; whatever goes wrong is in the outcome."""
+        if self._shared.opened > OPEN_MAX:
+            self.close()  # others need them, and it can be opened again
+        try:
+            return self._ask(request)
+        except NotReplayable as problem:
+            return Outcome(request, None, None, problem=problem.with_traceback(None))
+        except Failure as failure:
+            return Outcome(request, None, "refused", without_frames(failure).text)
+
+    def _ask(self, request: RecordedRequest) -> Outcome:
+        shared, key, broker = self._shared, request.key, request.exchange.broker
+        with shared.lock:
+            version = shared.target.version(key, request.version)
+            body = carry_request(key, request.version, version, request.body())
+            mapped = shared.ids.request(key, version, body, broker=broker)
+            sent = mapped.body
+            _check_encodes(key, version, request.version, sent)
+            shared.target.check(key, version, sent)
+        answered: list[_Answered] = []
+        left = [sent]  # shares of which a node has said that it is too early, or not its own
+        deadline = Deadline(shared.target.config.timeout_s, shared.env.monotonic)
+        while left:
+            with shared.lock:
+                stops = [stop for body in left for stop in self._stops(key, version, body, mapped.node, broker)]
+            if key == FETCH and len(stops) > 1:  # no session spans nodes
+                stops = [stop._replace(body={**stop.body, "session_id": 0, "session_epoch": -1}) for stop in stops]
+            got = [(*self._send(key, version, stop), stop) for stop in stops]
+            with shared.lock:
+                again = [each for each in got if _is_passing(each[0], request, version, each[2].body)]
+                if deadline.left() <= PASSING_PAUSE_S or shared.over.is_set():
+                    again = []
+                answered += [each for each in got if each not in again]
+                left = [dict(stop.body) for _, _, stop in again]
+                if left:
+                    shared.target.forget()
+            if left:
+                time.sleep(PASSING_PAUSE_S)
+        with shared.lock:
+            return self._compare(request, answered)
+
+    def _stops(self, key: int, version: int, body: dict[str, Any], node: int | None, broker: str) -> list[Stop]:
+        if node is not None:
+            return self._shared.target.at_node(node, body)
+        return self._shared.target.stops(key, version, body, self._shared.nodes.get(broker))
+
+    def _compare(self, request: RecordedRequest, answered: Sequence[_Answered]) -> Outcome:
+        shared, key = self._shared, request.key
+        shared.tape.name(shared.target.topic_names)
+        records = [to_json_dict(exchange, WHOLE) for exchange, _, _ in answered]
+        record = records[0]
+        failed = next((text for _, text, _ in answered if text), "")
+        was = request.answer()
+        assert was is not None
+        if len(records) > 1 and not failed:
+            record = {**record, "response": merge_answers(key, [each["response"] or {} for each in records])}
+            record["errors"] = [error for each in records for error in each["errors"]]
+        shares = len(records)
+        if was["status"] == "no_response_expected" and record["status"] == was["status"]:
+            return Outcome(request, record, "same", shares=shares)
+        if was["response"] is None or "response" in was.get("undecoded", {}):
+            closed = was.get("closed") in ("fin", "rst")
+            if failed and closed:
+                return Outcome(request, record, "same", f"not answered by either: {failed}", shares=shares)
+            return Outcome(request, record, "uncompared", "the recording has no answer", shares=shares)
+        if failed:
+            return Outcome(request, record, "refused", failed, shares=shares)
+        if "response" in record.get("undecoded", {}) or record["response"] is None:
+            return Outcome(request, record, "uncompared", "the new answer cannot be decoded", shares=shares)
+        codes = {error["code"] for error in was["errors"]}
+        if codes and codes <= PASSING and all(error.get("expected") for error in record["errors"]):
+            return Outcome(request, record, "uncompared", "the recorded answer was for the time being", shares=shares)
+        asked = was["request"] or {}
+        ends = Ends(request.exchange.broker, answered[0][2].node)
+        if shares == 1 or key != FETCH:
+            shared.ids.learn(key, asked, was["response"], record["response"], ends)
+        old = Answer(was["response"], _layout(was), asked)
+        new = Answer(record["response"], _layout(record), record["request"] or {})
+        differences = compare_answers(key, old, new, shared.ids)
+        return Outcome(request, record, verdict_of(differences), differences=differences, shares=shares)
+
+    def _send(self, key: int, version: int, stop: Stop) -> tuple[Exchange, str]:
+        """The exchange with one node, and why it is not answered, where it is not. Raises Failure, unsent.
+
+        What only reads is sent once more where a connection that was used before is closed: it may have been idle.
+        """
+        used = stop.address in self._open
+        exchange, problem = self._exchange(key, version, stop)
+        if problem and used and api_class(key) == "read":
+            return self._exchange(key, version, stop)
+        return exchange, problem
+
+    def _exchange(self, key: int, version: int, stop: Stop) -> tuple[Exchange, str]:
+        shared = self._shared
+        connection = self._connection(stop)
+        waits = max((stop.body.get(name) or 0 for name in _WAITS), default=0) / 1000
+        connection.deadline = Deadline(shared.target.config.timeout_s + max(waits, 0.0), shared.env.monotonic)
+        with shared.lock:
+            body = encode_message(key, version, "request", stop.body)
+        self._reply, problem = None, ""
+        try:
+            connection.request(key, version, body, respond=wants_answer(key, stop.body))
+        except Failure as failure:
+            problem = without_frames(failure).text
+            self._close(stop.address)
+            if self._reply is None:
+                raise
+        assert self._reply is not None
+        with shared.lock:
+            exchange = shared.tape.play(connection.local, connection.peer, self._reply)
+            if problem:
+                shared.tape.forget(connection.local, connection.peer)
+        return exchange, problem
+
+    def _connection(self, stop: Stop) -> Connection:
+        found = self._open.get(stop.address)
+        if found is None:
+            target = self._shared.target
+            config = target.config
+            if self._client_id is not None:
+                config = config._replace(client_id=self._client_id)
+            with self._shared.lock:
+                found = self._open[stop.address] = Connection.open(
+                    stop.address,
+                    config,
+                    Deadline(config.timeout_s, self._shared.env.monotonic),
+                    node_id=None if stop.node < 0 else stop.node,
+                    record=self._take,
+                    credentials=target.credentials,
+                )
+                self._shared.opened += 1
+        return found
+
+    def _take(self, reply: Reply) -> None:
+        self._reply = reply
+
+
+def _check_encodes(key: int, version: int, recorded: int, body: Mapping[str, Any]) -> None:
+    """Whether a version has a place for everything. Raises NotReplayable."""
+    try:
+        encode_message(key, version, "request", body)
+    except (EncodeError, DecodeError) as problem:
+        raise NotReplayable("version", f"version {recorded} does not fit into {version}: {problem}") from None
+
+
+def _layout(record: Mapping[str, Any]) -> int:
+    """The version whose fields an answer has: 0 of ApiVersions where the broker knew no better."""
+    answer = record["response"]
+    if record["api"] == "ApiVersions" and answer.get("error_code") and "throttle_time_ms" not in answer:
+        return 0
+    version: int = record["api_version"]
+    return version
+
+
+def _is_passing(exchange: Exchange, request: RecordedRequest, version: int, body: Mapping[str, Any]) -> bool:
+    """Whether the answer says nothing but that it is too early or the wrong node, and the recorded one did not.
+
+    Of a request that changes something, nothing may have been done yet.
+    """
+    codes = {error.code for error in exchange.errors}
+    if not codes or not codes <= PASSING or codes & {error.code for error in request.exchange.errors}:
+        return False
+    named = places(request.key, version, body)
+    return api_class(request.key) == "read" or len(exchange.errors) >= len(named)

@@ -1,0 +1,281 @@
+"""Outcomes in, what people and programs see of them out: lines, a table, records; the closing line.
+
+Text has a line for each request whose answer says something else, with -v for each; below it, what differs. NDJSON and
+JSON have the record of the exchange with the other cluster, with a `comparison`, and at the end one of kind `replay`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.apis import NAMES, api_name
+from decoders.messages.record import SCHEMA, to_json_dict
+from decoders.replaying.api_classes import api_class
+from decoders.replaying.comparing import Difference, error_text
+from decoders.wire.text import json_text
+from decoders.wire.units import format_latency
+from kwcli.output.json import JsonWriter
+from kwcli.output.table import Column, draw_table
+from kwcli.output.units import count_of, palette
+from kwcli.output.zone import find_zone
+from kwcli.terminal import clean
+
+if TYPE_CHECKING:
+    from kwcli.env import Settings
+    from kwcli.output import Write
+    from kwcli.replay.lane import Outcome
+    from kwcli.replay.run import ReplayCounts
+
+__all__ = ["FORMATS", "ReplayOutput", "closing_lines"]
+
+FORMATS: Final = ("text", "table", "ndjson", "json")
+# Differences that a record lists, and that a line of text does.
+DIFFERENCES_MAX: Final = 100
+_LINES_MAX: Final = 5
+_VALUE_MAX: Final = 120
+_WORDS: Final = {
+    "same": "same",
+    "other_ids": "other ids",
+    "different": "DIFFERENT",
+    "refused": "REFUSED",
+    "uncompared": "uncompared",
+}
+_NS: Final = 10**9
+
+
+class ReplayOutput:
+    """Shows outcomes as they come; `close` shows the rest."""
+
+    def __init__(self, settings: Settings, write: Write, *, dry_run: bool) -> None:
+        self._settings = settings
+        self._write = write
+        self._dry_run = dry_run
+        self._zone = find_zone(settings.zone)
+        self._paint = palette(settings.color)
+        self._rows: list[list[str]] = []
+        self._told: dict[int, str] = {}  # hash of the differences of an answer → where they were told
+        lines = settings.format == "ndjson"
+        self._json = JsonWriter(write, lines=lines) if settings.format in ("ndjson", "json") else None
+
+    def show(self, outcome: Outcome) -> None:
+        """Show one."""
+        if self._json is not None:
+            self._json.add(outcome_json(outcome))
+        elif self._settings.format == "table":
+            self._rows.append(self._cells(outcome))
+        elif self._dry_run or self._settings.verbose or _is_telling(outcome):
+            self._write(self._text(outcome).encode("utf-8", "backslashreplace"))
+
+    def close(self, counts: ReplayCounts) -> None:
+        """Everything was shown."""
+        if self._json is not None:
+            if not self._dry_run:
+                self._json.add(counts_json(counts))
+            self._json.close()
+        elif self._settings.format == "table":
+            titles = ("time", "verdict", "recorded", "new", "client", "api", "what")
+            columns = [
+                Column(title, [row[place] for row in self._rows], drop=place, right=title in ("recorded", "new"))
+                for place, title in enumerate(titles)
+            ]
+            lines = draw_table(columns, self._settings.width, self._paint, dense=True) if self._rows else []
+            self._write("".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
+
+    def _cells(self, outcome: Outcome) -> list[str]:
+        exchange = outcome.request.exchange
+        at = self._zone.at(exchange.time_ns // _NS)
+        time = f"{at:%H:%M:%S}.{exchange.time_ns % _NS // 1_000_000:03d}"
+        was = _latency(exchange.latency_ms)
+        now = _latency(None if outcome.record is None else outcome.record["latency_ms"])
+        version = f"{_api(outcome)} {exchange.api_version}"
+        if outcome.record is not None and outcome.record["api_version"] != exchange.api_version:
+            version += f" as {outcome.record['api_version']}"
+        client = clean(exchange.client_id) if exchange.client_id else exchange.client
+        return [time, self._verdict(outcome), was, now, client, version, clean(_what(outcome))]
+
+    def _verdict(self, outcome: Outcome) -> str:
+        if outcome.problem is not None:
+            return "not asked"
+        if outcome.verdict is None:
+            return "would ask"
+        return _WORDS[outcome.verdict]
+
+    def _text(self, outcome: Outcome) -> str:
+        time, verdict, was, now, client, version, what = self._cells(outcome)
+        unsent = outcome.problem is not None or self._dry_run
+        took = f"{_class(outcome):5}" if unsent else f"{was:>7} → {now:<7}"
+        paint = self._paint
+        bad = paint.bad if outcome.verdict in ("different", "refused") else paint.dim
+        verdict, client = f"{bad}{verdict:10}{paint.off}", f"{paint.client}{client:16}{paint.off}"
+        lines = [f"{time}  {verdict} {took}  {client} {version}{'  ' if what else ''}{what}".rstrip()]
+        shown = [each for each in outcome.differences if each.kind != "ids" or self._settings.verbose > 1]
+        return "".join(f"{line}\n" for line in [*lines, *self._differences(f"{version} at {time}", shown)])
+
+    def _differences(self, where: str, shown: list[Difference]) -> Iterator[str]:
+        """What differs; what was told already is not told again."""
+        texts = [difference_text(each) for each in shown]
+        before = self._told.setdefault(hash(tuple(texts)), where) if len(texts) > 1 else where
+        if before != where:
+            yield f"    as {before}"
+            return
+        more = len(texts) - _LINES_MAX if self._settings.verbose < 2 else 0
+        yield from (f"    {text}" for text in (texts[:_LINES_MAX] if more > 1 else texts))
+        if more > 1:
+            yield f"    … and {more:,} more (-vv)"
+
+
+def _is_telling(outcome: Outcome) -> bool:
+    """Whether people are told of it in any case: an answer says something else, the recording lacks something."""
+    lacking = outcome.problem is not None and outcome.problem.reason in ("redacted", "left_out")
+    return lacking or outcome.verdict in ("different", "refused")
+
+
+def _class(outcome: Outcome) -> str:
+    key = outcome.request.exchange.api_key
+    return "never" if key is None else api_class(key)
+
+
+def _api(outcome: Outcome) -> str:
+    key = outcome.request.exchange.api_key
+    if key is None:
+        return "SASL token" if outcome.request.exchange.is_token else "?"
+    return api_name(key) if key in NAMES else f"UNKNOWN({key})"
+
+
+def _what(outcome: Outcome) -> str:
+    """Why, or what differs in one line."""
+    if outcome.problem is not None:
+        return outcome.problem.text
+    if outcome.text:
+        return outcome.text
+    found = [each for each in outcome.differences if each.kind != "ids"]
+    return f"{count_of(len(found), 'difference')}" if found else ""
+
+
+def _latency(value: float | None) -> str:
+    return "–" if value is None else format_latency(value)
+
+
+def difference_text(difference: Difference) -> str:
+    """`orders 1 error_code: no error → UNKNOWN_TOPIC_OR_PARTITION`."""
+    name = difference.path.rpartition(".")[2] if difference.about else difference.path
+    where = clean(f"{difference.about} {name}".strip())
+    if difference.kind == "missing":
+        return f"{clean(difference.about)}: missing ({_value(difference.recorded)})"
+    if difference.kind == "extra":
+        return f"{clean(difference.about)}: not in the recording ({_value(difference.new)})"
+    if difference.kind == "error":
+        return f"{where}: {error_text(difference.recorded)} → {error_text(difference.new)}"
+    return f"{where}: {_value(difference.recorded)} → {_value(difference.new)}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        text = " ".join(f"{name} {_value(each)}" for name, each in value.items()) or "empty"
+    elif isinstance(value, list):
+        text = ", ".join(map(_value, value)) or "none"
+    else:
+        text = "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    text = clean(text)
+    return text if len(text) <= _VALUE_MAX else f"{text[: _VALUE_MAX - 1]}…"
+
+
+# Records.
+
+
+def outcome_json(outcome: Outcome) -> dict[str, Any]:
+    """The record of the exchange with the other cluster; of a request that was not sent, without addresses
+    and with the number of the recorded connection."""
+    exchange = outcome.request.exchange
+    was = to_json_dict(exchange)
+    record = outcome.record
+    if record is None:
+        nothing = dict.fromkeys(("latency_ms", "duration_ms", "client", "broker", "correlation_id", "response_size"))
+        record = {**was, **nothing, "status": "not_sent", "reason": None, "errors": [], "response": None}
+        record["packets"] = {"request": None, "response": None}
+        for name in ("undecoded", "closed", "file", "trailing", "layout", "retransmitted"):
+            record.pop(name, None)
+    recorded = {
+        name: was[name]
+        for name in (
+            *("time", "client", "broker", "connection", "api_version", "correlation_id", "latency_ms", "status"),
+            *("errors", "packets"),
+        )
+    }
+    differences = [_difference_json(each) for each in outcome.differences[:DIFFERENCES_MAX]]
+    problem = outcome.problem
+    comparison: dict[str, Any] = {
+        "verdict": outcome.verdict,
+        "class": _class(outcome),
+        "reason": None if problem is None else problem.reason,
+        "text": (problem.text if problem is not None else outcome.text) or None,
+        "recorded": recorded,
+        "differences": differences,
+    }
+    if outcome.differences[DIFFERENCES_MAX:]:
+        comparison["differences_cut"] = len(outcome.differences) - DIFFERENCES_MAX
+    if outcome.shares > 1:
+        comparison["shares"] = outcome.shares
+    return {**record, "comparison": comparison}
+
+
+def _difference_json(difference: Difference) -> dict[str, Any]:
+    return {name: json_text(each) if isinstance(each, str) else each for name, each in difference._asdict().items()}
+
+
+def counts_json(counts: ReplayCounts) -> dict[str, Any]:
+    """The last record: how many of each."""
+    return {
+        "kind": "replay",
+        "schema": SCHEMA,
+        "asked": counts.asked,
+        "verdicts": dict(counts.verdicts),
+        "not_asked": [
+            {"reason": reason, "count": count, "text": json_text(counts.texts[reason])}
+            for reason, count in counts.problems.most_common()
+        ],
+        "overtaken": counts.overtaken,
+        "late_ms": round(counts.late_s * 1000, 3),
+    }
+
+
+# The closing lines.
+
+_LATE_S: Final = 1.0
+# Why requests were not asked, by reason: a few words behind their number. Others are told with the text of the first.
+_REASONS: Final = {
+    "data": "change data (--changes data)",
+    "never": "are never sent: logins, tokens, what brokers and controllers say to each other",
+    "incomplete": "are not whole in the recording",
+    "unknown_api": "are of APIs that kw does not know",
+    "redacted": "have redacted values (record them with --reveal-secrets, or give the capture)",
+    "left_out": "lack their records (write them with --records, or give the capture)",
+}
+
+
+def closing_lines(counts: ReplayCounts, *, dry_run: bool) -> list[str]:
+    """`142 requests asked again: 60 same, 70 with other ids and offsets, 8 different, 4 refused`, and what was not."""
+    if dry_run:
+        lines = [f"{count_of(counts.asked, 'request')} would be asked again"]
+    else:
+        names = (
+            ("same", "same"),
+            ("other_ids", "with other ids and offsets"),
+            ("different", "different"),
+            ("refused", "refused"),
+            ("uncompared", "not compared"),
+        )
+        parts = [f"{counts.verdicts[name]:,} {text}" for name, text in names if counts.verdicts[name]]
+        lines = [f"{count_of(counts.asked, 'request')} asked again{': ' if parts else ''}{', '.join(parts)}"]
+    for reason, count in counts.problems.most_common():
+        text = counts.texts[reason]
+        why = _REASONS.get(reason) or (f"for example: {text}" if count > 1 else text)
+        lines.append(f"{count:,} not asked: {why}")
+    if counts.overtaken:
+        lines.append(
+            f"{counts.overtaken:,} times a request was asked before an answer that its client had in the recording"
+        )
+    if counts.late_s >= _LATE_S:
+        lines.append(f"behind the recording by up to {counts.late_s:.1f} s: answers took longer than in it")
+    return lines

@@ -1,0 +1,251 @@
+"""Captures and records in, the requests in them out, in the order of their times, each with why it is not asked again.
+
+The requests of a recording are held together, since a request may settle long after the next ones: at most
+RECORDING_MAX bytes of both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from uuid import UUID
+
+from decoders.apis import NAMES
+from decoders.apis.keys import DESCRIBE_CLUSTER, METADATA, PRODUCE
+from decoders.apis.routing import route
+from decoders.errors import DecodeError, EncodeError
+from decoders.exchanges.addresses import broker_addresses
+from decoders.exchanges.topics import WELL_KNOWN
+from decoders.limits import MIB
+from decoders.messages.bodies import Options
+from decoders.messages.record import to_json_dict
+from decoders.messages.whole_messages import decode_message, encode_json
+from decoders.replaying.api_classes import ApiClass, api_class
+from decoders.replaying.mapping import NotReplayable
+from decoders.wire.primitives import uuid_bytes
+from decoders.wire.text import in_bytes
+from kwcli.env import Exit, Failure
+from kwcli.spelling import find_api
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled
+
+__all__ = ["Allowed", "RecordedRequest", "Recording"]
+
+# Bytes of requests and answers that are held at a time.
+RECORDING_MAX: Final = 2048 * MIB
+# How both sides are read to be compared: records with what they hold, secrets redacted.
+WHOLE: Final = Options(records=True)
+# What no client and no tool sends.
+INSIDE: Final = frozenset(key for key in NAMES if not {"client", "tool"} & set(route(key).sent_by))
+_NODE_LISTS: Final = (METADATA, DESCRIBE_CLUSTER)
+
+
+class Allowed(NamedTuple):
+    """What may be changed: whether data, and the keys of the admin APIs that may be sent."""
+
+    data: bool = False
+    admin: frozenset[int] = frozenset()
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything may be."""
+        return self.data or bool(self.admin)
+
+    @classmethod
+    def parse(cls, words: Sequence[str]) -> Allowed:
+        """Of the words of --changes, `data` and `admin:API,…` (what follows an `admin:` is more of them). Raises
+        Failure (usage).
+        """
+        data, admin, in_admin = False, set[int](), False
+        for word in words:
+            kind, colon, name = word.partition(":")
+            if word == "data":
+                data, in_admin = True, False
+                continue
+            if kind == "admin" and colon:
+                in_admin, word = True, name
+            if not in_admin:
+                text = f"--changes {word!r}: there are data and admin:API,… (admin:create_topics,delete_topics)"
+                raise Failure(text, Exit.USAGE)
+            found = find_api(word)
+            its_class = api_class(found.key)
+            if its_class != "admin":
+                why = {"never": "it is never sent to another cluster", "data": "say --changes data for it"}
+                raise Failure(
+                    f"--changes admin:{word}: {found.name} is of the class {its_class}, not admin; "
+                    f"{why.get(its_class, 'it changes nothing and is asked anyway')}",
+                    Exit.USAGE,
+                )
+            admin.add(found.key)
+        return cls(data, frozenset(admin))
+
+    def why_not(self, key: int) -> NotReplayable | None:
+        """Why an API may not be sent; None where it may."""
+        its_class: ApiClass = api_class(key)
+        if its_class == "never":
+            return NotReplayable("never", "logins, tokens, and what brokers and controllers say to each other")
+        if its_class == "data" and not self.data:
+            return NotReplayable("data", "changes data, which --changes data allows")
+        if its_class == "admin" and key not in self.admin:
+            name = NAMES[key]
+            return NotReplayable("admin", f"changes the cluster, which --changes admin:{name} allows")
+        return None
+
+
+class RecordedRequest:
+    """A request of the recording with its answer; `problem` is why it is not asked again, None where it is."""
+
+    __slots__ = ("data", "exchange", "problem")
+
+    def __init__(self, exchange: Exchange, allowed: Allowed) -> None:
+        self.exchange = exchange
+        self.data = b""
+        self.problem: NotReplayable | None = None
+        try:
+            self.data = self._read(allowed)
+        except NotReplayable as problem:
+            self.problem = problem.with_traceback(None)
+
+    @property
+    def key(self) -> int:
+        """The API."""
+        assert self.exchange.api_key is not None
+        return self.exchange.api_key
+
+    @property
+    def version(self) -> int:
+        """The version that it was sent in."""
+        assert self.exchange.api_version is not None
+        return self.exchange.api_version
+
+    @property
+    def ended_ns(self) -> int | None:
+        """When its client knew how it went; None where it never did."""
+        exchange = self.exchange
+        if exchange.outcome == "no_response_expected":
+            return exchange.request_end_ns or exchange.time_ns
+        return exchange.response_end_ns
+
+    @property
+    def client(self) -> tuple[int, str | None]:
+        """What its requests are asked in order by: the connection and the client id."""
+        return id(self.exchange.ends), self.exchange.client_id
+
+    def body(self) -> dict[str, Any]:
+        """The body as Python values."""
+        found = decode_message(self.key, self.version, "request", self.data, strict=False)
+        found.pop("_trailing", None)
+        return found
+
+    def answer(self) -> dict[str, Any] | None:
+        """The record of the exchange, as it is compared."""
+        return to_json_dict(self.exchange, WHOLE)
+
+    def _read(self, allowed: Allowed) -> bytes:
+        """The bytes of the body. Raises NotReplayable."""
+        exchange = self.exchange
+        if exchange.is_token:
+            raise NotReplayable("never", "a login")
+        if exchange.api_key is None or exchange.api_key not in NAMES:
+            raise NotReplayable("unknown_api", "nobody knows what it asks")
+        if exchange.extra is not None and exchange.extra.get("envelope"):
+            raise NotReplayable("never", "a broker's Envelope carried it")
+        problem = allowed.why_not(exchange.api_key)
+        if problem is not None:
+            raise problem
+        if exchange.is_orphan or (exchange.extra is not None and exchange.extra.get("guessed")):
+            raise NotReplayable("incomplete", "the recording has only its answer")
+        return self._recorded() if exchange.record is not None else self._captured()
+
+    def _captured(self) -> bytes:
+        exchange = self.exchange
+        data = exchange.raw("request")
+        if data is None or (exchange.extra is not None and exchange.extra.get("request")):
+            raise NotReplayable("incomplete", "a part of it is not in the recording")
+        body = data[exchange.spec.body("request", data) :]
+        try:
+            decode_message(self.key, self.version, "request", body, strict=False)
+        except DecodeError as problem:
+            raise NotReplayable("undecoded", f"{problem}") from None
+        return body
+
+    def _recorded(self) -> bytes:
+        """Of a record that kw wrote: what is redacted in it, or left out, cannot be asked."""
+        record = self.exchange.revealed or self.exchange.record
+        assert record is not None
+        if record["request"] is None or "request" in record.get("undecoded", {}):
+            raise NotReplayable("undecoded", "the recording could not decode it")
+        layout = record.get("layout", {}).get("request")
+        try:
+            return encode_json(self.key, self.version, "request", record["request"], layout=layout)
+        except EncodeError as problem:
+            reason = "redacted" if "redacted" in str(problem) else "left_out"
+            raise NotReplayable(reason, f"{problem}") from None
+        except DecodeError as problem:
+            raise NotReplayable("undecoded", f"{problem}") from None
+
+
+class Recording:
+    """Takes exchanges as they settle: a renderer that shows nothing. `close` when all have come."""
+
+    shows_skipped = False
+
+    def __init__(self, allowed: Allowed) -> None:
+        self.requests: list[RecordedRequest] = []
+        self.topics: dict[UUID, str] = dict(WELL_KNOWN)
+        self.nodes: dict[str, int] = {}  # address of a broker → its node id
+        self._inside: dict[int, ConnectionInfo] = {}  # connections of brokers and controllers among themselves
+        self.errors = self.expected = self.undecoded = 0
+        self._allowed = allowed
+        self._size = 0
+
+    def write(self, rows: list[Settled]) -> None:
+        """Take those that passed the filters."""
+        for row in rows:
+            if row.kind == "exchange":
+                self._add(row)
+
+    def notice(self, rows: list[Settled]) -> None:
+        """Rows that the filters have left out may tell where brokers are."""
+        for row in rows:
+            if row.kind == "exchange":
+                self._learn(row)
+
+    def close(self) -> None:
+        """Bring them into the order of their times, and take what the whole recording says of them."""
+        for request in self.requests:
+            if request.problem is None and id(request.exchange.ends) in self._inside:
+                request.problem = NotReplayable("never", "a broker's connection to another one, or to a controller")
+        self.requests.sort(key=lambda each: each.exchange.time_ns)
+        for ends in {id(each.exchange.ends): each.exchange.ends for each in self.requests}.values():
+            for identity, (name, _) in ends.topics.names.items():
+                self.topics.setdefault(identity, name)
+
+    def _add(self, exchange: Exchange) -> None:
+        """Raises Failure where they are too many."""
+        self._size += (exchange.request_size or 0) + (exchange.response_size or 0)
+        if self._size > RECORDING_MAX:
+            raise Failure(f"the recording is larger than {in_bytes(RECORDING_MAX)}: a filter, or --since, takes a part")
+        self.requests.append(RecordedRequest(exchange, self._allowed))
+        self._learn(exchange)
+
+    def _learn(self, exchange: Exchange) -> None:
+        if exchange.api_key in INSIDE:
+            self._inside[id(exchange.ends)] = exchange.ends
+        for text, name in exchange.topic_names.items() if exchange.record is not None else ():
+            self.topics.setdefault(UUID(bytes=uuid_bytes(text)), name)
+        if exchange.api_key in _NODE_LISTS and exchange.outcome == "complete" and not exchange.is_orphan:
+            self._learn_nodes(exchange.values("response"))
+
+    def _learn_nodes(self, answer: Mapping[str, Any] | None) -> None:
+        for row in (answer or {}).get("brokers") or ():
+            node = row.get("node_id", row.get("broker_id"))
+            for address in broker_addresses(row.get("host") or "", row.get("port")):
+                if isinstance(node, int):
+                    self.nodes.setdefault(address, node)
+
+
+def wants_answer(key: int, body: Mapping[str, Any]) -> bool:
+    """Whether a broker answers a request."""
+    return key != PRODUCE or body.get("acks") != 0

@@ -1,0 +1,309 @@
+"""The requests of a recording in, each asked of the other cluster when its time comes, outcomes on the screen out.
+
+The problem. Clients ask side by side, and what one does depends on what another has done: a topic is made before it is
+produced to, a member joins while the others wait for it. Asked again in another rhythm, requests must neither overtake
+what they depend on nor wait for what waits for them.
+
+The idea. Each recorded connection is a lane (lane.py) with a thread of its own, so that what waits at a broker holds up
+nobody else. One dispatcher hands requests to lanes in the order of their recorded times, at the speed that was asked
+for. Where something may be changed, a request is also held until everything has been answered that was answered before
+it in the recording: what its client may have known, is true again.
+
+```
+recording   A ──────┤          C knew A's answer, and not B's
+            B ───────────────┤
+            C        ├───┤
+replay      A ─────────────┤C ───┤     B may take as long as it likes
+            B ──────────────────────────┤
+```
+
+What always holds: no more than THREADS_MAX threads, so that of many more clients some wait for others; a request that
+is held longer than the time-out is let go, and counted. What is given up: requests that a client pipelined on one
+connection are asked one after the other.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import traceback
+from collections import Counter
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from decoders.replaying.api_classes import CLASSES
+from decoders.replaying.mapping import IdMap, Names, NotReplayable, match_nodes
+from kwcli.calling.as_exchanges import Tape
+from kwcli.env import Exit, Failure
+from kwcli.replay.lane import Lane, Outcome, Shared
+from kwcli.replay.recording import Allowed, RecordedRequest, Recording
+from kwcli.replay.target import Target
+
+if TYPE_CHECKING:
+    from kwcli.env import Environment
+    from kwcli.net.config.client_config import ClientConfig
+
+__all__ = ["ReplayCounts", "ReplaySettings", "list_requests", "replay"]
+
+# Lanes that do not wait for each other.
+THREADS_MAX: Final = 256
+# How often it is looked whether something came back, while nothing is due.
+_LOOK_S: Final = 0.05
+
+
+class ReplaySettings(NamedTuple):
+    """How to ask. `speed` None: as fast as it goes. `client_id` None: as in the recording."""
+
+    allowed: Allowed
+    names: Names
+    speed: float | None = 1.0
+    client_id: str | None = None
+
+
+class ReplayCounts:
+    """What became of all requests."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.verdicts: Counter[str] = Counter()
+        self.problems: Counter[str] = Counter()  # reason → requests that were not asked
+        self.texts: dict[str, str] = {}  # reason → why, of the first
+        self.overtaken = 0  # asked though something was not answered yet that was in the recording
+        self.late_s = 0.0  # how far the replay was behind, at most
+
+    def count(self, outcome: Outcome) -> None:
+        """Count one."""
+        if outcome.problem is not None:
+            self.skip(outcome.problem)
+        else:
+            self.asked += 1
+            self.verdicts[outcome.verdict or ""] += 1
+
+    def skip(self, problem: NotReplayable) -> None:
+        """Count one that is not asked."""
+        self.problems[problem.reason] += 1
+        self.texts.setdefault(problem.reason, problem.text)
+
+    @property
+    def differs(self) -> bool:
+        """Whether an answer says something else than the recorded one."""
+        return bool(self.verdicts["different"] or self.verdicts["refused"])
+
+
+Show = Callable[[Outcome], None]
+
+
+def list_requests(recording: Recording, show: Show) -> ReplayCounts:
+    """What would be asked, without asking."""
+    counts = ReplayCounts()
+    for request in recording.requests:
+        outcome = Outcome(request, None, None, problem=request.problem)
+        show(outcome)
+        if request.problem is not None:
+            counts.skip(request.problem)
+        else:
+            counts.asked += 1
+    return counts
+
+
+def replay(
+    env: Environment, recording: Recording, config: ClientConfig, settings: ReplaySettings, show: Show
+) -> tuple[ReplayCounts, bool]:
+    """Ask everything that may be asked; the counts, and whether it was interrupted. Raises Failure."""
+    target = Target(env, config, creates=settings.allowed.data)
+    nodes = match_nodes(set(recording.nodes.values()), target.nodes)
+    ids = IdMap(settings.names, nodes, target.cluster_id)
+    ids.node_count = len(target.nodes)
+    ids.topic_named = recording.topics.get
+    ids.topic_id = target.topic_id
+    ids.topic_named_there = lambda identity: target.topic_names.get(identity)
+    brokers = {address: nodes[node] for address, node in recording.nodes.items() if node in nodes}
+    shared = Shared(env, target, ids, Tape(), brokers, settings.client_id)
+    run = _Replay(env, recording.requests, shared, settings, show)
+    try:
+        return run.counts, run.go()
+    finally:
+        shared.over.set()
+        target.close()
+
+
+class _Task(NamedTuple):
+    """A request on its lane; `last`: the lane has no other."""
+
+    number: int
+    request: RecordedRequest
+    lane: Lane
+    last: bool
+
+
+class _Worker:
+    """A thread for one lane, or for several where there are more lanes than threads."""
+
+    def __init__(self, env: Environment, results: queue.SimpleQueue[tuple[_Task, Outcome]]) -> None:
+        self._env = env
+        self.lanes = 0
+        self.tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
+        self._results = results
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def _work(self) -> None:
+        while (task := self.tasks.get()) is not None:
+            try:
+                outcome = task.lane.ask(task.request)
+            except Exception as defect:  # a thread's end must not be the end of the replay without a word
+                outcome = Outcome(task.request, None, "uncompared", f"a defect: {type(defect).__name__}: {defect}")
+                if self._env.debug:
+                    for line in traceback.format_exc().splitlines():
+                        self._env.say(line)
+            if task.last:
+                task.lane.close()
+            self._results.put((task, outcome))
+
+
+class _Replay:
+    """One run."""
+
+    def __init__(
+        self,
+        env: Environment,
+        requests: Sequence[RecordedRequest],
+        shared: Shared,
+        settings: ReplaySettings,
+        show: Show,
+    ) -> None:
+        self.counts = ReplayCounts()
+        self._env = env
+        self._shared = shared
+        self._settings = settings
+        self._show = show
+        for request in requests:
+            if request.problem is not None:
+                self.counts.skip(request.problem)
+                if request.problem.reason not in CLASSES:
+                    show(Outcome(request, None, None, problem=request.problem))
+        self._requests = [request for request in requests if request.problem is None]
+        self._left = Counter(request.client for request in self._requests)
+        self._workers: list[_Worker] = []
+        self._lanes: dict[tuple[int, str | None], tuple[_Worker, Lane]] = {}
+        self._results: queue.SimpleQueue[tuple[_Task, Outcome]] = queue.SimpleQueue()
+        self._begun: float | None = None
+        self._begun_ns = 0
+        self._waiting: list[tuple[int, int]] = []  # recorded ends and numbers of what is asked, soonest first
+        self._answered: set[int] = set()
+        self._back = 0
+
+    def go(self) -> bool:
+        """Whether it was interrupted."""
+        try:
+            for number, request in enumerate(self._requests):
+                self._wait_until_due(request)
+                if self._settings.allowed.changes:
+                    self._wait_for_earlier(request)
+                self._hand_over(number, request)
+            while self._back < len(self._requests):
+                self._take_result(_LOOK_S)
+        except KeyboardInterrupt:
+            return True
+        finally:
+            for worker in self._workers:
+                worker.tasks.put(None)
+        return False
+
+    def _wait_until_due(self, request: RecordedRequest) -> None:
+        speed = self._settings.speed
+        self._take_results()
+        if speed is None:
+            return
+        if self._begun is None:
+            self._begun = self._env.monotonic()
+            self._begun_ns = request.exchange.time_ns
+        due = self._begun + (request.exchange.time_ns - self._begun_ns) / 1e9 / speed
+        while (left := due - self._env.monotonic()) > 0:
+            self._take_result(min(left, _LOOK_S) if left > 0.001 else left)
+        self.counts.late_s = max(self.counts.late_s, -left)
+
+    def _wait_for_earlier(self, request: RecordedRequest) -> None:
+        """Until everything is answered that its client may have known to be."""
+        end = self._env.monotonic() + self._shared.target.config.timeout_s
+        while self._waiting and self._waiting[0][0] <= request.exchange.time_ns:
+            if self._waiting[0][1] in self._answered:
+                heappop(self._waiting)
+            elif self._env.monotonic() >= end:
+                heappop(self._waiting)
+                self.counts.overtaken += 1
+            else:
+                self._take_result(_LOOK_S)
+
+    def _hand_over(self, number: int, request: RecordedRequest) -> None:
+        client = request.client
+        if client not in self._lanes:
+            self._lanes[client] = self._free_worker(), Lane(self._shared, request.exchange.client_id)
+        worker, lane = self._lanes[client]
+        ended = request.ended_ns
+        if ended is not None:
+            heappush(self._waiting, (ended, number))
+        self._left[client] -= 1
+        worker.tasks.put(_Task(number, request, lane, not self._left[client]))
+
+    def _free_worker(self) -> _Worker:
+        """One without a lane, else a new one, else the one with the fewest."""
+        found = min(self._workers, key=lambda worker: worker.lanes, default=None)
+        if found is None or (found.lanes and len(self._workers) < THREADS_MAX):
+            found = _Worker(self._env, self._results)
+            self._workers.append(found)
+        found.lanes += 1
+        return found
+
+    def _take_results(self) -> None:
+        while not self._results.empty():
+            self._take_result(0.0)
+
+    def _take_result(self, wait_s: float) -> None:
+        try:
+            task, outcome = self._results.get(timeout=wait_s) if wait_s else self._results.get_nowait()
+        except queue.Empty:
+            return
+        self._back += 1
+        self._answered.add(task.number)
+        if task.last:
+            worker, _ = self._lanes.pop(task.request.client)
+            worker.lanes -= 1
+        self.counts.count(outcome)
+        with self._shared.lock:
+            self._show(outcome)
+
+
+def exit_code(counts: ReplayCounts, *, interrupted: bool) -> Exit:
+    """What scripts go by."""
+    if interrupted:
+        return Exit.INTERRUPTED
+    return Exit.FINDINGS if counts.differs else Exit.DONE
+
+
+def parse_speed(word: str) -> float | None:
+    """`1`, `10`, `0.5`, `10x`; None for `max`. Raises Failure (usage)."""
+    if word == "max":
+        return None
+    try:
+        speed = float(word.removesuffix("x"))
+    except ValueError:
+        speed = 0.0
+    if not 0 < speed < float("inf"):
+        raise Failure(f"--speed {word!r}: a number above 0 (10: ten times as fast), or max", Exit.USAGE)
+    return speed
+
+
+def parse_names(words: Sequence[str]) -> Names:
+    """`a=b` of topics, `group:a=b`, `transaction:a=b`. Raises Failure (usage)."""
+    kinds: dict[str, dict[str, str]] = {"topic": {}, "group": {}, "transaction": {}}
+    for word in words:
+        old, equals, new = word.partition("=")
+        kind, colon, name = old.rpartition(":")
+        found = kinds.get(kind if colon else "topic")
+        if not equals or not name or not new or found is None:
+            text = f"--map {word!r}: write TOPIC=TOPIC, group:NAME=NAME or transaction:ID=ID"
+            raise Failure(text, Exit.USAGE)
+        if found.setdefault(name, new) != new:
+            raise Failure(f"--map {word!r}: {name} is {found[name]} already", Exit.USAGE)
+    return Names(kinds["topic"], kinds["group"], kinds["transaction"])

@@ -1,0 +1,183 @@
+"""A request in, the nodes of the other cluster that it goes to out, and the versions that they take.
+
+One client looks up leaders and coordinators for all connections of a replay, one at a time. Looking up changes nothing:
+no topic is made by asking for it, and no coordinator is asked for where that would make Kafka's own topic for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from uuid import UUID
+
+from decoders.apis import api
+from decoders.apis.keys import API_VERSIONS, FETCH, FIND_COORDINATOR, METADATA, PRODUCE
+from decoders.apis.likeness import FETCH_SINCE_4, PRODUCE_SERVED
+from decoders.apis.places import places
+from decoders.apis.routing import route
+from decoders.replaying.carrying import nearest_version
+from decoders.replaying.mapping import NotReplayable
+from decoders.schema.model import NONE, Versions
+from kwcli.calling.run import Router
+from kwcli.net.cluster.cluster import ClusterClient
+from kwcli.net.cluster.metadata_requests import WITHOUT_CREATING, is_kraft
+from kwcli.net.deadline import Deadline
+
+if TYPE_CHECKING:
+    from kwcli.env import Environment
+    from kwcli.net.config.client_config import Address, ClientConfig
+    from kwcli.net.session.credentials import Credentials
+
+__all__ = ["Stop", "Target"]
+
+# What coordinators keep their state in, by what they coordinate, and by the key type of FindCoordinator.
+INTERNAL: Final[Mapping[str, str]] = {
+    "group": "__consumer_offsets",
+    "transaction": "__transaction_state",
+    "share": "__share_group_state",
+}
+# A topic that is not there is not asked for again as soon as this.
+ABSENT_S: Final = 2.0
+_KEY_TYPES: Final[Mapping[int, str]] = {0: "group", 1: "transaction", 2: "share"}
+
+
+class Stop(NamedTuple):
+    """A node that gets a request, or its share of it; `node` is -1 where its id is not known."""
+
+    address: Address
+    node: int
+    body: Mapping[str, Any]
+
+
+class Target:
+    """The other cluster. Not for several threads at once."""
+
+    def __init__(self, env: Environment, config: ClientConfig, *, creates: bool) -> None:
+        """Connects to a first node. Raises Failure. `creates`: Kafka's own topics may come to be."""
+        self.config = config
+        self._env = env
+        self._creates = creates
+        self._cluster = ClusterClient(config, self._deadline(), tell=self._tell)
+        self._absent: dict[str, float] = {}  # topic → until when it need not be asked for again
+        self._internal: set[str] = set()
+        try:
+            self.nodes = sorted(self._cluster.nodes())
+            self._versions = self._cluster.any().versions
+        except BaseException:
+            self._cluster.close()
+            raise
+
+    def close(self) -> None:
+        """Close the connections of the look-ups."""
+        self._cluster.close()
+
+    @property
+    def cluster_id(self) -> str | None:
+        """As Metadata tells it."""
+        return self._cluster.cluster_id
+
+    @property
+    def credentials(self) -> Credentials | None:
+        """What all connections log in with."""
+        return self._cluster.credentials
+
+    @property
+    def topic_names(self) -> dict[UUID, str]:
+        """The names of topics that were looked up, by id."""
+        return self._cluster.topic_names
+
+    def topic_id(self, name: str) -> UUID | None:
+        """The id of a topic; None where there is no such topic, or it has none. Raises Failure."""
+        cluster = self._asking()
+        if self._absent.get(name, 0.0) > self._env.monotonic():
+            return None
+        found = cluster.topics([name]).get(name)
+        if found is None:
+            self._absent[name] = self._env.monotonic() + ABSENT_S
+        return None if found is None or found.id is None or not found.id.int else found.id
+
+    def version(self, key: int, recorded: int) -> int:
+        """The version to send: the recorded one, or the nearest that is served. Raises NotReplayable."""
+        if key == API_VERSIONS:
+            return recorded  # any is answered
+        served = self._versions.get(key, NONE) & api(key).versions
+        if key == PRODUCE and self._versions.get(FETCH, NONE).low >= FETCH_SINCE_4:
+            served &= Versions(PRODUCE_SERVED, served.high)  # listed, not served (KAFKA-18659)
+        if not served:
+            raise NotReplayable("not_offered", f"the cluster does not offer {api(key).name}")
+        if key == METADATA and served.high >= WITHOUT_CREATING:
+            served &= Versions(WITHOUT_CREATING, served.high)
+        return nearest_version(recorded, served)
+
+    def check(self, key: int, version: int, body: Mapping[str, Any]) -> None:
+        """Whether asking would make topics that are not there. Raises NotReplayable, Failure."""
+        if key == METADATA and version < WITHOUT_CREATING:
+            named = [topic["name"] for topic in body.get("topics") or ()]
+            cluster = self._asking()
+            unknown = set(named) - cluster.topics(named).keys()
+            if unknown:
+                text = f"asking for {min(unknown)} could create it: the cluster takes only Metadata below 4"
+                raise NotReplayable("no_topic", text)
+        elif key == FIND_COORDINATOR:
+            self._check_internal(_KEY_TYPES.get(body.get("key_type", 0), "group"))
+
+    def stops(self, key: int, version: int, body: Mapping[str, Any], node: int | None) -> list[Stop]:
+        """Where a request goes; `node` gets what any node may. Raises NotReplayable, Failure."""
+        way = route(key)
+        cluster = self._asking()
+        kraft = is_kraft(cluster.any().versions)
+        unnamed = way.to != "controller" and not _names(key, version, body)
+        if way.to in ("any", "all") or (way.to == "controller" and kraft) or unnamed:
+            return [self._at(cluster, node, body)]
+        if way.to in INTERNAL:
+            self._check_internal(way.to)
+        found = Router(cluster, api(key), None, split=True).stops(version, body)
+        return [Stop(each.connection.address, _number(each.connection.node_id), each.body) for each in found]
+
+    def at_node(self, node: int, body: Mapping[str, Any]) -> list[Stop]:
+        """A certain node. Raises Failure."""
+        cluster = self._asking()
+        return [self._at(cluster, node, body)]
+
+    def forget(self) -> None:
+        """Leaders or coordinators may have moved."""
+        self._cluster.forget()
+
+    def _at(self, cluster: ClusterClient, node: int | None, body: Mapping[str, Any]) -> Stop:
+        known = cluster.nodes()
+        if node is None or node not in known:
+            first = cluster.any()
+            return Stop(first.address, _number(first.node_id), body)
+        return Stop(known[node].address, node, body)
+
+    def _check_internal(self, kind: str) -> None:
+        name = INTERNAL[kind]
+        if self._creates or name in self._internal:
+            return
+        cluster = self._asking()
+        there = cluster.topics([name])
+        if name not in there:
+            text = f"the cluster has no {name} yet, and looking for a coordinator would make it"
+            raise NotReplayable("no_coordinators", text)
+        self._internal.add(name)
+
+    def _asking(self) -> ClusterClient:
+        """The client of the look-ups, with all of its time."""
+        self._cluster.renew(self._deadline())
+        return self._cluster
+
+    def _deadline(self) -> Deadline:
+        return Deadline(self.config.timeout_s, self._env.monotonic)
+
+    def _tell(self, text: str, important: bool) -> None:
+        if important:
+            self._env.say(f"kw: {text}")
+
+
+def _names(key: int, version: int, body: Mapping[str, Any]) -> Iterable[object]:
+    """The places that a request names; of one without any, none is meant."""
+    return places(key, version, body) if route(key).path else [None]
+
+
+def _number(node: int | None) -> int:
+    return -1 if node is None else node

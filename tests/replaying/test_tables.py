@@ -1,0 +1,83 @@
+"""The literal tables of replays: every API has a class, every id in a message a role."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import pytest
+
+from decoders.apis import NAMES, api
+from decoders.apis.routing import route
+from decoders.replaying.api_classes import API_CLASSES, api_class
+from decoders.replaying.field_roles import role_of
+from decoders.schema.model import Field, Side
+
+# What declarations say that a field names (`is`) → the role that it must have; `nodes` where it is an array.
+ENTITIES: Final = {
+    "topicName": "topic",
+    "groupId": "group",
+    "transactionalId": "transaction",
+    "producerId": "producer",
+    "brokerId": "node",
+}
+# What declarations say of the numbers of a field (`means`) → its role.
+MEANINGS: Final = {
+    "generation": "generation",
+    "member_epoch": "generation",
+    "session": "session",
+    "session_epoch": "session_epoch",
+    "offset": "offset",
+}
+
+
+def fields_of(fields: Sequence[Field], owner: str) -> Iterator[tuple[str, Field]]:
+    """All fields of a message that hold a value, each with what it stands in."""
+    for field in fields:
+        if field.fields:
+            yield from fields_of(field.fields, field.name)
+        else:
+            yield owner, field
+
+
+def test_every_api_has_a_class() -> None:
+    assert sorted(API_CLASSES) == sorted(NAMES)
+
+
+def test_an_api_without_a_class_is_never_sent() -> None:
+    assert api_class(max(NAMES) + 1) == "never"
+
+
+def test_what_is_read_changes_nothing() -> None:
+    assert [key for key in NAMES if api_class(key) == "read" and route(key).mutates] == []
+
+
+def test_what_only_brokers_and_controllers_send_is_never_sent() -> None:
+    inside = {key for key in NAMES if not {"client", "tool"} & set(route(key).sent_by)}
+    assert {key for key in inside if api_class(key) != "never"} == set()
+    assert len(inside) > 15
+
+
+@pytest.mark.parametrize("name", ["SaslHandshake", "SaslAuthenticate", "CreateDelegationToken", "Envelope"])
+def test_logins_and_tokens_are_never_sent(name: str) -> None:
+    assert api_class(api(name).key) == "never"
+
+
+@pytest.mark.parametrize("side", ["request", "response"])
+def test_every_id_in_a_message_has_a_role(side: Side) -> None:
+    wrong: list[str] = []
+    seen = 0
+    for key in NAMES:
+        if api_class(key) == "never":
+            continue
+        message = api(key).message(side)
+        for owner, field in fields_of(message.fields, message.name):
+            wanted = ENTITIES.get(field.entity) or MEANINGS.get(field.means)
+            if wanted == "node" and field.array:
+                wanted = "nodes"
+            seen += wanted is not None
+            role = role_of(owner, field.name)
+            if (wanted and role != wanted) or (field.kind == "uuid" and role is None):
+                wrong.append(f"{message.name} {owner}.{field.name}: {role}, not {wanted}")
+    assert wrong == []
+    assert seen > 80
