@@ -73,7 +73,10 @@ def find_release(word: str) -> str:
     try:
         return parse_release(word)
     except ValueError:
-        raise Failure(f"no release {word[:_LONGEST]}; kw knows {RELEASES[0]} to {RELEASES[-1]}", Exit.USAGE) from None
+        near = did_you_mean(word, RELEASES)
+        raise Failure(
+            f"no release {word[:_LONGEST]}{near}; kw knows {RELEASES[0]} to {RELEASES[-1]}", Exit.USAGE
+        ) from None
 
 
 def find_version(api: Api, word: str | int) -> int:

@@ -10,6 +10,7 @@ from kwcli.env import Environment
 from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_options_of_others
 from kwcli.option_types import MetricsAddress
 from kwcli.options import Clash, FilterOptions, refuse_clashes
+from kwcli.proxy.as_kafka import ServedOptions, served_options
 from kwcli.proxy.log.options import LogOptions, log_options
 from kwcli.proxy.tls.options import Security, security_options
 
@@ -20,6 +21,7 @@ Examples:
   kw proxy -b kafka1:9093 -F client.properties --tls-in
   kw proxy -b kafka1:9092 --metrics 9400 --check
   kw proxy -b kafka1:9092 -f 'error or latency > 1s' -w orders.pcapng
+  kw proxy -b kafka1:9092 --as-kafka 2.8
   kw proxy -b localhost:19092 --dial-map kafka-1:9092=localhost:19092"""
 
 
@@ -53,6 +55,7 @@ CLASHES = (
 )
 @click.option("--check", "only_check", is_flag=True, help="Only look whether all is well for a proxy; then end.")
 @log_options
+@served_options
 @click.pass_obj
 def command(
     env: Environment,
@@ -60,6 +63,7 @@ def command(
     connection: ConnectionOptions,
     security: Security,
     log: LogOptions,
+    served: ServedOptions,
     only_check: bool,
     **listening: Any,
 ) -> int:
@@ -72,4 +76,4 @@ def command(
 
     refuse_clashes(*CLASHES)
     config = connection.config(env, verbose=log.shown.verbose)
-    return start(env, config, Listening(**listening), security, log, only_check=only_check)
+    return start(env, config, Listening(**listening), security, log, served.served(), only_check=only_check)

@@ -17,6 +17,7 @@ from kwcli.proxy.settings import Discovered, Listening, ProxySettings, discover
 from kwcli.proxy.tls.options import Security, check_exposure
 
 if TYPE_CHECKING:
+    from kwcli.proxy.as_kafka import ServedVersions
     from kwcli.proxy.tls.inbound import Inbound
 
 # What the log may take to write what it was given, at the end; after a second Ctrl-C.
@@ -30,6 +31,7 @@ def start(
     listening: Listening,
     security: Security,
     log: LogOptions,
+    served: ServedVersions | None,
     *,
     only_check: bool,
 ) -> int:
@@ -52,6 +54,12 @@ def start(
     settings = ProxySettings(
         config, port_base, bind, host, verbose=log.shown.verbose, quiet=log.shown.quiet, metrics=metrics, tls=tls
     )
+    if served is not None:
+        from kwcli.proxy.as_kafka import VersionGate
+        from kwcli.proxy.deciders import Deciders
+
+        gate = VersionGate(served)
+        settings = settings._replace(gate=gate, deciders=Deciders([gate]))
     if plan is None:
         return serve(Proxy(env, settings, found))
     return _logged(env, settings, found, plan, log.overflow)
