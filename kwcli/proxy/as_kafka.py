@@ -200,10 +200,10 @@ class VersionGate:
 
         self.served = served
         self._audit: Audit = Audit()
-        # Client → its requests of APIs that were refused; those that did more than ask for versions.
+        # Client → its requests that were refused, and how often.
         self._refused: dict[AuditedClient, dict[tuple[int, int], int]] = {}
-        self._further: set[AuditedClient] = set()
-        self._asked: set[AuditedClient] = set()
+        self._further: set[tuple[str | None, str]] = set()  # by client id and host: not all requests tell more
+        self._asked: dict[AuditedClient, None] = {}
 
     def wants(self, api_key: int, version: int) -> bool:
         """What is not served; and the requests that tell clients apart: ApiVersions, Metadata."""
@@ -223,10 +223,10 @@ class VersionGate:
 
         if client not in self._asked and len(self._asked) >= HISTORY_MAX:
             return
-        self._asked.add(client)
+        self._asked[client] = None
         self._audit.count(client, broker, use, now_ns)
         if use[0] != _API_VERSIONS:
-            self._further.add(client)
+            self._further.add(client[:2])
         if not served:
             its = self._refused.setdefault(client, {})
             its[use] = its.get(use, 0) + 1
@@ -241,7 +241,7 @@ class VersionGate:
         said += [
             f"{_named(client)} asked which versions there are, and for nothing else"
             for client in self._asked
-            if client not in self._further and client not in self._refused
+            if client[:2] not in self._further and client not in self._refused
         ]
         more = len(said) - _TOLD_MAX
         return said[:_TOLD_MAX] + ([f"and {more:,} more clients"] if more > 0 else [])
@@ -273,7 +273,7 @@ def _refusals(uses: Mapping[tuple[int, int], int], served: ServedVersions) -> st
     for key, version in sorted(uses):
         left = served.served(key)
         name = api(key).name if key in NAMES else f"API {key}"
-        parts.append(f"{name} {version} ({f'{left} are served' if left else 'is not served'})")
+        parts.append(f"{name} {version} ({f'{left.low} to {left.high} are served' if left else 'is not served'})")
     return ", ".join(parts)
 
 
@@ -293,7 +293,7 @@ class ConnectionGate:
 
         key, version = exchange.api_key, exchange.version
         served = version in self._gate.served.served(key)
-        if key == _API_VERSIONS and served:
+        if key == _API_VERSIONS:
             self._learn(exchange)
         fallback = key == _API_VERSIONS and bool(self._gate.served.served(key))
         listener = self._relay.listener
