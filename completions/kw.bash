@@ -402,7 +402,7 @@ _kw_verb() {
         "") verbs="sniff call proxy stats clients groups topics brokers doctor audit report sql replay scrub pipeline apis errors decode encode profile playground completion help version" options="--version --debug -X -h --help" ;;
         "sniff") verbs="" options="--whole-connections --with-keys -r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --metrics --otlp --guess-requests --rotate-size --rotate-interval --keep --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --records --reveal-secrets --names --sort --strict -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --names --compression --acks --magic --lines --values -K --key-separator --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
-        "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets --names -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
+        "proxy") verbs="" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --fault --faults --seed --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets --names -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug --no-log -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
         "stats") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --metrics --otlp --guess-requests --by --metric --bucket --sort --top --slowest --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --strict -o --output -J -e --field -E --field-option --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "clients") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
         "groups") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
@@ -414,10 +414,11 @@ _kw_verb() {
         "sql") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --views --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "replay") verbs="" options="--speed --changes --map --dry-run --replay-client-id --port --keylog --since --until --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map -o --output -J --local --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "scrub") verbs="" options="--keep --salt-file --names --port --keylog -q --quiet --debug -h --help" ;;
-        "pipeline") verbs="report run sql" options="-h --help" ;;
+        "pipeline") verbs="report run sql watch" options="-h --help" ;;
         "pipeline report") verbs="" options="--target --html --master -o --output -J --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
-        "pipeline run") verbs="" options="--out --point --since --until --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --port --keylog --tables --bodies --reveal-secrets --engine --master --split-size --strict --explain -v --verbose -q --quiet --debug -h --help" ;;
+        "pipeline run") verbs="" options="--out --point --since --until --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --port --keylog --tables --bodies --reveal-secrets --engine --master --strict -v --verbose -q --quiet --debug --split-size --explain -h --help" ;;
         "pipeline sql") verbs="" options="--views -n -c --limit --master -o --output -J --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
+        "pipeline watch") verbs="" options="--out --point --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --port --keylog --tables --bodies --reveal-secrets --engine --master --strict -v --verbose -q --quiet --debug --lateness --interval --batch-size --keep --no-rename --once --finish -h --help" ;;
         "apis") verbs="" options="--release --diff --grep -o --output -J -e --field -E --field-option --csv-safe --color --no-pager --debug -h --help" ;;
         "errors") verbs="" options="--retriable --grep -o --output -J -e --field -E --field-option --csv-safe --color --no-pager --debug -h --help" ;;
         "decode") verbs="" options="--api --version --api-version --request --response --as --from --explain --records --reveal-secrets --names -o --output -J -e --field -E --field-option --color --no-pager -v --verbose --debug -h --help" ;;
@@ -512,6 +513,9 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "proxy --tls-key") left=1 kind=files ;;
         "proxy --tls-client-ca") left=1 kind=files ;;
         "proxy --metrics") left=1 kind= ;;
+        "proxy --fault") left=1 kind= ;;
+        "proxy --faults") left=1 kind= ;;
+        "proxy --seed") left=1 kind= ;;
         "proxy --api") left=1 kind=apis ;;
         "proxy --client-id") left=1 kind= ;;
         "proxy --client") left=1 kind= ;;
@@ -793,6 +797,24 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "pipeline sql --master") left=1 kind= ;;
         "pipeline sql -o"|"pipeline sql --output") left=1 kind=words list="text table ndjson json csv" ;;
         "pipeline sql --color") left=1 kind=words list="auto always never" ;;
+        "pipeline watch --out") left=1 kind=files ;;
+        "pipeline watch --point") left=1 kind= ;;
+        "pipeline watch --api") left=1 kind=apis ;;
+        "pipeline watch --client-id") left=1 kind= ;;
+        "pipeline watch --client") left=1 kind= ;;
+        "pipeline watch --topic") left=1 kind= ;;
+        "pipeline watch --group") left=1 kind= ;;
+        "pipeline watch -f"|"pipeline watch -Y"|"pipeline watch --filter") left=1 kind=filter ;;
+        "pipeline watch --slower-than") left=1 kind= ;;
+        "pipeline watch --port") left=1 kind= ;;
+        "pipeline watch --keylog") left=1 kind=files ;;
+        "pipeline watch --tables") left=1 kind=words list="exchanges topic_partitions connections skipped" ;;
+        "pipeline watch --engine") left=1 kind=words list="auto local stitch shuffle" ;;
+        "pipeline watch --master") left=1 kind= ;;
+        "pipeline watch --lateness") left=1 kind= ;;
+        "pipeline watch --interval") left=1 kind= ;;
+        "pipeline watch --batch-size") left=1 kind= ;;
+        "pipeline watch --keep") left=1 kind= ;;
         "apis --release") left=1 kind=releases ;;
         "apis --diff") left=2 kind=releases ;;
         "apis --grep") left=1 kind= ;;
@@ -863,6 +885,7 @@ _kw_place() {  # what the argument at a place may be
         "pipeline report 0") kind=files ;;
         "pipeline run "*) kind=files ;;
         "pipeline sql 0") kind=files ;;
+        "pipeline watch "*) kind=files ;;
         "apis 0") kind=apis ;;
         "apis 1") kind=versions ;;
         "errors "*) kind=errors ;;
@@ -880,7 +903,7 @@ _kw_place() {  # what the argument at a place may be
         "profile use 0") kind=profiles ;;
         "playground node 0") kind=words list="list stop kill start restart pause unpause" ;;
         "completion 0") kind=words list="bash zsh fish" ;;
-        "help "*) kind=words list="sniff stats clients groups topics brokers doctor audit replay scrub call proxy decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls logins request-log failures telemetry options exit-codes tables spark library contributing changes" ;;
+        "help "*) kind=words list="sniff stats clients groups topics brokers doctor audit replay scrub call proxy faults decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls logins request-log failures telemetry options exit-codes tables watch spark library contributing changes" ;;
     esac
 }
 _kw() {

@@ -151,6 +151,12 @@ def _server(part: str, kind: Kind, text: str) -> FieldRow:
     return FieldRow(S, kind, get, text)
 
 
+def _faults(exchange: Exchange, part: str) -> list[Any]:
+    """What the rules of faults that touched it say."""
+    said = exchange.extra.get("fault") if exchange.extra else None
+    return [each[part] for each in (said, *said.get("more", ()))] if isinstance(said, dict) else []
+
+
 def _session_topics(exchange: Exchange) -> list[str]:
     return list((exchange.extra or {}).get(SESSION_PARTITIONS) or ())
 
@@ -230,6 +236,9 @@ FIELDS: Final[dict[str, FieldRow]] = {
     "guessed": FieldRow(
         S, "any", lambda x: bool(x.extra and x.extra.get("guessed")), "whether what a response answers is guessed"
     ),
+    "fault": FieldRow(S, "text", lambda x: _faults(x, "action"), "what a fault of the proxy did to it on purpose"),
+    "fault.rule": FieldRow(S, "number", lambda x: _faults(x, "rule"), "number of the rule that did it"),
+    "fault.hit": FieldRow(S, "number", lambda x: _faults(x, "hit"), "how many exchanges that rule had hit by then"),
     "retransmitted": FieldRow(S, "any", lambda x: x.retransmitted, "whether bytes of it were sent again"),
     "session_topic": FieldRow(S, "text", _session_topics, "topics that an incremental fetch asks for", history=True),
     **{f"{name}.{part}": _said(name, part) for name, part in _HISTORY},

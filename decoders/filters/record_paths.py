@@ -53,7 +53,7 @@ KEYS: Final[dict[str, tuple[str, ...] | None]] = {
     "guessed": (),
     "via": (),
     "upstream_latency_ms": (),
-    "fault": None,
+    "fault": ("rule", "action", "hit", "more"),
     "envelope": ("correlation_id",),
     "direction": (),
     "detail": (),

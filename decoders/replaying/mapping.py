@@ -30,7 +30,7 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from decoders.apis import api
-from decoders.apis.keys import FETCH, METADATA, PRODUCE
+from decoders.apis.keys import CREATE_TOPICS, FETCH, METADATA, PRODUCE
 from decoders.embedded import decode_embedded, encode_embedded
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError
@@ -101,14 +101,16 @@ class IdMap:
     """The ids of the recording's cluster and those of the other one. Not for several threads at once."""
 
     def __init__(self, names: Names, nodes: Mapping[int, int], cluster_id: str | None = None) -> None:
-        """`nodes`: recorded node id → that of the other cluster. `topic_ids` and `topic_named` are to be set by users
-        that know more: name → id there, recorded id → recorded name.
+        """`nodes`: recorded node id → that of the other cluster. What follows may be set by users that know
+        more: how many nodes there are, name → id there, recorded id → recorded name.
         """
         self.names = names
         self.nodes = nodes
         self.cluster_id = cluster_id
+        self.node_count = 0  # of the other cluster; 0: not known
         self.topic_id: Callable[[str], UUID | None] = lambda _name: None
         self.topic_named: Callable[[UUID], str | None] = lambda _identity: None
+        self.topic_named_there: Callable[[UUID], str | None] = lambda _identity: None
         self._members: dict[tuple[str, str], str] = {}
         self._generations: dict[tuple[str, int], int] = {}
         self._producers: dict[int, int] = {}
@@ -129,6 +131,8 @@ class IdMap:
             made["allow_auto_topic_creation"] = False
         elif key == FETCH:
             node = self._fetch(made, broker)
+        elif key == CREATE_TOPICS:
+            self._replicas(made)
         elif key in (71, 72):
             self._client_instance(key, made)
         return MappedRequest(made, node)
@@ -364,6 +368,14 @@ class IdMap:
             self._sessions[broker, session] = found._replace(epoch=following)
         return found.node
 
+    def _replicas(self, made: Mapping[str, Any]) -> None:
+        """No topic has more replicas than there are nodes."""
+        for topic in made.get("topics") or ():
+            if self.node_count:
+                topic["replication_factor"] = min(topic["replication_factor"], self.node_count)
+            for row in topic.get("assignments") or ():
+                row["broker_ids"] = list(dict.fromkeys(row["broker_ids"]))
+
     def _client_instance(self, key: int, made: dict[str, Any]) -> None:
         identity = made.get("client_instance_id", NULL_ID)
         found = self._telemetry.get(identity)
@@ -427,10 +439,11 @@ class IdMap:
                 named = self._name_of(topic)
                 self._moved[named or topic, number] = now - offset
 
-    def _name_of(self, text: str) -> str | None:
-        """The recorded name of a topic, where the text is its id."""
+    def _name_of(self, text: str, *, there: bool = False) -> str | None:
+        """The recorded name of a topic, where the text is its id; `there`: the name that the other cluster has."""
+        named = self.topic_named_there if there else self.topic_named
         try:
-            return self.topic_named(UUID(bytes=uuid_bytes(text)))
+            return named(UUID(bytes=uuid_bytes(text)))
         except ValueError:
             return None
 
@@ -452,7 +465,10 @@ class IdMap:
 
     def topic_there(self, text: str) -> tuple[str, str]:
         """Name and id (empty: it has none) there of a topic that an answer names by its recorded name or id."""
-        name = self.names.topics.get(known := self._name_of(text) or text, known)
+        known = self._name_of(text)
+        if known is None:
+            known = self._name_of(text, there=True) or text
+        name = self.names.topics.get(known, known)
         found = self.topic_id(name)
         return name, "" if found is None else uuid_text(found.bytes)
 

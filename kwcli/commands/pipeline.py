@@ -8,9 +8,10 @@ from importlib.util import find_spec
 import click
 
 from kwcli.env import Environment, Failure
-from kwcli.option_types import Amount, TimeWord
+from kwcli.option_types import Amount, Seconds, TimeWord
 from kwcli.options import (
     Clash,
+    Command,
     FilterOptions,
     OutputOptions,
     filter_options,
@@ -22,9 +23,10 @@ from kwcli.options import (
     refuse_clashes,
     refuse_without,
     set_debug,
+    with_options,
 )
-from kwcli.pipeline.command_words import Point, TableNames
-from kwcli.pipeline.run_options import RunOptions
+from kwcli.pipeline.command_words import KeepDays, Point, TableNames
+from kwcli.pipeline.run_options import RunOptions, WatchOptions
 from kwcli.pipeline.tables.columns import TABLES
 
 EXAMPLES = """\b
@@ -37,6 +39,11 @@ Examples:
   kw pipeline run --point b1='b1-*.pcap' --point b2='b2-*.pcap' --out tables --since 2026-11-21T03:00
   kw pipeline run 's3://dumps/*.pcap' --out /data/kafka --master yarn --explain
   kw pipeline run 'dumps/*' --out slow -f 'latency > 1s' --tables exchanges --bodies"""
+_WATCH = """\b
+Examples:
+  kw pipeline watch /captures/broker1.pcap --out tables
+  kw pipeline watch --point b1='b1/*.pcap*' --point b2='b2/*.pcap*' --out /data/kafka --keep 30d
+  kw pipeline watch '/captures/*.pcap' --out tables --once"""
 _REPORT = """\b
 Examples:
   kw pipeline report tables --target 4.0
@@ -49,6 +56,49 @@ Examples:
   kw pipeline sql tables --views"""
 
 ENGINES = ("auto", "local", "stitch", "shuffle")
+
+
+def _shared(command: Command) -> Command:
+    """What a run and a watch have in common: which rows, into which tables, made by whom."""
+    return with_options(
+        command,
+        filter_options,
+        ports_option,
+        keylog_option,
+        click.option(
+            "--tables",
+            type=TableNames(tuple(TABLES)),
+            default=tuple(TABLES),
+            metavar="NAME,...",
+            help=f"Only these tables, of {', '.join(TABLES)}.",
+        ),
+        click.option("--bodies", is_flag=True, help="Requests and responses as JSON, too."),
+        click.option("--reveal-secrets", is_flag=True, help="In bodies: tokens, salts and config values in clear."),
+        click.option(
+            "--engine",
+            type=click.Choice(ENGINES),
+            default="auto",
+            help="One process, or Spark: stitch, or the slow reference; auto goes by size.",
+        ),
+        click.option(
+            "--master",
+            metavar="URL",
+            help="Where Spark runs: local[2], spark://head:7077, yarn; this machine without it.",
+        ),
+        click.option(
+            "--strict", is_flag=True, help="Exit code 3 when traffic or input was lost or could not be decoded."
+        ),
+        click.option("-v", "--verbose", count=True, help="Tell of every capture, or of every batch."),
+        click.option("-q", "--quiet", is_flag=True, help="No summary and no progress."),
+        click.option(
+            "--debug",
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=set_debug,
+            help="Show the traceback of a defect, and what Spark says.",
+        ),
+    )
 
 
 @click.group("pipeline", epilog=EXAMPLES)
@@ -75,42 +125,11 @@ def command() -> None:
 )
 @click.option("--since", "since_ns", type=TimeWord(), metavar="TIME", help="Only what began then or later: 17:34, 5m.")
 @click.option("--until", "until_ns", type=TimeWord(), metavar="TIME", help="Only what began before this time.")
-@filter_options
-@ports_option
-@keylog_option
-@click.option(
-    "--tables",
-    type=TableNames(tuple(TABLES)),
-    default=tuple(TABLES),
-    metavar="NAME,...",
-    help=f"Only these tables, of {', '.join(TABLES)}.",
-)
-@click.option("--bodies", is_flag=True, help="Requests and responses as JSON, too.")
-@click.option("--reveal-secrets", is_flag=True, help="In bodies: tokens, salts and config values in clear.")
-@click.option(
-    "--engine",
-    type=click.Choice(ENGINES),
-    default="auto",
-    help="One process, or Spark: stitch, or the slow reference; auto goes by size.",
-)
-@click.option(
-    "--master", metavar="URL", help="Where Spark runs: local[2], spark://head:7077, yarn; this machine without it."
-)
+@_shared
 @click.option(
     "--split-size", type=Amount(), metavar="SIZE", help="Bytes of capture in one task; 256MiB, of more than 8GB 512MiB."
 )
-@click.option("--strict", is_flag=True, help="Exit code 3 when traffic or input was lost or could not be decoded.")
 @click.option("--explain", is_flag=True, help="Say what would be done and why, and do nothing.")
-@click.option("-v", "--verbose", count=True, help="Tell of every capture.")
-@click.option("-q", "--quiet", is_flag=True, help="No summary and no progress.")
-@click.option(
-    "--debug",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=set_debug,
-    help="Show the traceback of a defect, and what Spark says.",
-)
 @gathered("options", partial(RunOptions, filter=""), [name for name in RunOptions._fields if name != "filter"])
 @click.pass_obj
 def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -> int:
@@ -123,16 +142,7 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
     _check_installed()
     from kwcli.pipeline.run import run
 
-    context = click.get_current_context()
-    if not options.sources and not options.points:
-        raise click.UsageError("give captures: files, globs or URLs, or --point NAME=GLOB", context)
-    if not options.out:
-        raise click.UsageError("--out is empty: it names the folder of the tables", context)
-    if options.engine == "local":
-        refuse_clashes(Clash("engine", ("master",), "--master is for Spark, and local is one process"))
-    refuse_without("bodies", ("reveal_secrets",), "there are secrets in bodies alone")
-    if options.bodies and "exchanges" not in options.tables:
-        raise click.UsageError("--bodies are in the table exchanges, which --tables leaves out", context)
+    _check_tables(options)
     from kwcli.filter_options import resolve_times
     from kwcli.key_logs import key_log_names
 
@@ -141,6 +151,79 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
     keylogs = key_log_names(options.keylogs, env.variables)
     asked = options._replace(filter=filters.select().text, since_ns=since_ns, until_ns=until_ns, keylogs=keylogs)
     return run(env, asked)
+
+
+@command.command("watch", short_help="Decode captures as they come, for ever.", epilog=_WATCH)
+@click.argument("sources", nargs=-1, metavar="[SRC...]", type=click.Path(readable=False))
+@click.option(
+    "--out",
+    required=True,
+    metavar="DIR",
+    type=click.Path(readable=False),
+    help="The folder of the tables; it is made, or a watch has made it.",
+)
+@click.option(
+    "--point",
+    "points",
+    multiple=True,
+    type=Point(),
+    metavar="NAME=GLOB",
+    help="Captures of one place in the network; each point is decoded by a task of its own.",
+)
+@_shared
+@click.option(
+    "--lateness",
+    "lateness_s",
+    type=Seconds(),
+    default="5s",
+    metavar="TIME",
+    help="A new file waits so long for others that belong before it.",
+    show_default=True,
+)
+@click.option(
+    "--interval",
+    "interval_s",
+    type=Seconds(),
+    default="2s",
+    metavar="TIME",
+    help="At least so long from batch to batch.",
+    show_default=True,
+)
+@click.option(
+    "--batch-size",
+    type=Amount(),
+    default="256MiB",
+    metavar="SIZE",
+    help="Bytes of capture in one batch, about.",
+    show_default=True,
+)
+@click.option("--keep", "keep_days", type=KeepDays(), default=0, metavar="DAYS", help="Drop older dates: 30d.")
+@click.option(
+    "--no-rename", "renames", flag_value=False, default=True, help="For stores without atomic rename; kw alone reads."
+)
+@click.option("--once", is_flag=True, help="Read what is there, and end; the next watch goes on.")
+@click.option("--finish", is_flag=True, help="Read what is there, settle what is open as at the end, and end.")
+@gathered("wanted", WatchOptions, WatchOptions._fields)
+@gathered(
+    "options",
+    partial(RunOptions, filter="", since_ns=None, until_ns=None, split_size=None, explain=False),
+    [name for name in RunOptions._fields if name not in ("filter", "since_ns", "until_ns", "split_size", "explain")],
+)
+@click.pass_obj
+def watch_command(env: Environment, options: RunOptions, wanted: WatchOptions, filters: FilterOptions) -> int:
+    """Decode captures into the tables under DIR as they come: new files, files that grow, rings whose names come round.
+
+    Batch by batch, each whole or not at all; stopped or killed, the same command goes on where the last batch ended.
+    The rows are those of kw pipeline run over all files.
+    """
+    _check_installed()
+    _check_tables(options)
+    refuse_clashes(Clash("once", ("finish",), "both read what is there and end; --finish settles what is open"))
+    from kwcli.key_logs import key_log_names
+    from kwcli.pipeline.watch.run import watch
+
+    keylogs = key_log_names(options.keylogs, env.variables)
+    return watch(env, options._replace(filter=filters.select().text, keylogs=keylogs), wanted)
 
 
 @command.command("report", short_help="Say what the tables hold.", epilog=_REPORT)
@@ -226,3 +309,17 @@ def _check_installed() -> None:
     """What tables are written and read with is not installed with kw alone."""
     if find_spec("pyarrow") is None:
         raise Failure('tables need pyarrow, which is not installed: install "kw[spark]"')
+
+
+def _check_tables(options: RunOptions) -> None:
+    """Refuse what does not go together."""
+    context = click.get_current_context()
+    if not options.sources and not options.points:
+        raise click.UsageError("give captures: files, globs or URLs, or --point NAME=GLOB", context)
+    if not options.out:
+        raise click.UsageError("--out is empty: it names the folder of the tables", context)
+    if options.engine == "local":
+        refuse_clashes(Clash("engine", ("master",), "--master is for Spark, and local is one process"))
+    refuse_without("bodies", ("reveal_secrets",), "there are secrets in bodies alone")
+    if options.bodies and "exchanges" not in options.tables:
+        raise click.UsageError("--bodies are in the table exchanges, which --tables leaves out", context)

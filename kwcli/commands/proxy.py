@@ -11,6 +11,7 @@ from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_o
 from kwcli.option_types import MetricsAddress
 from kwcli.options import Clash, FilterOptions, refuse_clashes
 from kwcli.proxy.as_kafka import ServedOptions, served_options
+from kwcli.proxy.faults.options import FaultOptions, fault_options
 from kwcli.proxy.log.options import LogOptions, log_options
 from kwcli.proxy.tls.options import Security, security_options
 
@@ -20,6 +21,7 @@ Examples:
   kw proxy -b kafka1:9092 --port-base 29092 --bind 0.0.0.0 --advertise laptop.lan
   kw proxy -b kafka1:9093 -F client.properties --tls-in
   kw proxy -b kafka1:9092 --metrics 9400 --check
+  kw proxy -b kafka1:9092 --fault 'error NOT_LEADER_OR_FOLLOWER, rate 5%, when api == Produce'
   kw proxy -b kafka1:9092 -f 'error or latency > 1s' -w orders.pcapng
   kw proxy -b kafka1:9092 --as-kafka 2.8
   kw proxy -b localhost:19092 --dial-map kafka-1:9092=localhost:19092"""
@@ -54,8 +56,9 @@ CLASHES = (
     help="Tell Prometheus what passes, on http://127.0.0.1:PORT/metrics, or at this address.",
 )
 @click.option("--check", "only_check", is_flag=True, help="Only look whether all is well for a proxy; then end.")
-@log_options
 @served_options
+@fault_options
+@log_options
 @click.pass_obj
 def command(
     env: Environment,
@@ -63,6 +66,7 @@ def command(
     connection: ConnectionOptions,
     security: Security,
     log: LogOptions,
+    faults: FaultOptions,
     served: ServedOptions,
     only_check: bool,
     **listening: Any,
@@ -76,4 +80,5 @@ def command(
 
     refuse_clashes(*CLASHES)
     config = connection.config(env, verbose=log.shown.verbose)
-    return start(env, config, Listening(**listening), security, log, served.served(), only_check=only_check)
+    place = Listening(**listening)
+    return start(env, config, place, security, log, faults, served.served(), only_check=only_check)

@@ -25,6 +25,7 @@ TOPICS: Final = (
         "scrub",
         "call",
         "proxy",
+        "faults",
         "decode",
         "encode",
         "apis",
@@ -47,7 +48,7 @@ TOPICS: Final = (
         "telemetry",
     ),
     "options",
-    *("exit-codes", "tables", "spark", "library", "contributing", "changes"),
+    *("exit-codes", "tables", "watch", "spark", "library", "contributing", "changes"),
 )
 # Names of commands that have no page of their own → the page that tells of them.
 ALIASES: Final = {

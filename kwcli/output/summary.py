@@ -26,6 +26,8 @@ ENDINGS: Final[dict[str | None, str]] = {
 def trouble_of(exchange: Exchange) -> str:
     """What went wrong, in words; empty when nothing did."""
     words: list[str] = []
+    if exchange.extra is not None and "fault" in exchange.extra:
+        words.append(f"⚡ {exchange.extra['fault']['action']}")
     if exchange.error_codes:
         words += dict.fromkeys(error.name for error in exchange.errors)
     status = exchange.status

@@ -198,7 +198,12 @@ class TextLines:
             facts = [clean(fact) for fact in facts]
             text = " ".join(facts)
         sign = " "
-        if exchange.error_codes or exchange.failed or exchange.outcome != "complete":
+        if (
+            exchange.error_codes
+            or exchange.failed
+            or exchange.outcome != "complete"
+            or (exchange.extra is not None and "fault" in exchange.extra)
+        ):
             sign = self._sign(exchange)
             text = self._fitted(exchange, facts_of, facts, trouble_of(exchange), bad="·" not in sign)
         elif room is not None and (len(text) > room or not text.isascii()):

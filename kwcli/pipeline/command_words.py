@@ -7,9 +7,11 @@ from typing import Final
 
 import click
 
-__all__ = ["Point", "TableNames"]
+__all__ = ["KeepDays", "Point", "TableNames"]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][\w.:-]{0,99}", re.ASCII)
+
+_DAYS: Final = re.compile(r"([1-9]\d{0,4})\s*d?")
 
 
 class Point(click.ParamType[tuple[str, str]]):
@@ -46,3 +48,17 @@ class TableNames(click.ParamType[tuple[str, ...]]):
             if word not in self.known:
                 self.fail(f"{word!r} is no table (they are {', '.join(self.known)})", param, ctx)
         return tuple(name for name in self.known if name in words)
+
+
+class KeepDays(click.ParamType[int]):
+    """`30d`: a number of days."""
+
+    name = "days"
+
+    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        match = _DAYS.fullmatch(value.strip())
+        if match is None:
+            self.fail(f"{value!r} is no number of days (write 30d)", param, ctx)
+        return int(match[1])

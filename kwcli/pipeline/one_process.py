@@ -7,6 +7,7 @@ another.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -17,12 +18,54 @@ from kwcli.pipeline.read.split_reader import SplitReader
 from kwcli.pipeline.read.tls_keys import read_keys
 
 if TYPE_CHECKING:
+    from decoders.tls.key_log import KeyLog
     from kwcli.pipeline.job_spec import JobSpec, Progress
     from kwcli.pipeline.plan import PendingPlan
-    from kwcli.pipeline.read.file_ranges import Problem
+    from kwcli.pipeline.read.file_ranges import Problem, Split
+    from kwcli.pipeline.read.split_reader import GrowingState
     from kwcli.pipeline.store.staging import Staging
+    from kwcli.pipeline.tables.write import TableWriter
 
-__all__ = ["run"]
+__all__ = ["PointDecoder", "run"]
+
+
+class PointDecoder:
+    """The splits of one capture point in, one after the other, their rows into a writer.
+
+    `counts`, `problems`, `taken` and `left` are those of all readers (`SplitReader`); `last_ns` is the time of the
+    packet that came last.
+    """
+
+    def __init__(self, spec: JobSpec, point: str, choice: RowFilter, keys: KeyLog, writer: TableWriter) -> None:
+        self.engine = Engine(spec.ports, choice.needs, connections=True, keys=keys)
+        self.counts: Counter[str] = Counter()
+        self.problems: list[Problem] = []
+        self.left: dict[int, GrowingState] = {}
+        self.taken = 0
+        self.last_ns = 0
+        self._batcher = RowBatcher(spec, point, choice, writer.write, partial(writer.write_table, "connections"))
+
+    def read(self, split: Split, progress: Callable[[int], None] | None = None) -> None:
+        """Decode a split; `progress` is told the bytes read so far."""
+        reading = SplitReader(split, self.engine)
+        for segments in reading:
+            self._batcher.take(self.engine.feed(segments))
+            if segments:
+                self.last_ns = segments[-1][1]
+            if progress is not None:
+                progress(self.taken + reading.taken)
+        self.taken += reading.taken
+        self.counts.update(reading.counts)
+        self.problems += reading.problems
+        self.left.update(reading.left)
+
+    def finish(self) -> None:
+        """The capture is over: settle what is open."""
+        self._batcher.take(self.engine.finish())
+
+    def flush(self) -> None:
+        """Hand on the rows that wait."""
+        self._batcher.flush()
 
 
 def run(spec: JobSpec, coming: PendingPlan, staging: Staging, progress: Progress | None = None) -> EngineResult:
@@ -34,19 +77,18 @@ def run(spec: JobSpec, coming: PendingPlan, staging: Staging, progress: Progress
     with staging.writer(spec.tables) as writer:
         for point, splits in groupby(coming.splits, key=lambda split: split.point):
             keys = read_keys(spec.key_logs, spec.secret_captures, spec.files)
-            engine = Engine(spec.ports, choice.needs, connections=True, keys=keys)
-            batcher = RowBatcher(spec, point, choice, writer.write, partial(writer.write_table, "connections"))
+            decoder = PointDecoder(spec, point, choice, keys, writer)
             for split in splits:
-                reading = SplitReader(split, engine)
-                for segments in reading:
-                    batcher.take(engine.feed(segments))
-                    if progress is not None:
-                        progress(taken + reading.taken, done)
-                taken += reading.taken
+                decoder.read(split, None if progress is None else partial(_tell, progress, taken, done))
                 done += 1
-                counts.update(reading.counts)
-                problems += reading.problems
-            batcher.take(engine.finish())
-            batcher.flush()
+            decoder.finish()
+            decoder.flush()
+            taken += decoder.taken
+            counts.update(decoder.counts)
+            problems += decoder.problems
         written = writer.close()
     return EngineResult(written, writer.tally, counts, problems, taken)
+
+
+def _tell(progress: Progress, before: int, done: int, taken: int) -> None:
+    progress(before + taken, done)

@@ -50,6 +50,7 @@ __all__ = [
     "WalkedFile",
     "begin_planning",
     "finished_plan",
+    "group_by_time",
     "plan_all",
     "plan_splits",
     "split_size_for",
@@ -295,13 +296,13 @@ def plan_splits(
         WalkJob(number, file, split_size, lead_size, points[file.point] == 1, walk) for number, file in enumerate(files)
     ]
     made = SplitPlan([], [], [])
-    units: dict[str, list[_Unit]] = {point: [] for point in points}
+    pieces_of: dict[str, list[list[FileRange]]] = {point: [] for point in points}
     for job, found in zip(jobs, each(walk_file, jobs), strict=True):
-        units[job.source.point] += _units(found.pieces)
+        pieces_of[job.source.point].append(found.pieces)
         if found.problem is not None:
             made.problems.append(found.problem)
-    for point, some in units.items():
-        groups = [_joined(group) for group in _separate(sorted(some, key=_Unit.place))]
+    for point, some in pieces_of.items():
+        groups = group_by_time(some)
         large = [group for group in groups if len(group) > 1 and _weight(group) > split_size]
         made.notes.extend([_note(point, large)] if large else [])
         together = _together(groups, split_size)
@@ -324,6 +325,12 @@ def splits_as_found(
         yield plan.splits[-1]
     if looking.problem is not None:
         plan.problems.append(looking.problem)
+
+
+def group_by_time(files: Iterable[list[FileRange]]) -> list[list[FileRange]]:
+    """The pieces of several files of one capture point, in groups that follow one another; one piece a file in each."""
+    units = [unit for pieces in files for unit in _units(pieces)]
+    return [_joined(group) for group in _separate(sorted(units, key=_Unit.place))]
 
 
 def _units(pieces: list[FileRange]) -> list[_Unit]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Literal, NamedTuple
 
-__all__ = ["Engine", "RunOptions"]
+__all__ = ["Engine", "RunOptions", "WatchOptions"]
 
 Engine = Literal["local", "stitch", "shuffle"]
 
@@ -46,6 +46,21 @@ class RunOptions(NamedTuple):
             "bodies": self.bodies,
             "reveal_secrets": self.bodies and self.reveal_secrets,
         }
+
+
+class WatchOptions(NamedTuple):
+    """What `kw pipeline watch` is asked for besides what a run is. `keep_days` 0: all dates are kept.
+
+    `once`: what is there, and no more; `finish`: that, and what is open is settled as the end of the captures does.
+    """
+
+    lateness_s: float = 5.0
+    interval_s: float = 2.0
+    batch_size: int = 256 << 20
+    keep_days: int = 0
+    renames: bool = True
+    once: bool = False
+    finish: bool = False
 
 
 def _size(name: str) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from kwcli.env import Environment, Exit, Failure
 from kwcli.net.config.client_config import ClientConfig
+from kwcli.proxy.as_kafka import VersionGate
 from kwcli.proxy.log.log_protocol import LogPlan
 from kwcli.proxy.log.log_queue import Overflow
 from kwcli.proxy.log.options import LogOptions
@@ -18,6 +19,9 @@ from kwcli.proxy.tls.options import Security, check_exposure
 
 if TYPE_CHECKING:
     from kwcli.proxy.as_kafka import ServedVersions
+    from kwcli.proxy.deciders import Deciders
+    from kwcli.proxy.faults.options import FaultOptions
+    from kwcli.proxy.faults.rule_files import RuleFiles
     from kwcli.proxy.tls.inbound import Inbound
 
 # What the log may take to write what it was given, at the end; after a second Ctrl-C.
@@ -31,6 +35,7 @@ def start(
     listening: Listening,
     security: Security,
     log: LogOptions,
+    faults: FaultOptions,
     served: ServedVersions | None,
     *,
     only_check: bool,
@@ -45,6 +50,7 @@ def start(
     host = advertise or bind
     make = partial(_inbound, env, security, [host, bind]) if security.tls else None
     plan = log.plan(env)
+    rules = faults.rules(env.now_ns)
     if only_check:
         from kwcli.proxy.check import CheckOptions, check
 
@@ -54,15 +60,28 @@ def start(
     settings = ProxySettings(
         config, port_base, bind, host, verbose=log.shown.verbose, quiet=log.shown.quiet, metrics=metrics, tls=tls
     )
-    if served is not None:
-        from kwcli.proxy.as_kafka import VersionGate
-        from kwcli.proxy.deciders import Deciders
-
-        gate = VersionGate(served)
-        settings = settings._replace(gate=gate, deciders=Deciders([gate]))
+    gate = None if served is None else VersionGate(served)
+    settings = settings._replace(gate=gate, deciders=deciders_of(gate, rules), rules=rules)
     if plan is None:
         return serve(Proxy(env, settings, found))
     return _logged(env, settings, found, plan, log.overflow)
+
+
+def deciders_of(gate: VersionGate | None, rules: RuleFiles | None) -> Deciders | None:
+    """Who decides about frames: what a release served comes first, the rules of faults are for the rest."""
+    from kwcli.proxy.deciders import Decider, Deciders
+
+    found: list[Decider] = []
+    if gate is not None:
+        found.append(gate)
+    if rules is not None:
+        found.append(rules.faults)
+    if not found:
+        return None
+    deciders = Deciders(found)
+    if rules is not None:
+        rules.faults.changed = deciders.changed
+    return deciders
 
 
 def _inbound(env: Environment, security: Security, places: list[str]) -> Inbound:

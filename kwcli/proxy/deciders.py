@@ -29,8 +29,11 @@ class ClientConnection(Protocol):
     listener: Listener
     peer: str
 
-    def decided(self, exchange: HeldExchange, decision: Decision) -> None:
+    def decided(self, exchange: HeldExchange, decision: Decision) -> object:
         """A decision that took its time."""
+
+    def tell_fault(self, correlation_id: int, rule: int, action: str, hit: int) -> None:
+        """Have the log say that a rule of faults has done something to an exchange."""
 
 
 class Decider(Protocol):
@@ -133,7 +136,7 @@ class ConnectionDeciders:
         if waiting is None or self._left:
             return
         at, before = waiting
-        made = _together(exchange, before, decision)
+        made = together(exchange, before, decision)
         final = made if made.final else self._ask(exchange, at + 1, made, now_ns)
         if final is not None:
             self._relay.decided(exchange, final)
@@ -146,13 +149,13 @@ class ConnectionDeciders:
             if decision is None:
                 self._pending[exchange] = (number, made)
                 return None
-            made = _together(exchange, made, decision)
+            made = together(exchange, made, decision)
             if made.final:
                 break
         return made
 
 
-def _together(exchange: HeldExchange, before: Decision, now: Decision) -> Decision:
+def together(exchange: HeldExchange, before: Decision, now: Decision) -> Decision:
     """One decision of two; those that come next see what this one makes of the frame."""
     if now.frame:
         if exchange.response is None:

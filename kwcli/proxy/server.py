@@ -46,6 +46,8 @@ def format_listeners(listeners: Sequence[Listener]) -> list[str]:
 
 
 _LOOK_S: Final = 0.05
+# How often files of rules are looked at.
+_RULES_S: Final = 0.5
 # For a client's TLS handshake.
 _GREETING_S: Final = 10.0
 
@@ -153,6 +155,7 @@ class Proxy:
             self._telling = await loop.create_server(told, sock=self._told)
         self._start_told()
         self._trim()
+        self._look_at_rules()
         await self._ended.wait()
         await self._drain()
         return Exit.INTERRUPTED if self._signals > 1 else Exit.DONE
@@ -162,6 +165,13 @@ class Proxy:
         self._folded.look()
         self._make_room()
         asyncio.get_running_loop().call_later(TRIM_S, self._trim)
+
+    def _look_at_rules(self) -> None:
+        """Files with rules of faults may have changed."""
+        rules = self.settings.rules
+        if rules is not None and not self._ended.is_set():
+            rules.look(self._say)
+            asyncio.get_running_loop().call_later(_RULES_S, self._look_at_rules)
 
     def _make_room(self) -> None:
         """Cut off clients that do not read what room is taken for, where others wait for room: they would for ever."""
@@ -186,6 +196,8 @@ class Proxy:
             self._say(line)
         for line in self.settings.tls.lines() if self.settings.tls is not None else []:
             self.env.say(line)
+        for line in self.settings.rules.lines() if self.settings.rules is not None else []:
+            self._say(line)
         if self._told is not None:
             self.env.say(f"metrics      http://{shown(self._told.getsockname()[:2])}/metrics")
         self.env.say(f"bootstrap.servers={boot}      (Ctrl-C drains and ends; again: at once)")
@@ -304,6 +316,8 @@ class Proxy:
             self._folded.finish()
             self._notes.repeat(self._say)
             for line in self.settings.gate.lines() if self.settings.gate is not None else []:
+                self._say(line)
+            for line in self.settings.rules.faults.lines() if self.settings.rules is not None else []:
                 self._say(line)
 
     def _idle(self) -> bool:

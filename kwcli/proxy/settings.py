@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from decoders.schema.model import Versions
     from kwcli.proxy.as_kafka import VersionGate
     from kwcli.proxy.deciders import Deciders
+    from kwcli.proxy.faults.rule_files import RuleFiles
     from kwcli.proxy.tls.inbound import Inbound
 
 PORT_BASE: Final = 19092
@@ -49,6 +50,7 @@ class ProxySettings(NamedTuple):
     tls: Inbound | None = None  # what listeners speak TLS by
     gate: VersionGate | None = None  # what clients are offered, where it is less than brokers have
     deciders: Deciders | None = None  # about single frames: faults, and what else there is
+    rules: RuleFiles | None = None  # of faults
 
 
 # The way to a cluster in, its nodes out, before the first client comes.

@@ -6,6 +6,7 @@ JSON have the record of the exchange with the other cluster, with a `comparison`
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api_name
@@ -53,6 +54,7 @@ class ReplayOutput:
         self._zone = find_zone(settings.zone)
         self._paint = palette(settings.color)
         self._rows: list[list[str]] = []
+        self._told: dict[int, str] = {}  # hash of the differences of an answer → where they were told
         lines = settings.format == "ndjson"
         self._json = JsonWriter(write, lines=lines) if settings.format in ("ndjson", "json") else None
 
@@ -105,10 +107,19 @@ class ReplayOutput:
         took = f"{_class(outcome):5}" if unsent else f"{was:>7} → {now:<7}"
         lines = [f"{time}  {verdict:10} {took}  {client:16} {version}{'  ' if what else ''}{what}".rstrip()]
         shown = [each for each in outcome.differences if each.kind != "ids" or self._settings.verbose > 1]
-        lines += [f"    {difference_text(each)}" for each in shown[:_LINES_MAX]]
-        if shown[_LINES_MAX:]:
-            lines.append(f"    … and {count_of(len(shown) - _LINES_MAX, 'difference')} more")
-        return "".join(f"{line}\n" for line in lines)
+        return "".join(f"{line}\n" for line in [*lines, *self._differences(f"{version} at {time}", shown)])
+
+    def _differences(self, where: str, shown: list[Difference]) -> Iterator[str]:
+        """What differs; what was told already is not told again."""
+        texts = [difference_text(each) for each in shown]
+        before = self._told.setdefault(hash(tuple(texts)), where) if len(texts) > 1 else where
+        if before != where:
+            yield f"    as {before}"
+            return
+        more = len(texts) - _LINES_MAX if self._settings.verbose < 2 else 0
+        yield from (f"    {text}" for text in (texts[:_LINES_MAX] if more > 1 else texts))
+        if more > 1:
+            yield f"    … and {more:,} more (-vv)"
 
 
 def _class(outcome: Outcome) -> str:
@@ -152,7 +163,7 @@ def difference_text(difference: Difference) -> str:
 
 def _value(value: Any) -> str:
     if isinstance(value, dict):
-        text = " ".join(f"{name} {_value(each)}" for name, each in value.items())
+        text = " ".join(f"{name} {_value(each)}" for name, each in value.items()) or "empty"
     elif isinstance(value, list):
         text = ", ".join(map(_value, value)) or "none"
     else:
@@ -165,14 +176,13 @@ def _value(value: Any) -> str:
 
 
 def outcome_json(outcome: Outcome) -> dict[str, Any]:
-    """The record of the exchange with the other cluster; of a request that was not sent, without addresses."""
+    """The record of the exchange with the other cluster; of a request that was not sent, without addresses
+    and with the number of the recorded connection."""
     exchange = outcome.request.exchange
     was = to_json_dict(exchange)
     record = outcome.record
     if record is None:
-        nothing = dict.fromkeys(
-            ("latency_ms", "duration_ms", "client", "broker", "connection", "correlation_id", "response_size")
-        )
+        nothing = dict.fromkeys(("latency_ms", "duration_ms", "client", "broker", "correlation_id", "response_size"))
         record = {**was, **nothing, "status": "not_sent", "reason": None, "errors": [], "response": None}
         record["packets"] = {"request": None, "response": None}
         for name in ("undecoded", "closed", "file", "trailing", "layout", "retransmitted"):

@@ -112,8 +112,10 @@ def replay(
     target = Target(env, config, creates=settings.allowed.data)
     nodes = match_nodes(set(recording.nodes.values()), target.nodes)
     ids = IdMap(settings.names, nodes, target.cluster_id)
+    ids.node_count = len(target.nodes)
     ids.topic_named = recording.topics.get
     ids.topic_id = target.topic_id
+    ids.topic_named_there = lambda identity: target.topic_names.get(identity)
     brokers = {address: nodes[node] for address, node in recording.nodes.items() if node in nodes}
     shared = Shared(env, target, ids, Tape(), brokers, settings.client_id)
     run = _Replay(env, recording.requests, shared, settings, show)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
 
 from decoders.tcp.chunks import Segment
@@ -43,3 +44,12 @@ def written(segments: list[Segment]) -> bytes:
         ip = b"\x45\0" + (20 + len(tcp)).to_bytes(2, "big") + b"\0\7\x40\0\x40\6\0\0" + key[:8] + tcp
         out.append(writer.packet(BEGIN_NS + number * 1000, ethernet(ip)))
     return b"".join(out)
+
+
+def packets(capture: bytes) -> Iterator[bytes]:
+    """The records of a classic capture in little endian."""
+    at = 24
+    while at < len(capture):
+        end = at + 16 + int.from_bytes(capture[at + 8 : at + 12], "little")
+        yield capture[at:end]
+        at = end

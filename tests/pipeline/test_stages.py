@@ -9,7 +9,7 @@ import os
 import pickle
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -37,7 +37,7 @@ from tests.exchanges.talks import Talker, interleaved
 from tests.exchanges.talks import segments as spoken
 from tests.pipeline.jobs import Job, job_of, rows_in
 from tests.pipeline.jobs import run as run_local
-from tests.pipeline.odd import odd_capture, written
+from tests.pipeline.odd import odd_capture, packets, written
 
 OUTSIDE: Final = ("connection", "topics", "topic_names", "error_topics", "topic")
 TABLES: Final = ("exchanges", "topic_partitions", "connections", "skipped")
@@ -97,15 +97,6 @@ def tables(folder: Path) -> dict[str, list[str]]:
         )
         for table in TABLES
     }
-
-
-def packets(capture: bytes) -> Iterator[bytes]:
-    """The records of a classic capture in little endian."""
-    at = 24
-    while at < len(capture):
-        end = at + 16 + int.from_bytes(capture[at + 8 : at + 12], "little")
-        yield capture[at:end]
-        at = end
 
 
 def again_and_again(capture: bytes, count: int) -> bytes:

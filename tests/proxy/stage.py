@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import decoders
 from kwcli.proxy.relay.core import RelayCore
@@ -113,29 +113,29 @@ class Stage:
         self.waiting: list[Command] = []
         self.turns = 0  # that others were given
 
-    def client(self, *chunks: bytes) -> Stage:
+    def client(self, *chunks: bytes) -> Self:
         """The client sends."""
         for chunk in chunks:
             self.now_ns += 1
             self._do(self.connection.client_bytes(chunk, self.now_ns))
         return self
 
-    def server(self, *chunks: bytes) -> Stage:
+    def server(self, *chunks: bytes) -> Self:
         """The broker sends."""
         for chunk in chunks:
             self.now_ns += 1
             self._do(self.connection.server_bytes(chunk, self.now_ns))
         return self
 
-    def client_eof(self) -> Stage:
+    def client_eof(self) -> Self:
         self._do(self.connection.client_eof(self.now_ns))
         return self
 
-    def server_eof(self) -> Stage:
+    def server_eof(self) -> Self:
         self._do(self.connection.server_eof())
         return self
 
-    def pass_time(self, ns: int = 0) -> Stage:
+    def pass_time(self, ns: int = 0) -> Self:
         """So long, or until the next timer; timers that are due are told."""
         until = self.now_ns + ns if ns else min(self.timers)[0]
         while self.timers and min(self.timers)[0] <= until:
@@ -146,12 +146,12 @@ class Stage:
         self.now_ns = until
         return self
 
-    def decided(self, exchange: HeldExchange, decision: Decision) -> Stage:
+    def decided(self, exchange: HeldExchange, decision: Decision) -> Self:
         """A decision that was awaited."""
         self._do(self.connection.decided(exchange, decision, self.now_ns))
         return self
 
-    def answer(self) -> Stage:
+    def answer(self) -> Self:
         """Answer the oldest RESOLVE or RESERVE."""
         self._do(self._reply(self.waiting.pop(0)))
         return self

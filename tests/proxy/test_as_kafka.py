@@ -76,7 +76,7 @@ def test_an_offer_that_fits_stays_as_it_is(release: str) -> None:
     assert cap_api_versions(frame, 2, served(release)) == (frame, [])
 
 
-LEVELS = {
+LEVELS: dict[str, Any] = {
     "supported_features": [
         {"name": "metadata.version", "min_version": 1, "max_version": 30},
         {"name": "transaction.version", "min_version": 0, "max_version": 2},

@@ -43,6 +43,9 @@ class FileRange:
     bytes `own` and `handed` are this piece's, to be missed if they are not whole at its end; `handed` is the `own` of
     the file's next piece, None for the last one.
 
+    A file that is read while it grows `grows`: of all its pieces one reader is handed on, which `state` is that of at
+    `begin`. What is behind `end` comes later where it `goes_on`.
+
     `low_ns` and `high_ns` are the earliest and the latest packet time, None where nobody looked (the end of a
     compressed file that is alone), and so is the count of `packets`. `inflate`: the file is compressed, and this is all
     of it; `weight` is the size of what is in it as far as that is known.
@@ -62,6 +65,8 @@ class FileRange:
     high_ns: int | None = None
     packets: int | None = None
     weight: int = 0
+    grows: bool = False
+    goes_on: bool = False
 
     @property
     def size(self) -> int:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kwcli.pipeline.read.captures import RangeFile
     from kwcli.pipeline.read.file_ranges import FileRange, Split
 
-__all__ = ["ReadPosition", "SplitReader", "read_between"]
+__all__ = ["GrowingState", "ReadPosition", "SplitReader", "read_between"]
 
 
 class ReadPosition(NamedTuple):
@@ -31,12 +31,22 @@ class ReadPosition(NamedTuple):
     state: bytes = b""
 
 
+class GrowingState(NamedTuple):
+    """How far a file is read that goes on, the state of its reader there, and bytes of a packet that is not whole."""
+
+    at: int
+    state: bytes
+    waiting: int
+
+
 class SplitReader:
     """The segments of one split, to be iterated once; packet numbers are `file << 40 | number` (`numbering`).
 
     `counts` and `problems` grow as it is read: what `CaptureReader.counts` says, over all splits of a file the same as
     of the whole file; and what ended the reading of a file before the end of its piece. `taken` counts bytes of files.
     `cut_receiver` gets what notes say in a capture that was cut out of another one (cut_notes.py).
+
+    `left` is what the readers of files that go on leave, by the files' numbers.
 
     Where it `repeats`, what was read since `mark` can be read once more: neither merged nor decompressed.
     """
@@ -47,6 +57,7 @@ class SplitReader:
         self.counts: Counter[str] = Counter()
         self.problems: list[Problem] = []
         self.taken = 0
+        self.left: dict[int, GrowingState] = {}
         self.repeats = not split.merged and not any(piece.inflate for piece in split.pieces)
         self._now = self._marked = ReadPosition(0, None)
         self._reader: CaptureReader | None = None
@@ -134,14 +145,17 @@ class SplitReader:
                     at += len(data)
                     if reader.problem is not None:
                         return
-                if stop == piece.own:
+                if stop == piece.own and not piece.grows:
                     since = reader.fragmented
                 if stop == piece.begin:
                     self._count(reader, -1)
                 if stop == piece.handed:
                     until = reader.fragmented
+            if piece.goes_on:
+                self.left[piece.file] = GrowingState(piece.end, reader.export(), piece.end - reader.at)
         finally:
-            reader.finish(since, until)
+            if piece.file not in self.left:
+                reader.finish(since, until)
 
     def _count(self, reader: CaptureReader, sign: int = 1) -> None:
         for name, count in reader.counts.items():

@@ -11,6 +11,7 @@ import fcntl
 import io
 import os
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import BinaryIO, Final
@@ -18,6 +19,7 @@ from typing import BinaryIO, Final
 from kwcli.env import Failure
 from kwcli.user_files import keep_mode, make_folder, open_private
 
+_LOOK_S: Final = 0.02
 # Open handles. A process made by a fork has them too, and would keep the lock when its parent is gone.
 _HELD: Final[set[int]] = set()
 
@@ -58,6 +60,14 @@ class Lock:
         """Take it, or say who has it. Raises Failure."""
         if not self.take():
             raise Failure(f"{folder}: another run writes to it ({self.holder()}); wait for it or use another folder")
+
+    def wait(self, folder: str, patience_s: float) -> None:
+        """Take it when who has it lets go, which never takes long. Raises Failure where it does."""
+        until = time.monotonic() + patience_s
+        while not self.take():
+            if time.monotonic() > until:
+                raise Failure(f"{folder}: {self.holder()} has been writing to it for {patience_s:.0f} s: try again")
+            time.sleep(_LOOK_S)
 
     def holder(self) -> str:
         """Who took it last."""

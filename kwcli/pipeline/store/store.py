@@ -23,6 +23,7 @@ import orjson
 
 from kwcli import VERSION
 from kwcli.env import Failure
+from kwcli.pipeline.store.commits import COMMITS, end_commit, newest_commit
 from kwcli.pipeline.store.files import PARTIAL, Lock, OutputFolder, local_root
 from kwcli.pipeline.store.manifest import FORMAT, CoveredCapture, Manifest, SourceLike, as_json_values, tables_of
 from kwcli.pipeline.store.staging import CONTROL, STAGING, Staging
@@ -58,8 +59,9 @@ class TableStore:
         self.files.make_folder(CONTROL)
         self._lock.require(self.name)
         try:
-            if self.files.read(MARK) is None:
-                self.files.replace(MARK, _json({"kw": VERSION, "format": FORMAT, "holds": "tables of kw pipeline"}))
+            if self.files.names(COMMITS):
+                raise Failure(f"{self.name}: its tables are those of kw pipeline watch: use another folder")
+            mark_folder(self.files)
             self.recovered = recover(self.files, self.name)
             self._refuse_strangers()
         except BaseException:
@@ -152,6 +154,12 @@ class TableStore:
             self.files.remove(STAGING)
 
 
+def mark_folder(files: OutputFolder) -> None:
+    """Say that a folder is kw's, and in which format."""
+    if files.read(MARK) is None:
+        files.replace(MARK, _json({"kw": VERSION, "format": FORMAT, "holds": "tables of kw pipeline"}))
+
+
 def put_in_place(files: OutputFolder, journal: Mapping[str, Any]) -> None:
     """From the journal on: every step may have happened already."""
     staging = Staging(files, journal["run"])
@@ -225,7 +233,7 @@ def read_json(files: OutputFolder, path: str, name: str) -> dict[str, Any] | Non
 
 def read_manifest(files: OutputFolder, name: str) -> Manifest | None:
     """What the tables of a folder cover. Raises Failure where that cannot be read."""
-    value = read_json(files, MANIFEST, name)
+    value = newest_commit(files) or read_json(files, MANIFEST, name)
     if value is None:
         return None
     try:
@@ -294,15 +302,28 @@ def tables_at(place: str) -> tuple[str, Manifest]:
         manifest = read_manifest(files, place)
         if manifest is None:
             raise Failure(f"{place}: no tables yet; the run that was to make them has not ended")
-        for name, table in manifest.tables.items():
-            size = 0
-            for path in table.files:
-                if (found := files.size(path)) is None:
-                    raise Failure(f"{place}: {path} is missing; the same kw pipeline run makes it again")
-                size += found
-            if size != table.size:
-                raise Failure(f"{place}: a file of {name} was changed; the same kw pipeline run makes it again")
+        until = time.monotonic() + _PATIENCE_S
+        while (problem := _problem(files, manifest)) is not None:
+            # Between a commit and its files in their places there is a moment.
+            if not files.names(COMMITS) or time.monotonic() > until:
+                raise Failure(f"{place}: {problem}; the same kw pipeline run makes it again")
+            end_commit(files)
+            time.sleep(_LOOK_S)
+            manifest = read_manifest(files, place) or manifest
     return files.root, manifest
+
+
+def _problem(files: OutputFolder, manifest: Manifest) -> str | None:
+    """What is wrong with the files of the tables."""
+    for name, table in manifest.tables.items():
+        size = 0
+        for path in table.files:
+            if (found := files.size(path)) is None:
+                return f"{path} is missing"
+            size += found
+        if size != table.size:
+            return f"a file of {name} was changed"
+    return None
 
 
 def _wait_whole(files: OutputFolder, place: str) -> None:

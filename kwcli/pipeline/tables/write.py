@@ -281,8 +281,8 @@ def _let_go(stream: BinaryIO) -> None:
 class TableWriter:
     """Writes these tables under a folder that `open_file` knows."""
 
-    def __init__(self, open_file: Open, tables: Collection[str]) -> None:
-        self._name = uuid.uuid4().hex
+    def __init__(self, open_file: Open, tables: Collection[str], prefix: str = "") -> None:
+        self._name = prefix + uuid.uuid4().hex
         self._open_file = open_file
         self._tables = frozenset(tables)
         self._files: dict[tuple[str, date], _File] = {}  # the one written to last comes last

@@ -78,6 +78,7 @@ class MessageKind(IntEnum):
     DROPPED = 11  # COUNTS: bytes, exchanges, connections left out so far
     PLAN = 12  # JSON: what to do
     DIALLED = 13  # JSON: [local, upstream]
+    FAULT = 14  # JSON: {id, rule, action, hit}: what a rule has done to the exchange with this correlation id
 
 
 HEAD: Final = Struct("<BIqI")
@@ -112,7 +113,7 @@ class Parser:
         self._need = head
         while end - at >= head:
             kind, connection, time_ns, size = unpack(data, at)
-            if size > LIMITS or kind > MessageKind.DIALLED:
+            if size > LIMITS or kind > MessageKind.FAULT:
                 raise ValueError("not a message of the data path")
             after = at + head + size
             if after > end:

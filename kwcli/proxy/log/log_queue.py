@@ -225,6 +225,11 @@ class LogQueue:
         if connection not in self._unseen and self._room():
             self._tell(MessageKind.DIALLED, connection, time_ns, json.dumps([local, upstream]).encode())
 
+    def fault(self, connection: int, said: dict[str, object], time_ns: int) -> None:
+        """What a rule has done to an exchange that is not settled yet."""
+        if connection not in self._unseen and self._room():
+            self._tell(MessageKind.FAULT, connection, time_ns, json.dumps(said).encode())
+
     def closed(self, connection: int, how: str, time_ns: int) -> None:
         """A connection is over: `fin` or `rst`."""
         if connection in self._unseen:

@@ -135,6 +135,8 @@ class Recorder:
                 self._chunks.append((kept.halves[side], time_ns, 0, Gap(size, "lost")))
         elif kind == MessageKind.CLOSED:
             self._close(number, kept, time_ns, content)
+        elif kind == MessageKind.FAULT:
+            self._rows.fault(kept.connection.number, json.loads(content))
         elif kind == MessageKind.DIALLED and self._files is not None:
             kept.upstream = self._begun(tuple(json.loads(content)), time_ns, UPSTREAM)
         elif kind in (MessageKind.RAW, MessageKind.RAW_SERVER) and kept.upstream is not None:

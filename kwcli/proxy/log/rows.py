@@ -14,6 +14,7 @@ from decoders.exchanges.pairer import Pairer
 from kwcli.env import unwritten
 from kwcli.filter_options import select
 from kwcli.output import Wanted, asks_history, needs, open_renderer
+from kwcli.output.units import count_of
 from kwcli.output.zone import find_zone
 from kwcli.progress import Progress
 from kwcli.sniff.row_output import Output
@@ -46,6 +47,8 @@ class LogRows:
         self._output = Output(env, Progress(env, None, wanted=False), prompt=True)
         self._renderer = open_renderer(plan.settings, self._output.write)
         self._upstream: dict[int, dict[int, deque[float]]] = {}
+        self._faults: dict[tuple[int, int], list[dict[str, Any]]] = {}  # connection and correlation id → what was done
+        self._faulty = 0  # exchanges that rules of faults have touched
         self._shown = 0
         self._begun = env.monotonic()
         self.listening = plan.rows
@@ -66,6 +69,12 @@ class LogRows:
         if len(times) >= TIMES_MOST:
             del times[next(iter(times))]
         times.setdefault(correlation_id, deque()).append(latency_ms)
+
+    def fault(self, number: int, said: dict[str, Any]) -> None:
+        """What a rule has done to an exchange of which the chunks that settle it come after this."""
+        place = (number, said.pop("id"))
+        if place in self._faults or len(self._faults) < TIMES_MOST:
+            self._faults.setdefault(place, []).append(said)
 
     def take(self, chunks: list[Chunk]) -> None:
         """Show what settles with these chunks."""
@@ -88,6 +97,8 @@ class LogRows:
                 zone=find_zone(self._settings.zone),
             )
             self._env.say(lines[1] if len(lines) > 1 else lines[0])
+            if self._faulty:
+                self._env.say(f"kw: {count_of(self._faulty, 'exchange')} with a fault on purpose (-f fault shows them)")
 
     def _show(self, rows: list[Settled]) -> None:
         for row in rows:
@@ -116,6 +127,12 @@ class LogRows:
                 extra["upstream_latency_ms"] = waiting.popleft()
                 if not waiting:
                     del times[correlation_id]
+        if self._faults and correlation_id is not None:
+            found = self._faults.pop((exchange.ends.number, correlation_id), None)
+            if found:
+                first, *more = found
+                extra["fault"] = {**first, "more": more} if more else first
+                self._faulty += 1
         exchange.extra = extra if exchange.extra is None else {**exchange.extra, **extra}
 
     def _guard(self, write: Any, *arguments: Any) -> None:

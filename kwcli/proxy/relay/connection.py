@@ -291,6 +291,11 @@ class Relay:
             if self._ending:
                 self._end_if_done()
 
+    def tell_fault(self, correlation_id: int, rule: int, action: str, hit: int) -> None:
+        """Have the log say that a rule of faults has done something to an exchange."""
+        if self._feed is not None:
+            self._feed.fault(self.number, {"id": correlation_id, "rule": rule, "action": action, "hit": hit}, now_ns())
+
     def _timed(self, side: int) -> None:
         """The time of a frame has come, or of a piece of it."""
         if not self.over:

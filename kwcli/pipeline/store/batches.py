@@ -1,0 +1,299 @@
+"""A folder whose tables grow batch by batch: each batch is in them whole, or not at all, whoever dies when.
+
+    _kw/commits/N.json   commit N: all files of all tables, and what the next batch goes on from
+    _kw/states/          what is open: the state of the connections of each capture point
+    _kw/staging/ID/      files of a batch that is not committed
+    _kw/lock             who writes batches; _kw/commit.lock who is committing, which may be a compaction
+
+A batch is committed once its commit file is there: the one with the highest number that is whole counts. It names the
+files of all tables under their final names, and those that are still to be renamed there from staging (or, where a
+partition was rewritten, to be swapped). Whoever opens the folder next does what is left of that: every step may have
+happened already. Files that no commit names are deleted.
+
+A rename that is not atomic is not needed: with `renames` off, files are written under their final names. A commit file
+is never written twice under one name, so that a half-written one is told by its content, and the one before counts.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import date
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from kwcli import VERSION
+from kwcli.env import Failure
+from kwcli.pipeline.store.commits import COMMIT_LOCK, COMMITS, newest_commit, roll_forward
+from kwcli.pipeline.store.files import PARTIAL, Lock, OutputFolder, local_root
+from kwcli.pipeline.store.manifest import Manifest, WrittenTable, as_json_values
+from kwcli.pipeline.store.staging import CONTROL, STAGING, Staging
+from kwcli.pipeline.store.store import LOCK, MANIFEST, as_failures, mark_folder, refuse_foreign
+from kwcli.pipeline.tables.columns import TABLES
+from kwcli.pipeline.tables.schemas import EPOCH
+from kwcli.pipeline.tables.write import TableWriter, WrittenFile
+
+__all__ = ["BatchStaging", "BatchStore", "Change", "date_of", "open_batches"]
+
+STATES: Final = f"{CONTROL}/states"
+# Commits that are kept: the newest, and the one before where the newest turns out not to be whole.
+_KEPT: Final = 2
+# Files of tables that a batch or a compaction has written.
+_OURS: Final = re.compile(r"[a-z_]+/date=[^/]+/(?:batch|compact)-[^/]+\.parquet")
+_COMMIT_WAIT_S: Final = 60.0
+
+
+class BatchStaging(Staging):
+    """The files of one batch; with `renames` off they are written where they stay."""
+
+    def __init__(self, files: OutputFolder, batch: int, *, renames: bool) -> None:
+        super().__init__(files, f"batch-{batch:09}-{uuid.uuid4().hex[:8]}")
+        self.batch = batch
+        self.renames = renames
+
+    def writer(self, tables: Iterable[str]) -> TableWriter:
+        """A writer for one attempt at one task."""
+        if self.renames:
+            return super().writer(frozenset(tables))
+        return TableWriter(self.files.open_new, frozenset(tables), f"batch-{self.batch:09}-")
+
+    def write_state(self, data: bytes) -> str:
+        """Keep a state under a name of its own; nobody hears of it before the commit."""
+        path = f"{STATES}/{self.batch:09}-{uuid.uuid4().hex}"
+        with self.files.open_new(path) as file:
+            file.write(data)
+        return path
+
+
+class Change(NamedTuple):
+    """What a commit changes. `files` come to the tables under their names in staging, those of `gone` leave them.
+
+    `swaps` are folders of partitions, each to be put in place of another, with a file that only the new one has.
+    """
+
+    files: Sequence[WrittenFile] = ()
+    gone: frozenset[str] = frozenset()
+    swaps: Sequence[tuple[str, str, str]] = ()
+
+
+class BatchStore:
+    """A folder of tables that batches are added to."""
+
+    def __init__(self, files: OutputFolder, name: str, *, renames: bool = True) -> None:
+        self.files = files
+        self.name = name
+        self.renames = renames
+        self.recovered = ""  # what became of a batch that was interrupted, in words
+        self._lock = Lock(files.path(LOCK))
+
+    # -- opening -------------------------------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Make the folder where it is not there, hold it, end what was interrupted. Raises Failure."""
+        refuse_foreign(self.files, self.name)
+        self.files.make_folder(CONTROL)
+        self._lock.require(self.name)
+        try:
+            if self.files.exists(MANIFEST):
+                raise Failure(
+                    f"{self.name}: has tables of kw pipeline run, which are replaced whole: use another folder"
+                )
+            mark_folder(self.files)
+            for path in (COMMITS, STATES):
+                self.files.make_folder(path)
+            self.recover()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def close(self) -> None:
+        """Let others write."""
+        self._lock.release()
+
+    def recover(self) -> None:
+        """Finish a batch that was committed, delete all that belongs to none."""
+        with self._committing():
+            staged = self.files.names(STAGING)
+            value = self.newest()
+            if roll_forward(self.files, value):
+                self.recovered = "an interrupted batch was committed: its tables are in place now"
+            elif staged:
+                self.recovered = "what an interrupted batch had left was deleted: it is done again"
+            self.files.remove(STAGING)
+            self._sweep()
+
+    # -- what is there -------------------------------------------------------------------------------------------------
+
+    def newest(self) -> dict[str, Any] | None:
+        """The commit that counts; None before the first one."""
+        return newest_commit(self.files)
+
+    def older_than(self, day: date) -> frozenset[str]:
+        """The files of tables with rows of earlier dates alone; those that hold no rows are of no date."""
+        value = self.newest()
+        found = value["sizes"] if value is not None else {}
+        return frozenset(path for path in found if EPOCH < date_of(path) < day)
+
+    def staging(self, batch: int) -> BatchStaging:
+        """A place for the files of a batch."""
+        staging = BatchStaging(self.files, batch, renames=self.renames)
+        self.files.make_folder(staging.folder)
+        return staging
+
+    # -- a commit ------------------------------------------------------------------------------------------------------
+
+    def commit_batch(
+        self,
+        staging: BatchStaging,
+        change: Change,
+        *,
+        watch: Mapping[str, Any] | None,
+        options: Mapping[str, Any],
+        tables: Iterable[str],
+        facts: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        """Add the files of a batch to the tables, with what the next one goes on from."""
+        moves: list[tuple[str, str]] = []
+        placed: list[WrittenFile] = []
+        for number, file in enumerate(sorted(change.files)):
+            if self.renames:
+                path = f"{file.table}/date={file.date}/batch-{staging.batch:09}-{number}.parquet"
+                moves.append((f"{staging.tasks}/{file.path}", path))
+                placed.append(file._replace(path=path))
+            else:
+                placed.append(file)
+        with self._committing():
+            return self._commit(
+                change._replace(files=placed), moves, watch=watch, options=options, tables=tables, facts=facts
+            )
+
+    def _commit(
+        self,
+        change: Change,
+        moves: Sequence[tuple[str, str]],
+        *,
+        watch: Mapping[str, Any] | None,
+        options: Mapping[str, Any] | None = None,
+        tables: Iterable[str] | None = None,
+        facts: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Write the next commit, whose tables are those of the newest one with a change, and do what it says.
+
+        What is not given stays as it is.
+        """
+        before = self.newest()
+        number = 1 if before is None else before["commit"] + 1
+        manifest = None if before is None else Manifest.of_json(before)
+        sizes = dict(before["sizes"]) if before is not None else {}
+        for path in change.gone:
+            sizes.pop(path, None)
+        for file in change.files:
+            sizes[file.path] = [file.table, file.rows, file.size]
+        names = [name for name in TABLES if name in set(tables or (manifest.tables if manifest else ()))]
+        made = Manifest(
+            VERSION,
+            f"commit-{number}",
+            (),
+            as_json_values(dict(options)) if options is not None else manifest.options if manifest else {},
+            _tables(sizes, names),
+            as_json_values(dict(facts)) if facts is not None else manifest.facts if manifest else {},
+        )
+        value = {
+            **made.to_json(),
+            "commit": number,
+            "sizes": sizes,
+            "moves": [list(move) for move in moves],
+            "swaps": [list(swap) for swap in change.swaps],
+            "gone": sorted(change.gone),
+            "watch": as_json_values(dict(watch)) if watch is not None else (before or {}).get("watch"),
+        }
+        path = f"{COMMITS}/{number:012}.json"
+        if self.renames:
+            self.files.replace(path, orjson.dumps(value))
+        else:
+            self.files.unlink(path)  # one that was never whole
+            with self.files.open_new(path) as stream:
+                stream.write(orjson.dumps(value))
+            self.files.sync(COMMITS)
+        roll_forward(self.files, value)
+        self._sweep()
+        return value
+
+    def commit_change(self, change: Change) -> dict[str, Any]:
+        """Commit what is no batch: a compaction, or dates that are dropped; who calls holds `committing`."""
+        return self._commit(change, (), watch=None)
+
+    @contextmanager
+    def committing(self) -> Iterator[None]:
+        """Nobody else commits meanwhile. Raises Failure where somebody does so for long."""
+        with self._committing():
+            yield
+
+    @contextmanager
+    def _committing(self) -> Iterator[None]:
+        lock = Lock(self.files.path(COMMIT_LOCK))
+        lock.wait(self.name, _COMMIT_WAIT_S)
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _sweep(self) -> None:
+        """Delete commits that do not count any more."""
+        names = [name for name in self.files.names(COMMITS) if name.endswith(".json")]
+        for name in names[:-_KEPT]:
+            self.files.unlink(f"{COMMITS}/{name}")
+        for name in self.files.names(COMMITS):
+            if name.endswith(PARTIAL):
+                self.files.unlink(f"{COMMITS}/{name}")
+
+    def sweep_states(self, named: Iterable[str]) -> None:
+        """Delete the states that are not named."""
+        kept = set(named)
+        for name in self.files.names(STATES):
+            if f"{STATES}/{name}" not in kept:
+                self.files.unlink(f"{STATES}/{name}")
+
+    def sweep_tables(self) -> None:
+        """Delete files in tables that were written and never committed."""
+        with self._committing():
+            value = self.newest()
+            known = set(value["sizes"]) if value is not None else set()
+            for table in TABLES:
+                for path in self.files.walk(table):
+                    if path not in known and _OURS.fullmatch(path):
+                        self.files.unlink(path)
+                    elif path not in known and not path.rpartition("/")[2].startswith((".", "_")):
+                        raise Failure(f"{self.name}: {path} is not from kw; take it out, or use another folder")
+
+
+def date_of(path: str) -> date:
+    """The date whose rows a file of a table has."""
+    return date.fromisoformat(path.partition("/date=")[2].partition("/")[0])
+
+
+def _tables(sizes: Mapping[str, Sequence[Any]], names: Iterable[str]) -> dict[str, WrittenTable]:
+    found: dict[str, list[tuple[str, int, int]]] = {name: [] for name in names}
+    for path, (table, rows, size) in sizes.items():
+        found.setdefault(table, []).append((path, rows, size))
+    return {
+        name: WrittenTable(
+            sum(rows for _, rows, _ in its), sum(size for _, _, size in its), tuple(sorted(path for path, _, _ in its))
+        )
+        for name, its in found.items()
+    }
+
+
+@contextmanager
+def open_batches(place: str, *, renames: bool = True) -> Iterator[BatchStore]:
+    """The store of a folder, for one watch. Raises Failure."""
+    store = BatchStore(OutputFolder(local_root(place)), place, renames=renames)
+    with as_failures(place):
+        store.open()
+        try:
+            yield store
+        finally:
+            store.close()

@@ -1,0 +1,94 @@
+"""A commit of tables that grow by batches in, its files in their places out; batches.py says what that is for."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Mapping
+from typing import Any, Final
+
+import orjson
+
+from kwcli.pipeline.store.files import Lock, OutputFolder
+from kwcli.pipeline.store.staging import CONTROL
+
+__all__ = ["COMMITS", "COMMIT_LOCK", "end_commit", "newest_commit", "roll_forward"]
+
+COMMITS: Final = f"{CONTROL}/commits"
+COMMIT_LOCK: Final = f"{CONTROL}/commit.lock"
+
+
+def newest_commit(files: OutputFolder) -> dict[str, Any] | None:
+    """The last commit that was written to its end, of tables that grow by batches; None where there is none."""
+    for name in reversed(files.names(COMMITS)):
+        if name.endswith(".json"):
+            try:
+                value = orjson.loads(files.read(f"{COMMITS}/{name}") or b"")
+            except orjson.JSONDecodeError:
+                continue  # its writer was killed, or is not ready yet
+            if isinstance(value, dict):
+                return value
+    return None
+
+
+def roll_forward(files: OutputFolder, value: Mapping[str, Any] | None) -> bool:
+    """Do what a commit says and what has not happened yet; whether there was anything."""
+    if value is None:
+        return False
+    folders = set()
+    done = False
+    for path, to in value["moves"]:
+        if files.exists(path):
+            files.move(path, to)
+            folders.add(os.path.dirname(to))
+            done = True
+    for new, partition, mark in value["swaps"]:
+        if files.exists(new):
+            swap_folders(files, new, partition, mark)
+            folders.add(os.path.dirname(partition))
+            done = True
+    for path in value["gone"]:
+        if files.exists(path):
+            files.unlink(path)
+            files.remove_folder(os.path.dirname(path))
+            done = True
+    for folder in sorted(folders):
+        files.sync(folder)
+    return done
+
+
+# renameat2(2): both names change what they name at once.
+_EXCHANGE: Final = 2
+_HERE: Final = -100
+
+
+def swap_folders(files: OutputFolder, new: str, old: str, mark: str) -> None:
+    """Put the folder `new` where `old` is, and delete what was there: at once where the system can.
+
+    Every step may have happened already: the folder with the file `mark` is the new one, whatever it is called.
+    """
+    aside = f"{new}.old"
+    if files.exists(f"{new}/{mark}") and not (files.exists(old) and _exchange(files.path(new), files.path(old))):
+        if files.exists(old):
+            files.rename(old, aside)
+        files.move(new, old)
+    for path in (new, aside):  # what was there before
+        files.remove(path)
+
+
+def _exchange(new: str, old: str) -> bool:
+    try:
+        call = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError):
+        return False
+    return bool(call(_HERE, os.fsencode(new), _HERE, os.fsencode(old), _EXCHANGE) == 0)
+
+
+def end_commit(files: OutputFolder) -> None:
+    """Do the rest of the newest commit where who wrote it is gone."""
+    lock = Lock(files.path(COMMIT_LOCK))
+    if lock.take():
+        try:
+            roll_forward(files, newest_commit(files))
+        finally:
+            lock.release()

@@ -1,0 +1,1 @@
+"""Captures that never end: what came of them, batch by batch into tables, each byte once."""

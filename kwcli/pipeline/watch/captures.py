@@ -1,0 +1,567 @@
+"""What lies where captures are written in, what the next batch reads of it out: bytes of files, each of them once.
+
+The problem. Captures come closed and growing, in rings whose names come round, early, late and twice, and go when a
+ring wants their place. Which bytes are whose, and in which order they were captured, no name says.
+
+The idea. A file is known by its place on the disk and a digest of its first bytes, whatever it is called. One that
+grows is read as far as it goes, batch by batch, from where the batch before has stopped, by a reader whose state is
+handed on. New files wait for `lateness` after they were first seen, so that others which belong before them, or beside
+them, can come; then they are read in the order of their first packets, and merged by packet time where they overlap,
+as `kw pipeline run` does with all files at once.
+
+    ring0 ████████ read     ring1 ████▒▒▒▒░░░ growing: ▒ this batch     ring2 ∙ waits: seen a moment ago
+
+What always holds: no byte is in two batches that are committed, and what is passed over is told: a file that is gone
+before it was read (`lost`), one that begins before what was read of its point by more than `lateness` (`aside`), one
+that grew after it was left. How far files were read changes only with a commit, which has the `state` to `resume` at.
+
+What is given up: packets of two files that grow side by side at one point are not merged; give each a point of its own.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple
+
+from kwcli.capture_paths import is_named_capture
+from kwcli.env import Failure
+from kwcli.inflating import is_compressed
+from kwcli.inputs import CAPTURE_MAGICS, InputProblem
+from kwcli.pipeline.plan import WalkJob, group_by_time, walk_file
+from kwcli.pipeline.read.captures import FoundFile, SourceFile, as_input, list_files, open_ranges
+from kwcli.pipeline.read.file_ranges import FileRange, Problem, Split
+from kwcli.pipeline.read.split_reader import GrowingState
+from kwcli.pipeline.read.tls_keys import captures_with_secrets
+from kwcli.sniff.following import first_packet_ns
+
+__all__ = ["SLOTS", "BatchPlan", "CaptureFiles", "Lag", "PointPlan", "TrackedFile"]
+
+# Packets carry the number of their file: numbers are used again after so many files.
+SLOTS: Final = 4096
+# A file whose first bytes change is another file.
+HEAD_SIZE: Final = 256
+_PEEK_SIZE: Final = 1 << 20
+# A compressed file is read when it has not changed for so long: nobody can tell its end from a pause.
+SETTLED_S: Final = 2.0
+# A file of which all is read is closed when a later one of its point is there and it did not change for so long.
+CLOSED_S: Final = 30.0
+# The clock of packets and the time at which a file was written last, of a file that was written as it was captured.
+_LIVE_S: Final = 60.0
+# A file that is not there for so long is gone; for less, a file server may have been away.
+GONE_S: Final = 10.0
+_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class TrackedFile:
+    """One file: `at` is the byte that comes next, `state` that of its reader there, of whose bytes `waiting` are those
+    of a packet that is not whole. `number` is in its packets, -1 before it is begun. Of one that is `over` nothing more
+    is read.
+    """
+
+    point: str
+    path: str
+    name: str
+    place: tuple[int, int]
+    head: str  # the digest of its first `head_size` bytes
+    head_size: int
+    begun_ns: int | None = None
+    number: int = -1
+    at: int = 0
+    state: bytes = b""
+    waiting: int = 0
+    size: int = 0
+    changed_ns: int = 0
+    over: bool = False
+    secrets: bool = False
+    inflate: bool = False
+    told: bool = False
+    seen_s: float = 0.0  # by a clock that only goes forward, in this process
+    gone_s: float | None = None  # since when it is not there
+    behind_s: float = 0.0  # since when there is something of it that is not read
+    changed_s: float = 0.0
+
+    @property
+    def key(self) -> tuple[tuple[int, int], str]:
+        """What it is known by."""
+        return self.place, self.head
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether something was read of it."""
+        return self.number >= 0
+
+    def row(self) -> list[Any]:
+        """As JSON."""
+        return [
+            *(self.point, _encoded(self.path), _encoded(self.name), list(self.place), self.head, self.head_size),
+            *(self.begun_ns, self.number, self.at, b64encode(self.state).decode(), self.waiting, self.size),
+            *(self.changed_ns, self.over, self.secrets, self.inflate, self.told),
+        ]
+
+    @classmethod
+    def of_row(cls, row: Sequence[Any]) -> TrackedFile:
+        """What `row` gave. Raises ValueError and TypeError."""
+        point, path, name, place, *rest = row
+        made = cls(point, _decoded(path), _decoded(name), (place[0], place[1]), *rest)
+        made.state = b64decode(made.state)
+        return made
+
+
+class PointPlan(NamedTuple):
+    """What a batch reads of one point, in order."""
+
+    point: str
+    splits: tuple[Split, ...]
+
+
+class BatchPlan(NamedTuple):
+    """What a batch reads; `files` are the names by number in packets, `rest` bytes that are there and left for later.
+
+    `ends` are the numbers of files of which nothing more comes after this batch.
+    """
+
+    points: tuple[PointPlan, ...]
+    files: tuple[str, ...]
+    size: int
+    ends: frozenset[int]
+
+
+class Lag(NamedTuple):
+    """Bytes that are there and not read, how long the first of them have been there, and of how many files they are."""
+
+    size: int
+    seconds: float
+    files: int
+
+
+@dataclass(slots=True)
+class CaptureFiles:
+    """The files of some words and points. `now_s` is a clock that only goes forward; times of packets are theirs."""
+
+    words: tuple[str, ...]
+    points: tuple[tuple[str, str], ...]
+    lateness_s: float
+    batch_size: int
+    files: dict[tuple[tuple[int, int], str], TrackedFile] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)  # by number
+    count: int = 0  # files begun so far
+    last_ns: dict[str, int] = field(default_factory=dict)  # the packet read last, by point
+    last_changed_ns: dict[str, int] = field(default_factory=dict)  # of the file begun last
+    unreachable: dict[str, str] = field(default_factory=dict)  # words that cannot be looked at, and why
+    whole: bool = False  # what is there is all that comes: nothing waits for its lateness
+    _planned: dict[int, TrackedFile] = field(default_factory=dict)  # by number, those that the plan reads
+    _planned_count: int = 0
+    _by_path: dict[tuple[tuple[int, int], str], TrackedFile] = field(default_factory=dict)
+    _walked: dict[tuple[Any, ...], tuple[list[FileRange], Problem | None]] = field(default_factory=dict)
+    _passed: set[tuple[Any, ...]] = field(default_factory=set)
+
+    # -- what is kept --------------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """As JSON, for `resume`."""
+        return {
+            "files": [file.row() for file in self.files.values()],
+            "names": [_encoded(name) for name in self.names],
+            "count": self.count,
+            "last_ns": dict(self.last_ns),
+            "last_changed_ns": dict(self.last_changed_ns),
+        }
+
+    def forget(self) -> None:
+        """Nothing was read yet."""
+        self.resume({"files": [], "names": [], "count": 0, "last_ns": {}, "last_changed_ns": {}})
+
+    def resume(self, state: Mapping[str, Any]) -> None:
+        """Go on where `state` was called. Raises Failure where it is none."""
+        seen = {key: (file.seen_s, file.changed_s) for key, file in self.files.items()}
+        try:
+            rows = [TrackedFile.of_row(row) for row in state["files"]]
+            self.names = [_decoded(name) for name in state["names"]]
+            self.count = int(state["count"])
+            self.last_ns = dict(state["last_ns"])
+            self.last_changed_ns = dict(state["last_changed_ns"])
+        except (KeyError, TypeError, ValueError):
+            raise Failure("what the last batch has left is damaged: watch into another folder") from None
+        self.files = {file.key: file for file in rows}
+        for key, times in seen.items():
+            if key in self.files:
+                self.files[key].seen_s, self.files[key].changed_s = times
+
+    # -- looking -------------------------------------------------------------------------------------------------------
+
+    def look(self, now_s: float) -> list[Problem]:
+        """See what is there now; what is lost by that, and files that are none."""
+        problems: list[Problem] = []
+        there: set[tuple[tuple[int, int], str]] = set()
+        reached = True
+        self.unreachable = {}
+        self._by_path = {(file.place, file.path): file for file in self.files.values()}
+        for point, word in [("", word) for word in self.words] + list(self.points):
+            try:
+                for found, listed in list_files(word):
+                    if isinstance(found, Problem):
+                        if os.path.lexists(found.file):
+                            self.unreachable[found.file] = found.text
+                            reached = reached and not os.path.isdir(found.file)
+                        elif not listed and not self._is_empty(word):
+                            self.unreachable[word] = found.text
+                            reached = False
+                        continue
+                    key = self._note(point, found, listed, now_s, problems)
+                    if key is not None:
+                        there.add(key)
+            except InputProblem as problem:
+                if not self._is_empty(word):
+                    self.unreachable[word] = problem.text
+                    reached = False
+        if reached:
+            self._forget(there, now_s, problems)
+        self._refresh(now_s)
+        return problems
+
+    def _note(
+        self, point: str, found: FoundFile, listed: bool, now_s: float, problems: list[Problem]
+    ) -> tuple[tuple[int, int], str] | None:
+        """A file that is there; None where it is nothing that is read."""
+        place = _place_of(found)
+        known = self._by_path.get((place, found.path))
+        if known is not None and known.size == found.size and known.changed_ns == _stamp_ns(found.stamp):
+            return known.key
+        passed = (place, found.size, found.stamp)
+        if passed in self._passed or not found.size:
+            return None
+        try:
+            with open_ranges(found.path, found.name) as opened:
+                head = opened.read(0, HEAD_SIZE)
+                size = known.head_size if known is not None else len(head)
+                digest = hashlib.sha256(head[:size]).hexdigest()
+                key = (place, digest)
+                file = self.files.get(key) or self._renamed(place, head)
+                if file is not None and found.size < file.at:  # emptied, and begun anew
+                    self._lose(self.files.pop(file.key), problems)
+                    file = None
+                if file is None:
+                    file = self._new(point, found, head, opened)
+                    if file is None:
+                        self._passed.add(passed)
+                        if not listed or is_named_capture(found.name):
+                            problems.append(Problem(found.name, None, "not a capture: passed over"))
+                        return None
+                    file.seen_s = now_s
+                    self.files[file.key] = file
+        except InputProblem as problem:
+            if os.path.lexists(found.path) or _SCHEME.match(found.path):
+                self.unreachable[found.name] = problem.text
+            return known.key if known is not None else None
+        if file.head_size < len(head):
+            del self.files[file.key]
+            file.head, file.head_size = hashlib.sha256(head).hexdigest(), len(head)
+            self.files[file.key] = file
+        if file.size != found.size or file.changed_ns != _stamp_ns(found.stamp):
+            file.changed_s = now_s
+        if file.at == file.size < found.size or not file.size:
+            file.behind_s = now_s
+        file.path, file.name, file.size, file.changed_ns = found.path, found.name, found.size, _stamp_ns(found.stamp)
+        if file.begun_ns is None and not file.inflate:
+            with suppress(InputProblem), open_ranges(found.path, found.name) as opened:
+                file.begun_ns = first_packet_ns(opened.read(0, _PEEK_SIZE))
+        return file.key
+
+    def _renamed(self, place: tuple[int, int], head: bytes) -> TrackedFile | None:
+        """The file of that place whose first bytes these are, when they were fewer."""
+        for file in self.files.values():
+            if file.place == place and file.head == hashlib.sha256(head[: file.head_size]).hexdigest():
+                return file
+        return None
+
+    def _new(self, point: str, found: FoundFile, head: bytes, opened: Any) -> TrackedFile | None:
+        """A file that nobody has seen before, where it is a capture."""
+        inflate = is_compressed(head[:4])
+        if inflate:
+            try:
+                begin = next(as_input(opened, found.name).pieces(), b"")
+            except InputProblem:
+                begin = b""
+            if begin[:4] not in CAPTURE_MAGICS:
+                return None if begin else self._compressed(point, found, head)
+        elif not any(magic.startswith(head[:4]) for magic in CAPTURE_MAGICS):
+            return None
+        return TrackedFile(
+            *(point, found.path, found.name, _place_of(found), hashlib.sha256(head).hexdigest(), len(head)),
+            inflate=inflate,
+            secrets=bool(captures_with_secrets([SourceFile(point, found.path, found.size, "", found.name)])),
+        )
+
+    def _compressed(self, point: str, found: FoundFile, head: bytes) -> TrackedFile | None:
+        """A compressed file of which not enough is there to tell what it is."""
+        if not is_named_capture(found.name):
+            return None
+        digest = hashlib.sha256(head).hexdigest()
+        return TrackedFile(point, found.path, found.name, _place_of(found), digest, len(head), inflate=True)
+
+    def _forget(self, there: set[tuple[tuple[int, int], str]], now_s: float, problems: list[Problem]) -> None:
+        """Files that are gone: what was not read of them is lost."""
+        taken = {place for place, _ in there}
+        for key, file in list(self.files.items()):
+            if key in there:
+                file.gone_s = None
+                continue
+            if file.gone_s is None:
+                file.gone_s = now_s
+            if self.whole or file.place in taken or now_s - file.gone_s > GONE_S:
+                self._lose(self.files.pop(key), problems)
+
+    @staticmethod
+    def _lose(file: TrackedFile, problems: list[Problem]) -> None:
+        """A file is gone."""
+        left = file.size - file.at
+        if not file.over and left:
+            problems.append(Problem(file.name, None, f"gone before its last {left:,} bytes were read: they are lost"))
+        elif not file.over and file.waiting:
+            problems.append(Problem(file.name, file.at - file.waiting, "cut off inside a packet"))
+
+    def _is_empty(self, word: str) -> bool:
+        """Whether a word stands for no file yet, but for a place that is there."""
+        if _SCHEME.match(word):
+            return False
+        if glob.has_magic(word):
+            fixed = word[: re.search(r"[*?[]", word).start()]  # type: ignore[union-attr]  # it has magic
+            return os.path.isdir(os.path.dirname(fixed) or ".")
+        beneath = os.path.join(os.path.realpath(word), "")
+        known = any(file.path == beneath[:-1] or file.path.startswith(beneath) for file in self.files.values())
+        return not known and os.path.isdir(os.path.dirname(word) or ".")
+
+    def _refresh(self, now_s: float) -> None:
+        """Sizes once more: a file that a later one follows has its last bytes by now. Old ones are closed."""
+        latest: dict[str, int] = {}
+        for file in self.files.values():
+            if file.is_begun:
+                latest[file.point] = max(latest.get(file.point, 0), file.begun_ns or 0)
+            if not file.over and not _SCHEME.match(file.path):
+                with suppress(OSError):
+                    about = os.stat(file.path)
+                    if (about.st_dev, about.st_ino) == file.place and about.st_size > file.size:
+                        if file.at == file.size:
+                            file.behind_s = now_s
+                        file.size, file.changed_ns, file.changed_s = about.st_size, about.st_mtime_ns, now_s
+        for file in self.files.values():
+            older = file.is_begun and (file.begun_ns or 0) < latest[file.point]
+            if not file.over and older and file.at == file.size and now_s - file.changed_s > CLOSED_S:
+                file.over, file.state = True, b""
+
+    # -- planning ------------------------------------------------------------------------------------------------------
+
+    def plan(self, now_s: float) -> tuple[BatchPlan, list[Problem]]:
+        """What comes next, of all points together about as much as a batch may have; and what is wrong with files.
+
+        Files that are put aside are over from then on; all else that a batch changes is in `committed`.
+        """
+        problems: list[Problem] = []
+        points: list[PointPlan] = []
+        ends: set[int] = set()
+        names, count = list(self.names), self.count
+        self._planned = {}
+        total = 0
+        by_point: dict[str, list[TrackedFile]] = {}
+        for file in self.files.values():
+            by_point.setdefault(file.point, []).append(file)
+        share = max(self.batch_size // max(len(by_point), 1), 1 << 16)
+        for point, its in sorted(by_point.items()):
+            pieces: list[tuple[list[FileRange], bool]] = []
+            room = share
+            begun = sorted((file for file in its if file.is_begun and not file.over), key=_by_time)
+            for file in begun:
+                if file.size > file.at and file.gone_s is None and room > 0:
+                    self._planned[file.number] = file
+                    pieces.append(([_growing(file, min(file.size, file.at + room))], False))
+                    room -= pieces[-1][0][0].size
+            behind = any(file.size > file.at for file in begun) and room <= 0
+            if not behind:
+                for group in self._new_groups(point, its, now_s, problems):
+                    if room <= 0:
+                        break
+                    numbered = []
+                    for piece, file in group:
+                        number = count % SLOTS
+                        count += 1
+                        names[number : number + 1] = [file.path]
+                        file.number = number  # what becomes of the plan: `committed`, or `resume`
+                        self._planned[number] = file
+                        end = piece.end if len(group) > 1 or file.inflate else min(piece.end, piece.begin + room)
+                        whole = file.inflate
+                        if whole:
+                            ends.add(number)
+                        numbered.append(
+                            replace(piece, file=number, end=end, weight=end, grows=not whole, goes_on=not whole)
+                        )
+                    pieces.append((numbered, len(numbered) > 1))
+                    room -= sum(piece.size for piece in numbered)
+            if pieces:
+                splits = tuple(
+                    Split(point, number, tuple(some), merged) for number, (some, merged) in enumerate(pieces)
+                )
+                points.append(PointPlan(point, splits))
+                total += sum(split.size for split in splits)
+        self._planned_count = count
+        return BatchPlan(tuple(points), tuple(names), total, frozenset(ends)), problems
+
+    def _new_groups(
+        self, point: str, its: list[TrackedFile], now_s: float, problems: list[Problem]
+    ) -> list[list[tuple[FileRange, TrackedFile]]]:
+        """The new files whose turn it is, in order; those in one group overlap in time."""
+        waiting = [file for file in its if not file.is_begun and not file.over]
+        due = [file for file in waiting if self._is_due(file, now_s)]
+        found: list[list[FileRange]] = []
+        by_number: dict[int, TrackedFile] = {}
+        for number, file in enumerate(sorted(due, key=_by_time)):
+            pieces, problem = self._walk(file, number)
+            if problem is not None and not pieces:
+                problems.append(problem)
+            if not pieces:
+                if problem is not None or file.inflate:
+                    file.over = True
+                continue
+            low, high = pieces[0].low_ns or 0, pieces[-1].high_ns or 0
+            if self._is_late(point, file, low, high):
+                file.over = True
+                text = f"begins {self._late_s(point, low):,.0f} s before what was read: put aside, not read"
+                problems.append(Problem(file.name, None, text))
+                continue
+            file.begun_ns = low
+            by_number[number] = file
+            found.append(pieces)
+        return [[(piece, by_number[piece.file]) for piece in group] for group in group_by_time(found)]
+
+    def _is_due(self, file: TrackedFile, now_s: float) -> bool:
+        if file.gone_s is not None:
+            return False
+        if self.whole:
+            return file.inflate or file.begun_ns is not None
+        if file.inflate:
+            return now_s - file.changed_s >= max(SETTLED_S, self.lateness_s)
+        return file.begun_ns is not None and now_s - file.seen_s >= self.lateness_s
+
+    def _is_late(self, point: str, file: TrackedFile, low: int, high: int) -> bool:
+        """Whether a file belongs before what was read. One that was written while it was captured, and after the one
+        read last, does not: the clock of its packets has been put back.
+        """
+        if self._late_s(point, low) <= self.lateness_s:
+            return False
+        live = abs(file.changed_ns - high) <= (_LIVE_S + self.lateness_s) * 1e9
+        return not (live and file.changed_ns >= self.last_changed_ns.get(point, 0))
+
+    def _late_s(self, point: str, low: int) -> float:
+        last = self.last_ns.get(point)
+        return 0.0 if last is None else (last - low) / 1e9
+
+    def _walk(self, file: TrackedFile, number: int) -> tuple[list[FileRange], Problem | None]:
+        """The file as one piece with its times."""
+        key = (*file.key, file.size, file.changed_ns)
+        if key not in self._walked:
+            source = SourceFile(file.point, file.path, file.size, "", file.name)
+            walked = walk_file(WalkJob(0, source, max(file.size, 1)))
+            self._walked[key] = (walked.pieces, walked.problem)
+        pieces, problem = self._walked[key]
+        return [replace(piece, file=number) for piece in pieces], problem
+
+    # -- what became of a batch ----------------------------------------------------------------------------------------
+
+    def changed(self) -> list[str]:
+        """The names of files that are not any more what a batch has read: emptied, replaced, gone."""
+        return [file.name for file in self._planned.values() if not _is_same(file)]
+
+    def committed(
+        self, plan: BatchPlan, left: Mapping[int, GrowingState], last_ns: Mapping[str, int]
+    ) -> dict[str, Any]:
+        """The state behind a batch that has read all of its plan; it is that of these files from now on."""
+        for point in plan.points:
+            for split in point.splits:
+                for piece in split.pieces:
+                    file = self._planned[piece.file]
+                    grown = left.get(piece.file)
+                    if grown is None:
+                        file.over, file.at, file.state, file.waiting = True, file.size, b"", 0
+                    else:
+                        file.at, file.state, file.waiting = grown
+                    self.last_changed_ns[point.point] = max(
+                        self.last_changed_ns.get(point.point, 0), file.changed_ns if piece.begin == 0 else 0
+                    )
+        self.count = self._planned_count
+        self.names = list(plan.files)
+        self.last_ns.update({point: at for point, at in last_ns.items() if at})
+        self._walked.clear()
+        return self.state()
+
+    def secret_captures(self) -> tuple[str, ...]:
+        """Those that hold TLS secrets, as far as they are there."""
+        return tuple(file.path for file in self.files.values() if file.secrets)
+
+    def unfinished(self) -> list[Problem]:
+        """Files that end inside a packet."""
+        return [
+            Problem(file.name, file.at - file.waiting, "cut off inside a packet")
+            for file in self.files.values()
+            if file.waiting and not file.over
+        ]
+
+    def lag(self, now_s: float) -> Lag:
+        """What is there and not read."""
+        behind = [file for file in self.files.values() if not file.over and file.size > file.at]
+        since = min((file.behind_s for file in behind), default=now_s)
+        return Lag(sum(file.size - file.at for file in behind), now_s - since, len(behind))
+
+
+def _by_time(file: TrackedFile) -> tuple[int, str]:
+    return (file.begun_ns if file.begun_ns is not None else 1 << 62, file.path)
+
+
+def _growing(file: TrackedFile, end: int) -> FileRange:
+    return FileRange(
+        *(file.number, file.path, file.name, file.at, end, file.at, file.at, file.state),
+        low_ns=file.begun_ns,
+        weight=end - file.at,
+        grows=True,
+        goes_on=True,
+    )
+
+
+def _is_same(file: TrackedFile) -> bool:
+    if _SCHEME.match(file.path):
+        return True  # a store gives whole objects
+    try:
+        about = os.stat(file.path)
+        if (about.st_dev, about.st_ino) != file.place or about.st_size < file.size:
+            return False
+        with open(file.path, "rb") as opened:
+            return hashlib.sha256(opened.read(file.head_size)).hexdigest() == file.head
+    except OSError:
+        return False
+
+
+def _place_of(found: FoundFile) -> tuple[int, int]:
+    if len(found.identity) == 2 and all(isinstance(each, int) for each in found.identity):
+        device, inode = found.identity
+        return device, inode  # type: ignore[return-value]  # as checked
+    digest = hashlib.sha256(repr(found.identity).encode()).digest()
+    return -1, int.from_bytes(digest[:6], "big")
+
+
+def _stamp_ns(stamp: str) -> int:
+    """What changes when a file is written, as a number."""
+    return int(stamp) if stamp.isdecimal() else int.from_bytes(hashlib.sha256(stamp.encode()).digest()[:6], "big")
+
+
+def _encoded(path: str) -> str:
+    return b64encode(os.fsencode(path)).decode()
+
+
+def _decoded(path: str) -> str:
+    return os.fsdecode(b64decode(path))

@@ -1,0 +1,110 @@
+"""What a task of a batch reads in, its rows in staging and the states of its connections out: in whichever process."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from kwcli.env import Failure
+from kwcli.pipeline.job_spec import RowFilter
+from kwcli.pipeline.one_process import PointDecoder
+from kwcli.pipeline.read.tls_keys import read_keys
+from kwcli.pipeline.tables.write import RunCounts
+
+if TYPE_CHECKING:
+    from kwcli.pipeline.job_spec import JobSpec
+    from kwcli.pipeline.read.file_ranges import Problem
+    from kwcli.pipeline.read.split_reader import GrowingState
+    from kwcli.pipeline.store.batches import BatchStaging
+    from kwcli.pipeline.tables.write import WrittenFile
+    from kwcli.pipeline.watch.captures import PointPlan
+
+__all__ = ["BatchInput", "TaskReport", "decode_points", "merge_reports"]
+
+
+class BatchInput(NamedTuple):
+    """What all tasks of a batch are told. `states` are the paths of what the batch before has left, by point.
+
+    With `ends` the captures are over behind this batch: what is open is settled.
+    """
+
+    spec: JobSpec
+    staging: BatchStaging
+    states: Mapping[str, str]
+    ends: bool
+
+
+class TaskReport(NamedTuple):
+    """What a task has written and found; `states`, `last_ns` by point, `left` by number of file (`PointDecoder`)."""
+
+    files: tuple[WrittenFile, ...]
+    states: Mapping[str, str]
+    left: Mapping[int, GrowingState]
+    last_ns: Mapping[str, int]
+    counts: Counter[str]
+    problems: tuple[Problem, ...]
+    tally: RunCounts
+    taken: int
+
+
+def decode_points(batch: BatchInput, points: Sequence[PointPlan]) -> TaskReport:
+    """Go on with these points. Raises OSError when that cannot be written, Failure when a state cannot be read."""
+    spec, staging = batch.spec, batch.staging
+    choice = RowFilter(spec)
+    read_keys.cache_clear()  # key logs grow
+    keys = read_keys(spec.key_logs, spec.secret_captures)
+    states: dict[str, str] = {}
+    left: dict[int, GrowingState] = {}
+    last_ns: dict[str, int] = {}
+    counts: Counter[str] = Counter()
+    problems: list[Problem] = []
+    taken = 0
+    with staging.writer(spec.tables) as writer:
+        for point, splits in points:
+            decoder = PointDecoder(spec, point, choice, keys, writer)
+            before = batch.states.get(point)
+            if before is not None:
+                state = staging.files.read(before)
+                if state is None:
+                    raise Failure(f"{staging.files.path(before)}: missing: watch into another folder")
+                decoder.engine.resume(state)
+            for split in splits:
+                decoder.read(split)
+            if batch.ends:
+                decoder.finish()
+            else:
+                states[point] = staging.write_state(decoder.engine.export())
+            decoder.flush()
+            left.update(decoder.left)
+            last_ns[point] = decoder.last_ns
+            counts.update(decoder.counts)
+            problems += decoder.problems
+            taken += decoder.taken
+        files = tuple(writer.close())
+    return TaskReport(files, states, left, last_ns, counts, tuple(problems), writer.tally, taken)
+
+
+def merge_reports(reports: Sequence[TaskReport]) -> TaskReport:
+    """What all tasks of a batch have done."""
+    states: dict[str, str] = {}
+    left: dict[int, GrowingState] = {}
+    last_ns: dict[str, int] = {}
+    counts: Counter[str] = Counter()
+    tally = RunCounts()
+    for report in reports:
+        states.update(report.states)
+        left.update(report.left)
+        last_ns.update(report.last_ns)
+        counts.update(report.counts)
+        tally.merge(report.tally)
+    return TaskReport(
+        tuple(sorted(file for report in reports for file in report.files)),
+        states,
+        left,
+        last_ns,
+        counts,
+        tuple(problem for report in reports for problem in report.problems),
+        tally,
+        sum(report.taken for report in reports),
+    )

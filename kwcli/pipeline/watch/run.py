@@ -1,0 +1,391 @@
+"""Captures that never end in, tables that grow out: the loop of `kw pipeline watch`.
+
+The problem. Captures arrive day and night. The process that decodes them, a worker of Spark, or the machine may die at
+any moment; then no byte may be lost or counted twice. A connection outlives files, batches and processes.
+
+The idea. Work is done in batches, and one commit says three things at once: the files that a batch adds to the tables,
+how far each capture has been read, and the state of the open connections of each capture point. What dies before a
+commit has never happened; what dies behind it is finished by whoever opens the folder next.
+
+    look ──▶ plan ──▶ decode (a task for some points, here or on Spark) ──▶ are the files the same? ──▶ commit ──▶ look
+     ▲                   state N-1 ─▶ engine ─▶ rows, state N in staging                                   │
+     └──────────────── batch N failed: what it left is deleted, all is as commit N-1 says ◀────────────────┘
+
+What always holds: tables, positions and states are those of one commit. The engine is that of `kw sniff`, resumed from
+what it had exported, so the rows are those of `kw pipeline run` over all files. A batch is bounded: what is there
+beyond waits, and is told as lag.
+
+Why the loop is here and not Spark's: Structured Streaming keeps its own log of offsets, and hands a batch out again
+when its own commit is missing. So a sink needs a log besides, which says what it has, and the two have to be brought
+together at each start. Here one log has it all, and the engine `local`, which needs no Spark, has the same. Of Spark is
+used what it is good at: tasks on many machines, which are tried again where one dies.
+
+What is given up: the packets of one capture point are decoded by one task at a time, about 100 MB/s; many points are
+decoded side by side.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from decoders.wire.units import format_size
+from kwcli.env import Exit, Failure
+from kwcli.key_logs import KeyLogFiles
+from kwcli.output.units import count_of
+from kwcli.pipeline.choose_engine import choose_engine
+from kwcli.pipeline.job_spec import JobSpec, RowFilter
+from kwcli.pipeline.store.batches import BatchStore, Change, open_batches
+from kwcli.pipeline.store.manifest import as_json_values
+from kwcli.pipeline.store.store import as_failures, empty_files
+from kwcli.pipeline.tables.write import RunCounts
+from kwcli.pipeline.watch.captures import BatchPlan, CaptureFiles
+from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points, merge_reports
+from kwcli.sniff.run import left_over
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kwcli.env import Environment
+    from kwcli.pipeline.choose_engine import EngineChoice
+    from kwcli.pipeline.read.file_ranges import Problem
+    from kwcli.pipeline.run_options import RunOptions, WatchOptions
+    from kwcli.pipeline.watch.captures import PointPlan
+
+__all__ = ["Watching", "watch"]
+
+# Between two looks where nothing has come.
+LOOK_S: Final = 0.5
+# A batch that failed is tried again after so long, and after twice that, up to the longest.
+RETRY_S: Final = 1.0
+RETRY_MAX_S: Final = 30.0
+# How often it is said how far things are.
+SAY_S: Final = 60.0
+# Problems of captures that a commit keeps: the latest ones.
+PROBLEMS_MAX: Final = 1000
+
+
+class BatchDone(NamedTuple):
+    """One batch that is committed."""
+
+    batch: int
+    size: int
+    rows: int
+    seconds: float
+
+
+Decode = Callable[[BatchInput, "Sequence[PointPlan]"], list[TaskReport]]
+
+
+def watch(env: Environment, options: RunOptions, wanted: WatchOptions) -> Exit:
+    """Watch until somebody ends it, or as far as was asked for. Raises Failure."""
+    KeyLogFiles(options.keylogs)  # what cannot be read is told before the folder is touched
+    chosen = choose_engine(options, 0, env.variables)
+    with open_batches(options.out, renames=wanted.renames) as store, _decoding(env, chosen) as decode:
+        watching = Watching(env, options, wanted, store, decode)
+        watching.begin(str(chosen))
+        try:
+            watching.run()
+        except KeyboardInterrupt:
+            watching.stopped()
+        return watching.exit()
+
+
+class Watching:
+    """One watch of one folder, held by `store`; `decode` has the tasks of a batch done."""
+
+    def __init__(
+        self, env: Environment, options: RunOptions, wanted: WatchOptions, store: BatchStore, decode: Decode
+    ) -> None:
+        self.batch = 0  # the latest one that is committed
+        self.lost = False
+        self._env = env
+        self._options = options
+        self._wanted = wanted
+        self._store = store
+        self._decode = decode
+        self._captures = CaptureFiles(options.sources, options.points, wanted.lateness_s, wanted.batch_size)
+        self._captures.whole = wanted.once or wanted.finish
+        self._states: dict[str, str] = {}
+        self._counts: Counter[str] = Counter()
+        self._tally = RunCounts()
+        self._problems: list[str] = []
+        self._damaged = 0
+        self._said: dict[str, str] = {}
+        self._said_at = env.monotonic()
+        self._since = BatchDone(0, 0, 0, 0.0)  # all batches since something was said
+        RowFilter(self._spec(BatchPlan((), (), 0, frozenset())))  # what is no filter is told now
+
+    # -- the loop ------------------------------------------------------------------------------------------------------
+
+    def begin(self, engine: str) -> None:
+        """Go on from the latest commit, and say so."""
+        self._store.sweep_tables()
+        self._load()
+        if self._options.quiet:
+            return
+        if self._store.recovered:
+            self._env.say(f"kw: {self._options.out}: {self._store.recovered}")
+        goes_on = f"going on behind batch {self.batch:,}" if self.batch else "watching"
+        self._env.say(f"kw: {goes_on}: {', '.join(self._words())}; {engine}; Ctrl-C ends")
+        if not self._wanted.renames:
+            self._env.say(
+                f"kw: {self._options.out}: files count when a commit names them: read these tables with kw alone"
+            )
+
+    def run(self) -> None:
+        """Batch after batch; returns where nothing more is to come."""
+        pause = RETRY_S
+        while True:
+            begun = self._env.monotonic()
+            try:
+                with as_failures(self._options.out):
+                    done = self.step()
+            except Failure as failure:
+                self._recover(failure)
+                time.sleep(pause)
+                pause = min(pause * 2, RETRY_MAX_S)
+                continue
+            pause = RETRY_S
+            if done is None and self._captures.whole:
+                if self._wanted.finish:
+                    with as_failures(self._options.out):
+                        self._finish()
+                return
+            if done is not None:
+                self._note(done)
+            self._say_now_and_then()
+            if not self._captures.whole:
+                rest = self._wanted.interval_s - (self._env.monotonic() - begun)
+                time.sleep(LOOK_S if done is None else max(rest, 0.0))
+
+    def step(self) -> BatchDone | None:
+        """One batch; None where there is nothing to read. Raises Failure and OSError where nothing was committed."""
+        begun = self._env.monotonic()
+        problems = self._captures.look(begun)
+        plan, more = self._captures.plan(begun)
+        self._tell([*problems, *more])
+        self._tell_unreachable()
+        if not plan.points:
+            if problems or more:  # which a commit keeps
+                self._do(BatchPlan((), plan.files, 0, frozenset()), begun, ends=False)
+            return None
+        return self._do(plan, begun, ends=False)
+
+    def _finish(self) -> None:
+        """Settle what is open."""
+        from kwcli.pipeline.watch.captures import PointPlan
+
+        self._tell(self._captures.unfinished())
+        points = tuple(PointPlan(point, ()) for point in sorted(self._states))
+        plan = BatchPlan(points, tuple(self._captures.names), 0, frozenset())
+        if points:
+            self._note(self._do(plan, self._env.monotonic(), ends=True))
+
+    def _do(self, plan: BatchPlan, begun: float, *, ends: bool) -> BatchDone:
+        """Decode what is planned, and commit it."""
+        batch = self.batch + 1
+        staging = self._store.staging(batch)
+        order = BatchInput(self._spec(plan), staging, self._states, ends)
+        report = merge_reports(self._decode(order, plan.points))
+        changed = self._captures.changed() if plan.size else []
+        if changed:
+            raise Failure(f"{changed[0]}: was emptied or replaced while it was read: the batch is done again")
+        states = {} if ends else self._states | dict(report.states)
+        state = self._captures.committed(plan, report.left, report.last_ns)
+        self._count(report)
+        files = [*report.files]
+        if batch == 1:
+            files += empty_files(staging, {*self._options.tables} - {file.table for file in files})
+        self._store.commit_batch(
+            staging,
+            Change(files, self._outdated()),
+            watch={
+                "batch": batch,
+                "states": states,
+                "captures": state,
+                "counts": dict(self._counts),
+                "tally": self._tally.export(),
+                "problems": self._problems,
+                "damaged": self._damaged,
+            },
+            options=self._rows_options(),
+            tables=self._options.tables,
+            facts=self._facts(),
+        )
+        self.batch, self._states = batch, states
+        self._tell(report.problems, counted=False)
+        self._store.files.remove(staging.folder)
+        self._store.sweep_states(states.values())
+        rows = report.tally.exchanges
+        return BatchDone(batch, report.taken, rows, self._env.monotonic() - begun)
+
+    def _outdated(self) -> frozenset[str]:
+        """The files of dates that are dropped, by the clock of the captures."""
+        latest = max(self._captures.last_ns.values(), default=0)
+        if not self._wanted.keep_days or not latest:
+            return frozenset()
+        today = datetime.fromtimestamp(latest // 10**9, UTC).date()
+        return self._store.older_than(today - timedelta(days=self._wanted.keep_days))
+
+    def _recover(self, failure: Failure) -> None:
+        """A batch has failed: all is as the latest commit says. Raises the failure where nobody waits for a retry."""
+        with suppress(OSError):
+            self._store.recover()
+        if self._captures.whole:
+            raise failure
+        if self._said.get("batch") != failure.text:
+            self._env.say(f"kw: {failure.text}; trying again")
+        self._load()
+        self._said["batch"] = failure.text
+
+    def _load(self) -> None:
+        """Be as the latest commit says."""
+        value = self._store.newest()
+        if value is None:
+            self._captures.forget()
+            return
+        if value["options"] != as_json_values(self._rows_options()):
+            raise Failure(f"{self._options.out}: was watched with other options: use those, or another folder")
+        kept = value["watch"]
+        self.batch, self._states = kept["batch"], dict(kept["states"])
+        self._captures.resume(kept["captures"])
+        self._counts = Counter(kept["counts"])
+        self._tally = RunCounts.resume(kept["tally"])
+        self._problems, self._damaged = list(kept["problems"]), kept["damaged"]
+
+    # -- what is made of options ---------------------------------------------------------------------------------------
+
+    def _spec(self, plan: BatchPlan) -> JobSpec:
+        options = self._options
+        return JobSpec(
+            files=plan.files,
+            tables=options.tables,
+            ports=frozenset(options.ports) or None,
+            filter=options.filter,
+            since_ns=options.since_ns,
+            until_ns=options.until_ns,
+            bodies=options.bodies,
+            reveal_secrets=options.reveal_secrets,
+            key_logs=tuple(os.path.abspath(name) for name in options.keylogs),
+            secret_captures=self._captures.secret_captures(),
+        )
+
+    def _rows_options(self) -> dict[str, Any]:
+        """What the rows depend on; a key log grows."""
+        rows = self._options.for_rows()
+        return rows | ({"keylogs": [name for name, _ in rows["keylogs"]]} if "keylogs" in rows else {})
+
+    def _words(self) -> list[str]:
+        return [*self._options.sources, *(f"{name}={place}" for name, place in self._options.points)]
+
+    # -- what is counted and told --------------------------------------------------------------------------------------
+
+    def _count(self, report: TaskReport) -> None:
+        self._counts.update(report.counts)
+        self._tally.merge(report.tally)
+        self._tally.clients.clear()  # as many as there are in the world
+        self._tally.brokers.clear()
+        self._keep(report.problems)
+
+    def _keep(self, problems: Sequence[Problem]) -> None:
+        """A commit keeps what was wrong."""
+        self._damaged += len({problem.file for problem in problems})
+        self._problems = [*self._problems, *map(str, problems)][-PROBLEMS_MAX:]
+        self.lost = self.lost or bool(problems)
+
+    def _facts(self) -> dict[str, Any]:
+        tally = self._tally
+        return {
+            "engine": "watch",
+            "exchanges": tally.exchanges,
+            "connections": tally.connections,
+            "packets": self._counts["packets"],
+            "first_ns": tally.first_ns,
+            "last_ns": tally.last_ns,
+            "problems": self._problems,
+            "damaged": self._damaged,
+            "lossy": tally.lossy or bool(self._problems) or bool(left_over(self._counts)),
+            "faults": [],
+        }
+
+    def _tell(self, problems: Sequence[Problem], *, counted: bool = True) -> None:
+        if counted:
+            self._keep(problems)
+        for problem in problems:
+            self._env.say(f"kw: {problem}")
+
+    def _tell_unreachable(self) -> None:
+        """A source that cannot be looked at: once, and when it is back."""
+        now = self._captures.unreachable
+        for word, text in now.items():
+            if self._said.get(word) != text:
+                self._env.say(f"kw: {text if text.startswith(word) else f'{word}: {text}'}; waiting for it")
+        for word in [word for word in self._said if word not in now and word != "batch"]:
+            del self._said[word]
+            self._env.say(f"kw: {word}: can be read again")
+        self._said.update(now)
+
+    def _note(self, done: BatchDone) -> None:
+        """A batch is committed."""
+        if self._said.pop("batch", None) is not None:
+            self._env.say(f"kw: {self._options.out}: batch {done.batch:,} is committed: all is well again")
+        since = self._since
+        self._since = BatchDone(
+            done.batch, since.size + done.size, since.rows + done.rows, since.seconds + done.seconds
+        )
+        if self._options.verbose and not self._options.quiet:
+            self._env.say(f"kw: batch {done.batch:,}: {self._line(done)}")
+
+    def _say_now_and_then(self) -> None:
+        now = self._env.monotonic()
+        if now - self._said_at >= SAY_S and not self._options.quiet:
+            if self._since.batch and not self._options.verbose:
+                self._env.say(f"kw: up to batch {self.batch:,}: {self._line(self._since)}")
+            self._said_at, self._since = now, BatchDone(0, 0, 0, 0.0)
+
+    def _line(self, done: BatchDone) -> str:
+        lag = self._captures.lag(self._env.monotonic())
+        behind = f"{format_size(lag.size)} and {lag.seconds:.1f} s behind" if lag.size else "nothing waits"
+        return f"{count_of(done.rows, 'exchange')} of {format_size(done.size)} in {done.seconds:.1f} s; {behind}"
+
+    def stopped(self) -> None:
+        """Somebody has ended it: what was not committed is done again by the same command."""
+        with suppress(OSError, Failure):
+            self._store.recover()
+        if not self._options.quiet:
+            self._env.say(f"kw: stopped behind batch {self.batch:,}; the same command goes on")
+
+    def exit(self) -> Exit:
+        """The exit code."""
+        return Exit.LOSSY if self._options.strict and (self.lost or self._facts()["lossy"]) else Exit.DONE
+
+
+@contextmanager
+def _decoding(env: Environment, chosen: EngineChoice) -> Iterator[Decode]:
+    """Who decodes a batch, for as long as the watch lasts."""
+    if chosen.engine == "local":
+        yield _decode_here
+        return
+    if chosen.engine == "shuffle":
+        raise Failure("--engine shuffle is the reference of a run; watch with local or stitch", Exit.USAGE)
+    from kwcli.pipeline.spark.sessions import LEAN, own_session
+    from kwcli.pipeline.spark.watch_stage import run_batch
+
+    with own_session(chosen.master, env, LEAN) as spark:
+        yield partial(_decode_on_spark, run_batch, spark)
+
+
+def _decode_here(batch: BatchInput, points: Sequence[PointPlan]) -> list[TaskReport]:
+    return [decode_points(batch, points)]
+
+
+def _decode_on_spark(run_batch: Any, spark: Any, batch: BatchInput, points: Sequence[PointPlan]) -> list[TaskReport]:
+    found: list[TaskReport] = run_batch(spark, batch, points, spark.sparkContext.defaultParallelism)
+    return found

@@ -1,0 +1,199 @@
+"""A held frame in, the frame that a fault makes of it out; None where there is nothing to be done to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from struct import Struct
+from typing import Any, Final
+
+from decoders.apis.keys import METADATA
+from decoders.apis.paths import PathStep
+from decoders.errors import DecodeError, EncodeError
+from decoders.frames.headers import plan_of, request_head, response_body
+from decoders.frames.live_framing import SIZE, SIZE_FIELD
+from decoders.messages.whole_messages import decode_message, encode_message
+from decoders.schema.model import Side
+from kwcli.proxy.faults.grammar import Arguments
+from kwcli.proxy.relay.intervention import HeldExchange
+
+Change = Callable[[dict[str, Any], Arguments], bool]
+
+_MAGIC_AT: Final = 16
+# Where the CRC of a batch is, by its magic.
+_CRC_AT: Final = {0: 12, 1: 12, 2: 17}
+# Offset and size before each batch, whatever its magic.
+_BATCH_HEAD: Final = Struct(">qi")
+
+
+def body_of(exchange: HeldExchange, side: Side) -> tuple[bytes, dict[str, Any]] | None:
+    """What is before the body of a side, and the body; None where it cannot be read."""
+    key, version = exchange.api_key, exchange.version
+    frame = exchange.request if side == "request" else exchange.response
+    if frame is None or plan_of(key, version, side) is None:
+        return None
+    try:
+        at = (
+            request_head(frame, 0, len(frame)).body
+            if side == "request"
+            else response_body(frame, 0, len(frame), key, version)
+        )
+        return frame[:at], decode_message(key, version, side, frame[at:])
+    except (DecodeError, IndexError):
+        return None
+
+
+def framed(exchange: HeldExchange, side: Side, head: bytes, body: Mapping[str, Any]) -> bytes | None:
+    """The frame with another body; None where the body is none at this version."""
+    try:
+        data = head[SIZE_FIELD:] + encode_message(exchange.api_key, exchange.version, side, body)
+    except (EncodeError, DecodeError):
+        return None
+    return SIZE.pack(len(data)) + data
+
+
+def changed(exchange: HeldExchange, side: Side, change: Change, arguments: Arguments) -> bytes | None:
+    """The frame of a side with what `change` does to its body."""
+    found = body_of(exchange, side)
+    if found is None or not change(found[1], arguments):
+        return None
+    return framed(exchange, side, *found)
+
+
+def with_correlation_id(frame: bytes, correlation_id: int) -> bytes:
+    """A response as the answer to another request."""
+    return frame[:SIZE_FIELD] + correlation_id.to_bytes(4, "big", signed=True) + frame[8:]
+
+
+def throttle(body: dict[str, Any], arguments: Arguments) -> bool:
+    """The field of a throttled answer."""
+    if "throttle_time_ms" not in body:
+        return False
+    body["throttle_time_ms"] = arguments.time_ns // 1_000_000
+    return True
+
+
+def name_leader(body: dict[str, Any], arguments: Arguments) -> bool:
+    """One leader for all partitions of a Metadata answer."""
+    found = False
+    for topic in body.get("topics") or ():
+        for partition in topic.get("partitions") or ():
+            partition["leader_id"] = arguments.node
+            found = True
+    return found
+
+
+def _partitions(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Those of a Fetch answer that have records."""
+    topics = body.get("responses") or ()
+    return [each for topic in topics for each in topic.get("partitions") or () if each.get("records")]
+
+
+def empty_fetch(body: dict[str, Any], _arguments: Arguments) -> bool:
+    """No records."""
+    found = _partitions(body)
+    for partition in found:
+        partition["records"] = b""
+    return bool(found)
+
+
+def _batches(records: bytes | bytearray) -> list[tuple[int, int]]:
+    """Where the batches begin and end, as far as they are there."""
+    found = []
+    at = 0
+    while at + _BATCH_HEAD.size <= len(records):
+        size = _BATCH_HEAD.unpack_from(records, at)[1]
+        if size <= 0:
+            break
+        found.append((at, min(at + _BATCH_HEAD.size + size, len(records))))
+        at += _BATCH_HEAD.size + size
+    return found
+
+
+def corrupt_records(body: dict[str, Any], _arguments: Arguments) -> bool:
+    """A wrong CRC in every batch that has one."""
+    found = False
+    for partition in _partitions(body):
+        records = bytearray(partition["records"])
+        for at, end in _batches(records):
+            place = _CRC_AT.get(records[at + _MAGIC_AT]) if at + _MAGIC_AT < end else None
+            if place is not None and at + place + 4 <= end:
+                records[at + place + 3] ^= 0x01
+                found = True
+        partition["records"] = bytes(records)
+    return found
+
+
+def truncate_records(body: dict[str, Any], _arguments: Arguments) -> bool:
+    """The last batch of each partition ends in its middle."""
+    found = False
+    for partition in _partitions(body):
+        batches = _batches(partition["records"])
+        if batches:
+            at, end = batches[-1]
+            partition["records"] = partition["records"][: (at + end) // 2]
+            found = True
+    return found
+
+
+def rewrite(body: dict[str, Any], arguments: Arguments) -> bool:
+    """Another value for a field, wherever the path leads."""
+    return _set(body, arguments.path, arguments.value)
+
+
+def _set(value: Any, steps: Sequence[PathStep], new: Any) -> bool:
+    step, rest = steps[0], steps[1:]
+    if not isinstance(value, dict) or step.name not in value:
+        return False
+    inner = value[step.name]
+    if not isinstance(inner, list):
+        if rest:
+            return _set(inner, rest, new)
+        value[step.name] = new
+        return True
+    wanted = step.indices[0] if step.indices else None
+    places = range(len(inner)) if wanted is None else [wanted] if wanted < len(inner) else []
+    if rest:
+        return any([_set(inner[place], rest, new) for place in places])  # noqa: C419 - all of them
+    if not step.indices:
+        return False  # a list takes no single value
+    for place in places:
+        inner[place] = new
+    return bool(places)
+
+
+CHANGES: Final[dict[str, Change]] = {
+    "throttle": throttle,
+    "leader": name_leader,
+    "empty fetch": empty_fetch,
+    "corrupt records": corrupt_records,
+    "truncate records": truncate_records,
+    "rewrite": rewrite,
+}
+
+
+class FirstAnswers:
+    """Metadata answers that were given first to each request, up to a bound of bytes."""
+
+    MOST: Final = 8 << 20
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, bytes], bytes] = {}
+        self._size = 0
+
+    def stale(self, exchange: HeldExchange) -> bytes | None:
+        """The first answer to the same request, for this one; None where this is the first."""
+        assert exchange.api_key == METADATA
+        assert exchange.response is not None
+        try:
+            at = request_head(exchange.request, 0, len(exchange.request)).body
+        except (DecodeError, IndexError):
+            return None
+        key = (exchange.version, exchange.request[at:])
+        known = self._known.get(key)
+        if known is not None:
+            return with_correlation_id(known, exchange.correlation_id)
+        size = len(exchange.response) + len(key[1])
+        if self._size + size <= self.MOST:
+            self._size += size
+            self._known[key] = exchange.response
+        return None

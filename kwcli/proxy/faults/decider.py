@@ -1,0 +1,287 @@
+"""Frames that the proxy holds in, what rules of faults decide about them out.
+
+Rules are asked in their order. Several may hit one exchange: their delays add up, until one of them answers, loses or
+ends it. A rule counts an exchange as met when its filter passes, as hit when it did something to it.
+
+What a rule needs to know it learns from frames that are held for it: names of topic ids from Metadata, the client's
+software from ApiVersions, the partitions of a fetch session from the requests. Only what some rule may want is held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from decoders.apis import KEYS, api
+from decoders.apis.error_codes import error_name
+from decoders.apis.keys import FETCH, PRODUCE
+from decoders.apis.returned import plausible
+from decoders.filters import Phase
+from decoders.frames.live_framing import SIZE
+from decoders.messages.error_answers import FetchSessions, error_answer, error_frame, why_no_error
+from kwcli.proxy.deciders import together
+from kwcli.proxy.faults.changes import CHANGES, FirstAnswers, body_of, changed
+from kwcli.proxy.faults.schedule import Schedule
+from kwcli.proxy.faults.watching import WatchedConnection, Watching
+from kwcli.proxy.relay.intervention import PASS, Decision, Delivery, HeldExchange, Then
+
+if TYPE_CHECKING:
+    from decoders.schema.model import Side
+    from kwcli.proxy.deciders import ClientConnection
+    from kwcli.proxy.faults.grammar import Rule
+
+# Fetch 13 and Produce 13 name topics by their ids.
+_TOPIC_IDS_SINCE: Final = {0: 13, FETCH: 13}
+_UNKNOWN_TOPIC: Final = 3
+_UNKNOWN_TOPIC_ID: Final = 100
+_ERRORS: Final = ("error", "error after", "no such topic")
+
+
+class Faults:
+    """All rules and how often each has hit, over all connections. `now_ns` is asked when a client connects."""
+
+    def __init__(self, rules: Sequence[Rule], seed: int, now_ns: Callable[[], int]) -> None:
+        self._seed = seed
+        self._now_ns = now_ns
+        self._past: list[Schedule] = []  # rules that are gone
+        self._number = 0
+        self.schedules: list[Schedule] = []
+        self.watching = Watching(())
+        self.first_answers = FirstAnswers()
+        self.changed: Callable[[], None] = lambda: None
+        self.replace(rules)
+
+    def replace(self, rules: Sequence[Rule]) -> None:
+        """Other rules from now on; those that stay go on as they were."""
+        known = {each.rule.text: each for each in self.schedules}
+        made = []
+        for rule in rules:
+            schedule = known.pop(rule.text, None)
+            if schedule is None:
+                self._number += 1
+                schedule = Schedule(rule, self._number, self._seed)
+            made.append(schedule)
+        self._past += known.values()
+        self.schedules = made
+        self.watching = Watching((each.rule.selection for each in made), self.watching.topics)
+        self.changed()
+
+    def lines(self) -> list[str]:
+        """What is said at the end."""
+        return [each.line for each in sorted([*self._past, *self.schedules], key=lambda each: each.number)]
+
+    def wants(self, api_key: int, version: int) -> bool:
+        """Whether such exchanges are to be held."""
+        if self.watching.wants(api_key, version):
+            return True
+        return any(each.rule.can_be(api_key, version) for each in self.schedules)
+
+    def connection(self, relay: ClientConnection) -> ConnectionFaults:
+        """The faults of one connection."""
+        return ConnectionFaults(self, relay)
+
+    def refuses(self, relay: ClientConnection) -> bool:
+        """Whether a rule turns this client away."""
+        rules = [each for each in self.schedules if each.rule.side == "connection"]
+        if not rules:
+            return False
+        now_ns = self._now_ns()
+        exchange = WatchedConnection(relay).connected(self.watching, now_ns)
+        for schedule in rules:
+            if schedule.rule.selection.matches(exchange) and schedule.due(now_ns):
+                schedule.hit(now_ns)
+                return True
+        return False
+
+
+class _Fetching(NamedTuple):
+    """A Fetch as it was sent, and with all that its session asks for."""
+
+    asked: Mapping[str, Any]
+    whole: Mapping[str, Any]
+
+
+class ConnectionFaults:
+    """Those of one connection."""
+
+    __slots__ = ("_faults", "_relay", "_sessions", "_watched")
+
+    def __init__(self, faults: Faults, relay: ClientConnection) -> None:
+        self._faults = faults
+        self._relay = relay
+        self._watched = WatchedConnection(relay)
+        self._sessions: FetchSessions | None = None
+
+    def leave(self) -> None:
+        """The connection is over."""
+
+    def request(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
+        """What the rules do to a request."""
+        faults = self._faults
+        key, version = exchange.api_key, exchange.version
+        rules = [each for each in faults.schedules if each.rule.can_be(key, version) and not each.over(now_ns)]
+        learns = faults.watching.wants(key, version)
+        if not rules and not learns:
+            return PASS
+        seen = self._watched.asked(faults.watching, exchange)
+        look = learns and exchange.answered
+        if key == FETCH and any(each.rule.action.name in _ERRORS for each in rules):
+            look = self._follow_session(exchange) or look
+        made = Decision()
+        for schedule in rules:
+            if schedule.rule.side == "answer":
+                look = look or schedule.rule.selection.decide(seen, Phase.REQUEST) is not False
+            elif not made.final and schedule.rule.selection.matches(seen) and schedule.due(now_ns):
+                made = self._take(schedule, exchange, made, now_ns)
+        return made._replace(look=look)
+
+    def response(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
+        """What they do to its answer."""
+        faults = self._faults
+        key, version = exchange.api_key, exchange.version
+        seen = self._watched.answered(faults.watching, exchange, now_ns)
+        if faults.watching.wants(key, version):
+            faults.watching.learn(seen)
+        if isinstance(exchange.memo, _Fetching) and self._sessions is not None:
+            found = body_of(exchange, "response")
+            self._sessions.answered(exchange.memo.asked, found[1] if found is not None else {})
+        made = Decision()
+        for schedule in faults.schedules:
+            rule = schedule.rule
+            if rule.side != "answer" or made.final or not rule.can_be(key, version):
+                continue
+            if rule.selection.matches(seen) and schedule.due(now_ns):
+                made = self._take(schedule, exchange, made, now_ns)
+        return made
+
+    def _follow_session(self, exchange: HeldExchange) -> bool:
+        """Note all that a Fetch asks for; whether its answer will say that a session begins."""
+        if self._sessions is None:
+            self._sessions = FetchSessions()
+        found = body_of(exchange, "request")
+        if found is None:
+            return False
+        exchange.memo = _Fetching(found[1], self._sessions.whole(found[1]))
+        return found[1].get("session_epoch") == 0
+
+    def _take(self, schedule: Schedule, exchange: HeldExchange, made: Decision, now_ns: int) -> Decision:
+        """What was decided so far, and by this rule."""
+        decision = self._decision(schedule, exchange)
+        if decision is None:
+            schedule.skipped += 1
+            return made
+        hit = schedule.hit(now_ns)
+        self._relay.tell_fault(exchange.correlation_id, schedule.number, schedule.rule.title, hit)
+        return together(exchange, made, decision)
+
+    def _decision(self, schedule: Schedule, exchange: HeldExchange) -> Decision | None:
+        rule = schedule.rule
+        name = rule.action.name
+        change = CHANGES.get(name)
+        if change is not None:
+            side: Side = "request" if rule.side == "request" else "response"
+            frame = changed(exchange, side, change, rule.arguments)
+            if frame is None:
+                return None
+            return Decision(frame, mute_ns=rule.arguments.time_ns if rule.arguments.mute else 0)
+        if name in _ERRORS:
+            return self._error(schedule, exchange)
+        if name == "stale metadata":
+            frame = self._faults.first_answers.stale(exchange)
+            return None if frame is None else Decision(frame)
+        return _PLAIN[name](schedule)
+
+    def _error(self, schedule: Schedule, exchange: HeldExchange) -> Decision | None:
+        rule = schedule.rule
+        code = rule.arguments.code
+        if rule.action.name == "no such topic":
+            since = _TOPIC_IDS_SINCE.get(exchange.api_key)
+            code = _UNKNOWN_TOPIC_ID if since is not None and exchange.version >= since else _UNKNOWN_TOPIC
+        found = body_of(exchange, "request")
+        if found is None:
+            return Decision(b"", then=Then.CLOSE, reason=f"{_reason(schedule)}: {exchange.base} cannot be read")
+        asked = exchange.memo.whole if isinstance(exchange.memo, _Fetching) else found[1]
+        answer = error_answer(exchange.api_key, exchange.version, asked, code)
+        frame = error_frame(exchange.api_key, exchange.version, answer, exchange.correlation_id)
+        if frame is None:
+            return Decision(b"", then=Then.CLOSE, reason=f"{_reason(schedule)}: {answer.why}")
+        if isinstance(exchange.memo, _Fetching) and self._sessions is not None:
+            self._sessions.answered(exchange.memo.asked, {})
+        frame = SIZE.pack(len(frame)) + frame
+        return Decision(frame) if rule.side == "answer" else Decision(reply=frame)
+
+
+def _reason(schedule: Schedule) -> str:
+    return f"fault {schedule.number} ({schedule.rule.title})"
+
+
+def _ends(then: Then) -> Callable[[Schedule], Decision]:
+    return lambda schedule: Decision(b"", then=then, reason=_reason(schedule))
+
+
+def _lose(schedule: Schedule) -> Decision:
+    then = Then.CLOSE if schedule.rule.arguments.close else Then.WITHHOLD
+    return Decision(b"", then=then, reason=_reason(schedule))
+
+
+def _delay(schedule: Schedule) -> Decision:
+    arguments = schedule.rule.arguments
+    return Decision(delay_ns=arguments.time_ns + schedule.spread(arguments.spread_ns))
+
+
+def _cut(schedule: Schedule) -> Decision:
+    return Decision(delivery=Delivery(cut=schedule.rule.arguments.size), then=Then.CLOSE, reason=_reason(schedule))
+
+
+# What needs no look at the frame.
+_PLAIN: Final[dict[str, Callable[[Schedule], Decision]]] = {
+    "lose answer": _lose,
+    "delay": _delay,
+    "close": _ends(Then.CLOSE),
+    "reset": _ends(Then.RESET),
+    "blackhole": _ends(Then.SWALLOW),
+    "cut": _cut,
+    "slice": lambda schedule: Decision(delivery=Delivery(piece=schedule.rule.arguments.size)),
+    "slow": lambda schedule: Decision(delivery=Delivery(rate=schedule.rule.arguments.rate)),
+    "duplicate answer": lambda _: Decision(delivery=Delivery(times=2)),
+}
+
+
+def notes(rules: Iterable[Rule]) -> list[str]:
+    """What is said of rules at the start."""
+    found = []
+    for rule in rules:
+        if rule.action.breaks:
+            found.append(f"{rule.title!r} breaks the protocol: clients may do anything")
+        if rule.action.name in ("error", "error after"):
+            found += [f"{rule.title!r} closes the connection instead: {why}" for why in _without_place(rule)]
+            if names := _implausible(rule):
+                found.append(f"{rule.title!r}: brokers are not known to answer {', '.join(names)} so (kw errors)")
+    return found
+
+
+def _meant(rule: Rule) -> list[int]:
+    """The APIs that a rule's filter names; none where it names none."""
+    meant = [key for key in KEYS if rule.selection.can_be(key)]
+    return meant if len(meant) < len(KEYS) else []
+
+
+def _implausible(rule: Rule) -> list[str]:
+    """The APIs that a rule names, and that are not known to be answered with its error."""
+    error = error_name(rule.arguments.code)
+    return [api(key).name for key in _meant(rule) if not plausible(key, error)]
+
+
+def _without_place(rule: Rule) -> Iterator[str]:
+    """Why what a rule may meet has no place for an error."""
+    meant = _meant(rule)
+    if not meant:
+        yield "where an answer has no field for it, or there is no answer"
+        return
+    if PRODUCE in meant and rule.side == "request":
+        yield "where acks=0, since that Produce is never answered"
+    for key in meant:
+        versions = api(key).versions
+        why = [text for version in range(versions.low, versions.high + 1) if (text := why_no_error(key, version))]
+        if why:
+            yield why[-1]

@@ -1,0 +1,458 @@
+"""The text of a rule in, a `Rule` out: what goes wrong, how often, for which exchanges.
+
+```
+error NOT_LEADER_OR_FOLLOWER, first 3, when api == Produce and topic == orders
+delay 200ms±50ms, rate 10%
+lose answer then close, every 100, when api == Produce
+```
+
+An action, any number of limits, and a filter of the one filter language, with commas between. ACTIONS is the whole
+list. An action happens at the request, at the answer or when a client connects (`side`), so its filter can only ask
+what is known by then: anything else is an error at its column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final, Literal, NamedTuple
+
+from decoders.apis import api
+from decoders.apis.error_codes import ERRORS, error_name, find_error
+from decoders.apis.keys import FETCH, METADATA
+from decoders.apis.paths import PathStep, parse_path
+from decoders.filters import Filter, FilterError, Phase, parse
+from decoders.filters.expression import Atom, apis_with
+from decoders.filters.fields import ALIASES
+from decoders.schema.model import Plan, Side, resolve
+from decoders.wire.units import parse_duration, parse_size
+
+When = Literal["connection", "request", "answer"]
+# APIs whose requests name topics that clients ask for by name.
+_TOPIC_APIS: Final = frozenset({0, 1, 2, METADATA})
+
+
+class RuleError(FilterError):
+    """A rule that says nothing; `column` counts characters of the rule from 1."""
+
+
+class Action(NamedTuple):
+    """`side`: when it happens; "either": at the request, unless the filter asks for the answer. `apis`: all but those
+    are left alone, None: any. `breaks`: it does what no broker and no network does.
+    """
+
+    name: str
+    arguments: str
+    side: When | Literal["either"]
+    text: str
+    apis: frozenset[int] | None = None
+    breaks: bool = False
+
+
+ACTIONS: Final = (
+    Action("error", "NAME", "request", "answered with this error, not forwarded; the connection is closed where no "
+           "answer has a place for it"),
+    Action("error after", "NAME after", "answer", "forwarded and applied, then answered with this error"),
+    Action("lose answer", "[then close]", "answer", "forwarded and applied; this answer and all later ones of the "
+           "connection are withheld until the client closes, or the connection is closed"),
+    Action("delay", "T[±T] [request | answer]", "either", "held up for so long, and all behind it on its connection"),
+    Action("throttle", "T [mute]", "answer", "throttle_time_ms says so; mute: and nothing is read for so long, as a "
+           "broker does (KIP-219)"),
+    Action("close", "", "either", "the connection is closed instead of passing it on"),
+    Action("reset", "", "either", "the same with a reset (RST)"),
+    Action("cut", "N", "answer", "the connection is closed behind so many bytes of the answer"),
+    Action("slice", "N", "answer", "the answer is sent in pieces of so many bytes"),
+    Action("slow", "RATE", "answer", "the answer is sent so many bytes a second (10kB, 1MiB)"),
+    Action("blackhole", "", "either", "from now on nothing passes in either direction until the client closes"),
+    Action("refuse", "", "connection", "a new connection is reset"),
+    Action("stale metadata", "", "answer", "the first answer that was given to the same Metadata request is given "
+           "again", frozenset({METADATA})),
+    Action("leader", "NODE", "answer", "Metadata names this node as leader of every partition", frozenset({METADATA})),
+    Action("no such topic", "", "request", "Metadata, Produce, Fetch and ListOffsets are told that their topics do not "
+           "exist", _TOPIC_APIS),
+    Action("duplicate answer", "", "answer", "the answer is sent twice", breaks=True),
+    Action("corrupt records", "", "answer", "every batch of a Fetch answer gets a wrong CRC", frozenset({FETCH})),
+    Action("truncate records", "", "answer", "the last batch of every partition of a Fetch answer is cut in its middle",
+           frozenset({FETCH})),
+    Action("empty fetch", "", "answer", "a Fetch answer without its records", frozenset({FETCH})),
+    Action("rewrite", "PATH=VALUE", "either", "a field of the request (request.PATH) or answer (response.PATH) gets "
+           "this value"),
+)  # fmt: skip
+BY_NAME: Final = {action.name: action for action in ACTIONS}
+
+
+class Arguments(NamedTuple):
+    """What stands behind the name of an action; times in ns, sizes in bytes."""
+
+    code: int = 0
+    close: bool = False
+    time_ns: int = 0
+    spread_ns: int = 0
+    mute: bool = False
+    size: int = 0
+    rate: float = 0.0
+    node: int = 0
+    path: tuple[PathStep, ...] = ()
+    value: Any = None
+
+
+class Limits(NamedTuple):
+    """Of the exchanges that match: none of the first `after`, then each `every`th, of those a share (`rate`), the
+    first `first` of those, and none after `for_ns` since the first.
+    """
+
+    first: int | None = None
+    every: int = 1
+    rate: float = 1.0
+    after: int = 0
+    for_ns: int | None = None
+
+
+class Rule(NamedTuple):
+    """`text` is the whole of it, `title` its action as it was written."""
+
+    text: str
+    title: str
+    action: Action
+    arguments: Arguments
+    limits: Limits
+    side: When
+    selection: Filter
+    apis: frozenset[int] | None = None
+
+    def can_be(self, api_key: int, version: int) -> bool:
+        """Whether such an exchange may be meant, as far as API and version decide."""
+        if self.side == "connection" or (self.apis is not None and api_key not in self.apis):
+            return False
+        if self.action.name == "throttle" and not _has_throttle(api_key, version):
+            return False
+        return self.selection.can_be(api_key)
+
+
+def _has_throttle(api_key: int, version: int) -> bool:
+    declared = api(api_key)
+    return version in declared.versions and any(
+        field.name == "throttle_time_ms" for field in _plan(api_key, version).fields
+    )
+
+
+def _plan(api_key: int, version: int) -> Plan:
+    return resolve(api(api_key).response, version)
+
+
+class _Clause(NamedTuple):
+    """A part of a rule between commas, and where it begins (from 0)."""
+
+    text: str
+    at: int
+
+    def words(self) -> Iterator[_Clause]:
+        for match in re.finditer(r"\S+", self.text):
+            yield _Clause(match[0], self.at + match.start())
+
+
+def parse_rule(text: str) -> Rule:
+    """The rule that a text describes. Raises RuleError."""
+    head, condition = _split(text)
+    clauses = list(_clauses(head))
+    if not clauses[0].text.strip():
+        raise _error("the action is missing", clauses[0], candidates=list(BY_NAME))
+    action, arguments, asked = _action(clauses[0])
+    limits = _limits(clauses[1:])
+    selection = _selection(condition)
+    side = _side(action, asked, selection)
+    _check_known(selection, side, condition.at if condition is not None else 0)
+    apis = action.apis
+    if action.name == "rewrite":
+        apis = _apis_of_path(side, arguments.path)
+    title = " ".join(clauses[0].text.split())
+    return Rule(text, title, action, arguments, limits, side, selection, apis)
+
+
+def _split(text: str) -> tuple[_Clause, _Clause | None]:
+    """What is before the filter, and the filter."""
+    match = re.search(r"""^((?:[^"',]|"[^"]*"|'[^']*'|,(?!\s*when\b))*),\s*when\b""", text)
+    if match is None:
+        return _Clause(text, 0), None
+    return _Clause(text[: len(match[1])], 0), _Clause(text[match.end() :], match.end())
+
+
+def _clauses(head: _Clause) -> Iterator[_Clause]:
+    begun = 0
+    quote = ""
+    for at, sign in enumerate(head.text):
+        if quote:
+            quote = "" if sign == quote else quote
+        elif sign in "\"'":
+            quote = sign
+        elif sign == ",":
+            yield _Clause(head.text[begun:at], begun)
+            begun = at + 1
+    yield _Clause(head.text[begun:], begun)
+
+
+def _error(text: str, clause: _Clause, *, word: str = "", candidates: list[str] | None = None) -> RuleError:
+    at = clause.at + len(clause.text) - len(clause.text.lstrip())
+    return RuleError(text, at + 1, word=word, candidates=candidates or ())
+
+
+# Actions
+
+
+def _action(clause: _Clause) -> tuple[Action, Arguments, When | None]:
+    """The action, its arguments and the side that it names."""
+    words = list(clause.words())
+    texts = [word.text.lower() for word in words]
+    for size in (3, 2, 1):
+        name = " ".join(texts[:size])
+        if name in BY_NAME and name != "error after":
+            break
+    else:
+        raise _error(f"there is no action {words[0].text!r}", words[0], word=words[0].text, candidates=list(BY_NAME))
+    rest = words[size:]
+    read = _READERS.get(name)
+    if read is None:
+        if rest:
+            raise _error(f"{name!r} takes no {rest[0].text!r}", rest[0])
+        return BY_NAME[name], Arguments(), None
+    end = _Clause("", clause.at + len(clause.text))
+    return read(BY_NAME[name], rest, end)
+
+
+_Read = Callable[[Action, list[_Clause], _Clause], tuple[Action, Arguments, "When | None"]]
+
+
+def _no_more(action: Action, words: list[_Clause]) -> None:
+    if words:
+        raise _error(f"write {action.name} {action.arguments}: {words[0].text!r} is too much", words[0])
+
+
+def _needed(action: Action, words: list[_Clause], end: _Clause) -> _Clause:
+    if not words:
+        raise RuleError(f"write {action.name} {action.arguments}", end.at + 1)
+    return words[0]
+
+
+def _read_error(action: Action, words: list[_Clause], end: _Clause) -> tuple[Action, Arguments, When | None]:
+    word = _needed(action, words, end)
+    code = int(word.text) if re.fullmatch(r"-?\d{1,5}", word.text) else find_error(word.text)
+    if code is None:
+        names = [row.name for row in ERRORS.values()]
+        raise _error(f"no error has the name {word.text!r}", word, word=word.text, candidates=names)
+    if not code or not -32768 <= code <= 32767:
+        raise _error(f"{error_name(code)} is no error", word)
+    if len(words) > 1 and words[1].text.lower() == "after":
+        _no_more(BY_NAME["error after"], words[2:])
+        return BY_NAME["error after"], Arguments(code=code), None
+    _no_more(action, words[1:])
+    return action, Arguments(code=code), None
+
+
+def _read_lose(action: Action, words: list[_Clause], _end: _Clause) -> tuple[Action, Arguments, When | None]:
+    if [word.text.lower() for word in words[:2]] == ["then", "close"]:
+        _no_more(action, words[2:])
+        return action, Arguments(close=True), None
+    _no_more(action, words)
+    return action, Arguments(), None
+
+
+def _duration(word: _Clause, text: str) -> int:
+    try:
+        return int(parse_duration(text) * 1e6)
+    except ValueError:
+        raise _error(f"{text!r} is no duration: write 250us, 100ms or 2m; 1.5 is seconds", word) from None
+
+
+def _read_delay(action: Action, words: list[_Clause], end: _Clause) -> tuple[Action, Arguments, When | None]:
+    word = _needed(action, words, end)
+    time, sign, spread = word.text.replace("+-", "±").partition("±")
+    length = _duration(word, time)
+    wide = _duration(word, spread) if sign else 0
+    if wide > length:
+        raise _error(f"{spread} around {time} would be less than no time", word)
+    side: When | None = None
+    if len(words) > 1:
+        if words[1].text.lower() not in ("request", "answer"):
+            raise _error(f"it is the request or the answer that is delayed, not {words[1].text!r}", words[1])
+        side = "request" if words[1].text.lower() == "request" else "answer"
+    _no_more(action, words[2:])
+    return action, Arguments(time_ns=length, spread_ns=wide), side
+
+
+def _read_throttle(action: Action, words: list[_Clause], end: _Clause) -> tuple[Action, Arguments, When | None]:
+    word = _needed(action, words, end)
+    mute = len(words) > 1 and words[1].text.lower() == "mute"
+    _no_more(action, words[2 if mute else 1 :])
+    time_ns = _duration(word, word.text)
+    if time_ns > 0x7FFFFFFF * 1_000_000:
+        raise _error("throttle_time_ms has room for 24 days", word)
+    return action, Arguments(time_ns=time_ns, mute=mute), None
+
+
+def _read_size(action: Action, words: list[_Clause], end: _Clause) -> tuple[Action, Arguments, When | None]:
+    word = _needed(action, words, end)
+    _no_more(action, words[1:])
+    try:
+        size = parse_size(word.text.removesuffix("/s"))
+    except ValueError:
+        raise _error(f"{word.text!r} is no size: write 512, 10kB or 1MiB", word) from None
+    if size < 1 and action.name != "cut":
+        raise _error("it has to be a byte at least", word)
+    return action, Arguments(size=int(size), rate=size), None
+
+
+def _read_node(action: Action, words: list[_Clause], end: _Clause) -> tuple[Action, Arguments, When | None]:
+    word = _needed(action, words, end)
+    _no_more(action, words[1:])
+    if not re.fullmatch(r"-1|\d{1,9}", word.text):
+        raise _error(f"{word.text!r} is no node: write its number, or -1 for none", word)
+    return action, Arguments(node=int(word.text)), None
+
+
+def _read_rewrite(action: Action, words: list[_Clause], end: _Clause) -> tuple[Action, Arguments, When | None]:
+    first = _needed(action, words, end)
+    text = " ".join(word.text for word in words)
+    path, sign, value = text.partition("=")
+    head, _, tail = path.strip().partition(".")
+    if not sign or head not in ("request", "response") or not tail:
+        raise _error("write rewrite request.PATH=VALUE or rewrite response.PATH=VALUE", first)
+    side: Side = "request" if head == "request" else "response"
+    try:
+        steps = parse_path(tail)
+    except ValueError as bad:
+        raise _error(f"{bad.args[0]!r} is no part of a path", first) from None
+    if not apis_with(side, tail):
+        raise _error(f"no {side} has a field {tail!r}", first)
+    return action, Arguments(path=steps, value=_value(value.strip())), "request" if side == "request" else "answer"
+
+
+def _value(text: str) -> Any:
+    """null, true, false and numbers as such; all else is text, with quotes or without."""
+    if text[:1] in ('"', "'") and text[-1:] == text[:1] and len(text) > 1:
+        return text[1:-1]
+    if text in ("null", "true", "false"):
+        return {"null": None, "true": True, "false": False}[text]
+    return int(text) if re.fullmatch(r"-?\d+", text) else text
+
+
+_READERS: Final[dict[str, _Read]] = {
+    "error": _read_error,
+    "lose answer": _read_lose,
+    "delay": _read_delay,
+    "throttle": _read_throttle,
+    "cut": _read_size,
+    "slice": _read_size,
+    "slow": _read_size,
+    "leader": _read_node,
+    "rewrite": _read_rewrite,
+}
+
+
+def _apis_of_path(side: When, path: tuple[PathStep, ...]) -> frozenset[int]:
+    return apis_with("request" if side == "request" else "response", ".".join(step.name for step in path))
+
+
+# Limits
+
+_LIMITS: Final = ("first", "every", "rate", "after", "for")
+
+
+def _limits(clauses: list[_Clause]) -> Limits:
+    found: dict[str, Any] = {}
+    for clause in clauses:
+        words = list(clause.words())
+        if not words:
+            raise RuleError("a limit or a filter is missing behind this comma", clause.at)
+        name = words[0].text.lower()
+        if name not in _LIMITS:
+            raise _error(
+                f"{words[0].text!r} is no limit: {', '.join(_LIMITS)}, or when FILTER",
+                words[0],
+                word=words[0].text,
+                candidates=[*_LIMITS, "when"],
+            )
+        if len(words) != 2:
+            raise _error(f"write {_SYNTAX[name]}", words[0])
+        if name in found or (name == "for" and "for_ns" in found):
+            raise _error(f"there is a second {name!r}", words[0])
+        found["for_ns" if name == "for" else name] = _limit(name, words[1])
+    return Limits(**found)
+
+
+_SYNTAX: Final = {"first": "first N", "every": "every N", "rate": "rate P%", "after": "after N", "for": "for TIME"}
+
+
+def _limit(name: str, word: _Clause) -> int | float:
+    if name == "for":
+        return _duration(word, word.text)
+    if name == "rate":
+        match = re.fullmatch(r"(\d+(?:\.\d+)?|\.\d+)%", word.text)
+        if match is None or float(match[1]) > 100:
+            raise _error(f"{word.text!r} is no share: write rate 5%", word)
+        return float(match[1]) / 100
+    if not re.fullmatch(r"\d{1,9}", word.text) or (name != "after" and not int(word.text)):
+        raise _error(f"{word.text!r} is no count: write {_SYNTAX[name]}", word)
+    return int(word.text)
+
+
+# Filters
+
+# What the data path does not know of a connection, whatever the phase: logins and TLS are looked at by the log alone.
+_NEVER: Final = frozenset({"user", "mechanism", "tls", "cipher", "sni", "subject"})
+# What a listener is for, which is known as soon as a client connects.
+NODE: Final = "node.id"
+_AT_ONCE: Final = frozenset({"client", "broker", "connection", "time", NODE})
+# Fields about either side, of which the request may have its part.
+_IN_REQUESTS: Final = frozenset({"partition", "records", "key", "value"})
+_WHEN: Final = {"connection": "a client connects", "request": "the request comes", "answer": "the answer comes"}
+
+
+def _selection(condition: _Clause | None) -> Filter:
+    if condition is None:
+        return parse("")
+    if not condition.text.strip():
+        raise RuleError("the filter is missing", condition.at + 1)
+    try:
+        return parse(condition.text)
+    except FilterError as error:
+        at = condition.at + error.column
+        raise RuleError(error.text, at, word=error.word, candidates=error.candidates) from None
+
+
+def _side(action: Action, asked: When | None, selection: Filter) -> When:
+    """When the action happens."""
+    if asked is not None:
+        return asked
+    if action.side != "either":
+        return action.side
+    return "request" if all(_known(atom, "request") for atom in selection.atoms()) else "answer"
+
+
+def _known(atom: Atom, side: When) -> bool:
+    """Whether the data path knows at that moment what the filter asks."""
+    if atom.name in _NEVER:
+        return False
+    if atom.name in _AT_ONCE:
+        return True
+    if side == "connection" or atom.row.history:
+        return False
+    if side == "answer":
+        return atom.row.phase <= Phase.RESPONSE
+    if atom.row.phase <= Phase.REQUEST or atom.row.entity or atom.name in _IN_REQUESTS:
+        return True
+    return atom.name.startswith(("header.", "record."))
+
+
+def _check_known(selection: Filter, side: When, begun: int) -> None:
+    for atom in selection.atoms():
+        if not _known(atom, side):
+            names = [atom.name, *(word for word, name in ALIASES.items() if name == atom.name)]
+            place = re.search(rf"(?<![\w.])({'|'.join(map(re.escape, names))})(?![\w.])", selection.text)
+            column = begun + (place.start() if place else 0) + 1
+            if atom.name in _NEVER or _known_nowhere(atom):
+                raise RuleError(f"{atom.name} is not known to faults", column)
+            raise RuleError(f"{atom.name} is not known yet when {_WHEN[side]}, which is when this happens", column)
+
+
+def _known_nowhere(atom: Atom) -> bool:
+    return not _known(atom, "answer")

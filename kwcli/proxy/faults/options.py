@@ -1,0 +1,55 @@
+"""Words of the command line in, what is to go wrong on purpose out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from kwcli.env import Exit, Failure
+from kwcli.options import gathered, with_options
+
+if TYPE_CHECKING:
+    from kwcli.proxy.faults.rule_files import RuleFiles
+
+__all__ = ["FaultOptions", "fault_options"]
+
+
+class FaultOptions(NamedTuple):
+    """Rules, files of rules or presets, and what chance begins with."""
+
+    fault: tuple[str, ...]
+    faults: tuple[str, ...]
+    seed: int | None
+
+    def rules(self, now_ns: Callable[[], int]) -> RuleFiles | None:
+        """The rules; None where there are none. Raises Failure."""
+        if not self.fault and not self.faults:
+            if self.seed is not None:
+                raise Failure("--seed is about faults: it needs --fault or --faults", Exit.USAGE)
+            return None
+        from kwcli.proxy.faults.rule_files import RuleFiles
+
+        seed = self.seed if self.seed is not None else now_ns() % 1_000_000
+        return RuleFiles(self.fault, self.faults, seed, now_ns)
+
+
+def fault_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """All options about faults; the command gets them as `faults`."""
+    return with_options(
+        gathered("faults", FaultOptions, FaultOptions._fields)(command),
+        click.option(
+            "--fault",
+            multiple=True,
+            metavar="RULE",
+            help="Have something go wrong: 'ACTION[, LIMIT]…[, when FILTER]' (kw help faults); repeatable.",
+        ),
+        click.option(
+            "--faults",
+            multiple=True,
+            metavar="FILE|preset:NAME",
+            help="The same rules, one a line, in a file that is read again when it changes; or a preset.",
+        ),
+        click.option("--seed", type=int, metavar="N", help="What chance begins with: the same faults again."),
+    )

@@ -1,0 +1,146 @@
+"""Rules from the command line, from files and presets in, the faults at work out; changed files are read again.
+
+A file has a rule on each line; blank lines and lines that begin with # say nothing. A preset is such a file that ships
+with kw (presets/NAME.faults).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from importlib.resources import files
+from typing import Final, NamedTuple
+
+from kwcli.env import Exit, Failure
+from kwcli.proxy.faults.decider import Faults, notes
+from kwcli.proxy.faults.grammar import Rule, RuleError, parse_rule
+from kwcli.spelling import did_you_mean
+
+PRESET: Final = "preset:"
+SUFFIX: Final = ".faults"
+# What a file of rules may hold.
+SIZE_MAX: Final = 1 << 20
+
+
+class Preset(NamedTuple):
+    """`about` is its first comment."""
+
+    name: str
+    about: str
+    text: str
+
+
+def presets() -> dict[str, Preset]:
+    """All that ship, by name."""
+    found = {}
+    for each in sorted(files("kwcli.proxy.faults").joinpath("presets").iterdir(), key=lambda each: each.name):
+        if each.name.endswith(SUFFIX):
+            name, text = each.name.removesuffix(SUFFIX), each.read_text(encoding="utf-8")
+            found[name] = Preset(name, text.partition("\n")[0].lstrip("# "), text)
+    return found
+
+
+def read_rule(text: str, place: str) -> Rule:
+    """The rule; Failure says where it is wrong, behind `place`."""
+    try:
+        return parse_rule(text)
+    except RuleError as error:
+        hint = did_you_mean(error.word, error.candidates) if error.word else ""
+        raise Failure(f"{place}{error.column}: {error.text}{hint}", Exit.USAGE) from None
+
+
+def read_rules(text: str, name: str) -> list[Rule]:
+    """Those of a file. Failure says line and column."""
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        indent = len(line) - len(line.lstrip())
+        if line.strip() and line[indent] != "#":
+            found.append(read_rule(line.rstrip(), f"{name}:{number}:"))
+    return found
+
+
+class _File:
+    """One file, as it was when it was read."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._state: tuple[int, int, int] | None = None
+        self.rules: list[Rule] = []
+
+    def read(self) -> None:
+        """Failure where it cannot be, or says nothing: then the rules are as they were."""
+        self._state = self._look()
+        try:
+            with open(self.name, encoding="utf-8") as file:
+                text = file.read(SIZE_MAX + 1)
+        except UnicodeDecodeError:
+            raise Failure(f"{self.name} is no text", Exit.USAGE) from None
+        except OSError as error:
+            raise Failure(f"{self.name}: {error.strerror}", Exit.USAGE) from None
+        if len(text) > SIZE_MAX:
+            raise Failure(f"{self.name} is too large for a file of rules", Exit.USAGE)
+        self.rules = read_rules(text, self.name)
+
+    @property
+    def changed(self) -> bool:
+        """Whether it is another one than was read."""
+        return self._look() != self._state
+
+    def _look(self) -> tuple[int, int, int] | None:
+        try:
+            found = os.stat(self.name)
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+class RuleFiles:
+    """What was asked for: `--fault` rules first, then those of each file or preset, in their order."""
+
+    def __init__(self, rules: Sequence[str], names: Sequence[str], seed: int, now_ns: Callable[[], int]) -> None:
+        self._given = [
+            read_rule(text, f"--fault {number}: column " if len(rules) > 1 else "--fault: column ")
+            for number, text in enumerate(rules, 1)
+        ]
+        self._parts: list[_File | list[Rule]] = [self._part(name) for name in names]
+        self.seed = seed
+        self.faults = Faults(list(self._rules()), seed, now_ns)
+
+    def _part(self, name: str) -> _File | list[Rule]:
+        if not name.startswith(PRESET):
+            file = _File(name)
+            file.read()
+            return file
+        known = presets()
+        word = name.removeprefix(PRESET)
+        if word not in known:
+            hint = did_you_mean(word, known) or f": there are {', '.join(known)}"
+            raise Failure(f"--faults: there is no preset {word!r}{hint}", Exit.USAGE)
+        return read_rules(known[word].text, name)
+
+    def _rules(self) -> Iterator[Rule]:
+        yield from self._given
+        for part in self._parts:
+            yield from part.rules if isinstance(part, _File) else part
+
+    def lines(self) -> list[str]:
+        """What is said at the start."""
+        count = len(self.faults.schedules)
+        rules = f"{count} rule{'' if count == 1 else 's'}"
+        return [f"faults on purpose by {rules} (--seed {self.seed} gives the same again)", *notes(self._rules())]
+
+    def look(self, say: Callable[[str], None]) -> None:
+        """Read again what has changed; `say` gets what is wrong with it, or that it was taken."""
+        for part in self._parts:
+            if not isinstance(part, _File) or not part.changed:
+                continue
+            try:
+                part.read()
+            except Failure as failure:
+                say(f"{failure.text}; the rules stay as they were")
+                continue
+            self.faults.replace(list(self._rules()))
+            count = len(part.rules)
+            say(f"{part.name} was read again: {count} rule{'' if count == 1 else 's'}")
+            for line in notes(part.rules):
+                say(line)

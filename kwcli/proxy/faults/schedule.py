@@ -1,0 +1,65 @@
+"""Exchanges that a rule's filter lets pass in, one after the other; which of them are hit out, and how often so far.
+
+Chance is drawn from the seed, the rule's text and the count of exchanges that matched: the same traffic in the same
+order has the same faults.
+"""
+
+from __future__ import annotations
+
+import random
+
+from kwcli.proxy.faults.grammar import Rule
+
+
+class Schedule:
+    """One rule at work. `matched` exchanges passed its filter, `hits` were hit."""
+
+    __slots__ = ("_first_ns", "_random", "hits", "matched", "number", "rule", "skipped")
+
+    def __init__(self, rule: Rule, number: int, seed: int) -> None:
+        self.rule = rule
+        self.number = number
+        self._random = random.Random(f"{seed}:{rule.text}")
+        self._first_ns: int | None = None
+        self.matched = 0
+        self.hits = 0
+        self.skipped = 0  # it was their turn, and nothing could be done to them
+
+    def over(self, now_ns: int) -> bool:
+        """Whether nothing will be hit any more."""
+        limits = self.rule.limits
+        if limits.first is not None and self.hits >= limits.first:
+            return True
+        return limits.for_ns is not None and self._first_ns is not None and now_ns - self._first_ns > limits.for_ns
+
+    def due(self, now_ns: int) -> bool:
+        """Count an exchange that matches; whether it is its turn."""
+        if self.over(now_ns):
+            return False
+        limits = self.rule.limits
+        self.matched += 1
+        turn = self.matched - limits.after
+        if turn <= 0 or turn % limits.every:
+            return False
+        return limits.rate >= 1.0 or self._random.random() < limits.rate
+
+    def hit(self, now_ns: int) -> int:
+        """Count a hit; the how manieth it is."""
+        if self._first_ns is None:
+            self._first_ns = now_ns
+        self.hits += 1
+        return self.hits
+
+    def spread(self, ns: int) -> int:
+        """So many ns more or less."""
+        return self._random.randint(-ns, ns) if ns else 0
+
+    @property
+    def line(self) -> str:
+        """What is said of it at the end."""
+        name = f"fault {self.number} ({self.rule.title})"
+        if not self.matched:
+            return f"{name}: no exchange met it"
+        some = "exchange" if self.matched == 1 else "exchanges"
+        more = f"; it could do nothing to {self.skipped} of them" if self.skipped else ""
+        return f"{name}: hit {self.hits:,} of {self.matched:,} {some}{more}"

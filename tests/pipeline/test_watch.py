@@ -1,0 +1,332 @@
+"""A watch of captures that come in any way leaves the tables of a run over all of them."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import random
+import shutil
+import stat
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from kwcli.env import Failure
+from kwcli.pipeline.store.commits import COMMITS
+from kwcli.pipeline.store.files import OutputFolder
+from kwcli.pipeline.store.store import open_store, tables_at
+from kwcli.pipeline.watch.decode import decode_points
+from tests.captures.shipped import FOLDER, capture_bytes
+from tests.pipeline.odd import odd_capture, packets
+from tests.pipeline.watched import Watched, run_over, tables_in
+
+RAW: Final = capture_bytes("sasl-raw.pcap")
+
+
+def ring(folder: Path, capture: bytes, count: int) -> list[Path]:
+    """A capture as so many files that follow one another."""
+    folder.mkdir()
+    kept = list(packets(capture))
+    cuts = [len(kept) * number // count for number in range(count + 1)]
+    paths = []
+    for number in range(count):
+        path = folder / f"dump.pcap{number:03}"
+        path.write_bytes(capture[:24] + b"".join(kept[cuts[number] : cuts[number + 1]]))
+        paths.append(path)
+    return paths
+
+
+@pytest.mark.parametrize("name", ["raw SASL", "odd"])
+def test_files_that_grow_byte_by_byte(tmp_path: Path, name: str) -> None:
+    capture = RAW if name == "raw SASL" else odd_capture(20)
+    rng = random.Random(name)
+    source, aside = tmp_path / "in", tmp_path / "aside"
+    kept = ring(aside, capture, 3)
+    source.mkdir()
+    watched = Watched([str(source)], tmp_path / "out")
+    batches = 0
+    for path in kept:
+        data, at = path.read_bytes(), 0
+        while at < len(data):
+            step = rng.randint(1, len(data) // 3)
+            with open(source / path.name, "ab") as file:
+                file.write(data[at : at + step])
+            at += step
+            watched.clock.now += 1
+            batches += watched.read()
+    assert batches > 5
+    watched.finish()
+    assert watched.said == ""
+    run_over([str(aside)], tmp_path / "run")
+    expected = tables_in(tmp_path / "run")
+    assert expected["exchanges"]
+    assert tables_in(tmp_path / "out") == expected
+
+
+@pytest.mark.parametrize("count", [30, pytest.param(400, marks=pytest.mark.long)])
+def test_a_connection_lasts_through_a_ring_of_many_files(tmp_path: Path, count: int) -> None:
+    """The ring has four names, each of which comes round; every file is there for one batch alone."""
+    kept = ring(tmp_path / "aside", odd_capture(count), count)
+    (tmp_path / "in").mkdir()
+    watched = Watched([str(tmp_path / "in")], tmp_path / "out")
+    with watched.started() as watching:
+        for number, path in enumerate(kept):
+            shutil.copy(path, tmp_path / "in" / f"dump.pcap{number % 4}")
+            watched.clock.now += 1
+            assert watching.step() is not None
+    watched.finish()
+    assert watched.said == ""
+    run_over([str(tmp_path / "aside")], tmp_path / "run")
+    names = {path.name: f"dump.pcap{number % 4}" for number, path in enumerate(kept)}
+    expected = tables_in(tmp_path / "run")
+    for rows in expected.values():
+        for row in rows:
+            for column in ("source_file", "request_end_file", "response_file", "response_end_file"):
+                if row.get(column):
+                    row[column] = names[row[column]]
+    found = tables_in(tmp_path / "out")
+    assert len(found["exchanges"]) >= count // 3
+    for name, rows in expected.items():
+        assert found[name] == sorted(rows, key=lambda row: (row["time_ns"], repr(row)))
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_closed_files_in_any_order_within_their_lateness(tmp_path: Path, packed: bool) -> None:
+    kept = ring(tmp_path / "aside", RAW, 6)
+    if packed:
+        for path in kept:
+            path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes(), 1))
+            path.unlink()
+    names = sorted(path.name for path in (tmp_path / "aside").iterdir())
+    (tmp_path / "in").mkdir()
+    watched = Watched([str(tmp_path / "in")], tmp_path / "out", lateness_s=5.0)
+    for name in random.Random(packed).sample(names, len(names)):
+        shutil.copy(tmp_path / "aside" / name, tmp_path / "in" / name)
+        watched.clock.now += 0.5
+        assert watched.read() == 0
+    watched.clock.now += 6
+    with watched.started() as watching:
+        watching.step()  # a new process has seen none of them before
+        watched.clock.now += 6
+        while watching.step() is not None:
+            pass
+    watched.finish()
+    run_over([str(tmp_path / "aside")], tmp_path / "run")
+    assert tables_in(tmp_path / "out") == tables_in(tmp_path / "run")
+
+
+def test_files_side_by_side_are_merged_and_points_are_apart(tmp_path: Path) -> None:
+    kept = list(packets(RAW))
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "even.pcap").write_bytes(RAW[:24] + b"".join(kept[::2]))
+        (tmp_path / name / "odd.pcap").write_bytes(RAW[:24] + b"".join(kept[1::2]))
+    points = [(name, str(tmp_path / name / "*.pcap")) for name in ("one", "two")]
+    watched = Watched([], tmp_path / "out", *points)
+    watched.finish()
+    run_over([], tmp_path / "run", *points)
+    expected = tables_in(tmp_path / "run")
+    assert {row["point"] for row in expected["exchanges"]} == {"one", "two"}
+    assert tables_in(tmp_path / "out") == expected
+
+
+def test_batches_are_bounded_and_the_rest_waits(tmp_path: Path) -> None:
+    (tmp_path / "in.pcap").write_bytes(RAW)
+    watched = Watched([str(tmp_path / "in.pcap")], tmp_path / "out", batch_size=1 << 16)
+    watched_size = len(RAW)
+    with watched.started() as watching:
+        sizes = []
+        while (done := watching.step()) is not None:
+            sizes.append(done.size)
+    assert sum(sizes) == watched_size
+    assert max(sizes) <= 1 << 16
+    watched.finish()
+    run_over([str(tmp_path / "in.pcap")], tmp_path / "run")
+    assert tables_in(tmp_path / "out") == tables_in(tmp_path / "run")
+
+
+# -- what is lost, late or strange -------------------------------------------------------------------------------------
+
+
+def test_a_file_that_is_gone_before_its_commit_is_told(tmp_path: Path) -> None:
+    first, second = ring(tmp_path / "in", RAW, 2)
+    watched = Watched([str(tmp_path / "in")], tmp_path / "out", lateness_s=5.0)
+    with watched.started() as watching:
+        assert watching.step() is None
+        second.unlink()
+        watched.clock.now += 11
+        assert watching.step() is not None
+        assert watched.said == ""
+        watched.clock.now += 11
+        watching.step()
+    assert f"kw: {second}: gone before its last " in watched.said
+    assert first.exists()
+    _, manifest = tables_at(str(tmp_path / "out"))
+    assert manifest.facts["lossy"] is True
+
+
+def test_a_file_that_is_late_is_put_aside_and_told_and_one_after_a_jump_of_the_clock_is_read(tmp_path: Path) -> None:
+    first, second, third = ring(tmp_path / "in", RAW, 3)
+    for path in (first, second):
+        os.utime(path, (1, 1))  # written long ago: it is not the clock that has jumped
+    late = second.rename(tmp_path / "late")
+    kept = list(packets(third.read_bytes()))
+    long_ago = [(int.from_bytes(one[:4], "little") - 7200).to_bytes(4, "little") + one[4:] for one in kept]
+    jumped = RAW[:24] + b"".join(long_ago)
+    watched = Watched([str(tmp_path / "in")], tmp_path / "out", lateness_s=0.001)
+    watched.clock.now += 1
+    with watched.started() as watching:
+        watching.step()
+        watched.clock.now += 1
+        while watching.step() is not None:
+            pass
+        late.rename(second)
+        watching.step()
+        watched.clock.now += 1
+        while watching.step() is not None:
+            pass
+        assert f"kw: {second}: begins " in watched.said
+        assert watched.said.endswith("put aside, not read\n")
+        before = watched.said
+        path = tmp_path / "in" / "dump.pcap9"
+        path.write_bytes(jumped)
+        ended = int.from_bytes(long_ago[-1][:4], "little")
+        os.utime(path, (ended + 1, ended + 1))
+        os.utime(third, (2, 2))
+        watching._captures.last_changed_ns[""] = 0  # as if the others had been written before
+        watching.step()
+        watched.clock.now += 1
+        assert watching.step() is not None
+        assert watched.said == before
+
+
+def test_a_source_that_is_away_for_a_while_is_waited_for(tmp_path: Path) -> None:
+    kept = ring(tmp_path / "in", RAW, 2)
+    second = kept[1].rename(tmp_path / "second")
+    watched = Watched([str(tmp_path / "in")], tmp_path / "out")
+    with watched.started() as watching:
+        assert watching.step() is not None
+        (tmp_path / "in").rename(tmp_path / "away")
+        for _ in range(5):
+            watched.clock.now += 10
+            assert watching.step() is None
+        assert watched.said.count("waiting for it") == 1
+        (tmp_path / "away").rename(tmp_path / "in")
+        second.rename(kept[1])
+        watched.clock.now += 1
+        assert watching.step() is not None
+        assert watched.said.endswith("can be read again\n")
+    watched.finish()
+    run_over([str(tmp_path / "in")], tmp_path / "run")
+    assert tables_in(tmp_path / "out") == tables_in(tmp_path / "run")
+
+
+def test_a_file_that_is_emptied_while_it_is_read_costs_the_batch(tmp_path: Path) -> None:
+    path = tmp_path / "in.pcap"
+    path.write_bytes(RAW)
+    watched = Watched([str(path)], tmp_path / "out")
+
+    def decode(batch: Any, points: Any) -> Any:
+        found = [decode_points(batch, points)]
+        path.write_bytes(odd_capture(20))
+        return found
+
+    with watched.started(decode) as watching, pytest.raises(Failure, match="was emptied or replaced while it was read"):
+        watching.step()
+    assert not OutputFolder(str(tmp_path / "out")).names(COMMITS)
+    watched.finish()
+    run_over([str(path)], tmp_path / "run")
+    assert tables_in(tmp_path / "out") == tables_in(tmp_path / "run")
+
+
+class Full(OutputFolder):
+    """A disk that is full after so many writes."""
+
+    left = 0
+
+    def _use(self) -> None:
+        Full.left -= 1
+        if Full.left < 0:
+            raise OSError(28, "No space left on device", self.root)
+
+    def open_new(self, path: str) -> Any:
+        self._use()
+        return super().open_new(path)
+
+    def rename(self, path: str, to: str) -> None:
+        self._use()
+        super().rename(path, to)
+
+
+@pytest.mark.parametrize("renames", [True, False])
+def test_a_disk_that_is_full_at_any_step_costs_nothing(tmp_path: Path, renames: bool) -> None:
+    kept = ring(tmp_path / "aside", RAW, 4)
+    (tmp_path / "in").mkdir()
+    watched = Watched([str(tmp_path / "in")], tmp_path / "out", renames=renames)
+    failed = 0
+    for path in kept:
+        shutil.copy(path, tmp_path / "in" / path.name)
+        watched.clock.now += 1
+        room = 0
+        with watched.started() as watching:
+            before = watching.batch
+            while True:
+                Full.left = room
+                watching._store.files = Full(watching._store.files.root)
+                try:
+                    assert watching.step() is not None
+                    break
+                except OSError as error:
+                    failed += 1
+                    room += 1
+                    watching._store.files = OutputFolder(watching._store.files.root)
+                    watching._recover(Failure(str(error)))
+                    if watching.batch > before:
+                        break  # the disk was full behind the commit
+    assert failed > 8
+    watched.finish()
+    run_over([str(tmp_path / "aside")], tmp_path / "run")
+    _, manifest = tables_at(str(tmp_path / "out"))
+    found = tables_in(tmp_path / "out")
+    assert {name: len(rows) for name, rows in found.items()} == {
+        name: table.rows for name, table in manifest.tables.items()
+    }
+    assert found == tables_in(tmp_path / "run")
+
+
+def test_what_is_kept_is_for_the_owner_alone(tmp_path: Path) -> None:
+    ring(tmp_path / "in", RAW, 2)
+    Watched([str(tmp_path / "in")], tmp_path / "out").read()
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "out").rglob("*") if path.is_dir()}
+    assert modes == {0o700}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "out").rglob("*") if path.is_file()} == {0o600}
+
+
+def test_a_folder_belongs_to_a_run_or_to_a_watch(tmp_path: Path) -> None:
+    ring(tmp_path / "in", RAW, 2)
+    Watched([str(tmp_path / "in")], tmp_path / "out").read()
+    with pytest.raises(Failure, match="its tables are those of kw pipeline watch"), open_store(str(tmp_path / "out")):
+        pass
+    run_over([str(FOLDER / "sasl-raw.pcap")], tmp_path / "run")
+    with pytest.raises(Failure, match="has tables of kw pipeline run"):
+        Watched([str(tmp_path / "in")], tmp_path / "run").read()
+
+
+@pytest.mark.parametrize("renames", [True, False])
+def test_dates_that_are_old_by_the_clock_of_the_captures_are_dropped(tmp_path: Path, renames: bool) -> None:
+    (tmp_path / "in").mkdir()
+    watched = Watched([str(tmp_path / "in")], tmp_path / "out", keep_days=30, renames=renames)
+    kept = list(packets(RAW))
+    for days in (0, 20, 40):
+        moved = [(int.from_bytes(one[:4], "little") + days * 86_400).to_bytes(4, "little") + one[4:] for one in kept]
+        (tmp_path / "in" / f"{days}.pcap").write_bytes(RAW[:24] + b"".join(moved))
+        watched.clock.now += 1
+        watched.read()
+    watched.finish()
+    dates = sorted(path.name for path in (tmp_path / "out" / "exchanges").iterdir() if list(path.iterdir()))
+    found = tables_in(tmp_path / "out")["exchanges"]
+    assert len(dates) == 2 + dates.count("date=1970-01-01")
+    assert len({row["time"].date() for row in found}) == 2
+    _, manifest = tables_at(str(tmp_path / "out"))
+    assert manifest.tables["exchanges"].rows == len(found)

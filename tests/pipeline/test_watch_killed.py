@@ -1,0 +1,91 @@
+"""A watch killed with -9 at random moments, and started again, leaves the tables of a run that nobody disturbed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.bench.volume import write
+from tests.pipeline.odd import packets
+from tests.pipeline.watched import run_over, tables_in
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+FILES: Final = 200
+
+
+class Rotating(threading.Thread):
+    """Writes a capture into a ring of files, some packets at a time; what it wrote is kept aside."""
+
+    def __init__(self, capture: bytes, folder: Path, aside: Path, per_file: int, pause_s: float) -> None:
+        super().__init__(daemon=True)
+        self.over = threading.Event()
+        self._capture = capture
+        self._folder = folder
+        self._aside = aside
+        self._per_file = per_file
+        self._pause_s = pause_s
+
+    def run(self) -> None:
+        rng = random.Random(1)
+        kept = list(packets(self._capture))
+        for number, at in enumerate(range(0, len(kept), self._per_file)):
+            data = self._capture[:24] + b"".join(kept[at : at + self._per_file])
+            name = f"dump{number:05}.pcap"
+            (self._aside / name).write_bytes(data)
+            place = 0
+            while place < len(data):
+                step = rng.randint(1, len(data))
+                with open(self._folder / name, "ab") as file:
+                    file.write(data[place : place + step])
+                place += step
+                time.sleep(self._pause_s)
+        self.over.set()
+
+
+def watch_killed(tmp_path: Path, kills: int, size: int, *words: str, longest_s: float) -> int:
+    """Kill a watch so many times while captures come; how many batches there were."""
+    whole = tmp_path / "whole.pcap"
+    write(whole, size, profile="small", connections=20)
+    source, aside, out = tmp_path / "in", tmp_path / "aside", tmp_path / "out"
+    source.mkdir()
+    aside.mkdir()
+    capture = whole.read_bytes()
+    per_file = max(len(list(packets(capture))) // FILES, 1)
+    writer = Rotating(capture, source, aside, per_file, kills * longest_s / 2 / (3 * FILES))
+    command = [sys.executable, "-m", "kwcli.main", "pipeline", "watch", str(source), "--out", str(out), "-q"]
+    command += ["--lateness", "1ms", "--interval", "1ms", *words]
+    rng = random.Random(kills)
+    writer.start()
+    for _ in range(kills):
+        with subprocess.Popen(command, cwd=ROOT, start_new_session=True, stderr=subprocess.PIPE) as process:
+            time.sleep(rng.uniform(0.3, longest_s))
+            os.killpg(process.pid, signal.SIGKILL)
+            _, said = process.communicate()
+            assert process.returncode == -signal.SIGKILL, said
+    writer.over.wait(600)
+    subprocess.run([*command, "--finish"], cwd=ROOT, check=True, timeout=600)
+    run_over([str(aside)], tmp_path / "run")
+    expected = tables_in(tmp_path / "run")
+    assert len(expected["exchanges"]) > 100
+    assert tables_in(out) == expected
+    names = [path.name for path in out.rglob("*.parquet")]
+    return len({name.rpartition("-")[0] for name in names})
+
+
+@pytest.mark.long
+def test_killed_some_times(tmp_path: Path) -> None:
+    assert watch_killed(tmp_path, 5, 2_000_000, longest_s=4.0) >= 2
+
+
+@pytest.mark.full
+def test_killed_a_hundred_times(tmp_path: Path) -> None:
+    assert watch_killed(tmp_path, 100, 20_000_000, longest_s=4.0) > 20

@@ -1,0 +1,118 @@
+"""Captures that grow in, step by step, and what a watch of them leaves: against a run over all files, kept aside."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from kwcli.env import Environment
+from kwcli.pipeline.run import run
+from kwcli.pipeline.run_options import RunOptions, WatchOptions
+from kwcli.pipeline.store.batches import open_batches
+from kwcli.pipeline.tables.columns import TABLES
+from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points
+from kwcli.pipeline.watch.run import Watching
+from tests.pipeline.jobs import rows_in
+
+# Columns with the name of a file: the folder is another one.
+_FILES: Final = ("source_file", "request_end_file", "response_file", "response_end_file")
+
+
+class Clock:
+    """A clock that goes on when somebody says so."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def options(sources: list[str], out: Path, *points: tuple[str, str], **more: Any) -> RunOptions:
+    """What `kw pipeline run`, or watch, is asked for."""
+    asked: dict[str, Any] = {
+        "since_ns": None,
+        "until_ns": None,
+        "filter": "",
+        "ports": (),
+        "tables": tuple(TABLES),
+        "bodies": False,
+        "reveal_secrets": False,
+        "engine": "local",
+        "master": None,
+        "split_size": None,
+        "strict": False,
+        "explain": False,
+        "verbose": 0,
+        "quiet": True,
+    }
+    return RunOptions(tuple(sources), points, str(out), **(asked | more))
+
+
+def _environment(stderr: io.BytesIO, **more: Any) -> Environment:
+    return Environment(stdin=io.BytesIO(), stdout=io.BytesIO(), stderr=stderr, variables={}, **more)
+
+
+class Watched:
+    """A watch in this process, a batch at a time; `said` is what it told the user."""
+
+    def __init__(self, sources: list[str], out: Path, *points: tuple[str, str], **more: Any) -> None:
+        self.out = out
+        self.clock = Clock()
+        self.reports: list[TaskReport] = []
+        self._error = io.BytesIO()
+        self._asked = options(sources, out, *points)
+        self._wanted = WatchOptions(**({"lateness_s": 0.0, "interval_s": 0.0} | more))
+        self._env = _environment(self._error, monotonic=self.clock)
+
+    @property
+    def said(self) -> str:
+        """All lines so far."""
+        return self._error.getvalue().decode()
+
+    @contextmanager
+    def started(self, decode: Any = None) -> Iterator[Watching]:
+        """A watch that goes on where the one before has ended, however that was."""
+        with open_batches(str(self.out), renames=self._wanted.renames) as store:
+            watching = Watching(self._env, self._asked, self._wanted, store, decode or self._decode)
+            watching.begin("local")
+            yield watching
+
+    def _decode(self, batch: BatchInput, points: Any) -> list[TaskReport]:
+        self.reports = [decode_points(batch, points)]
+        return self.reports
+
+    def read(self) -> int:
+        """Batches until nothing more is there; how many."""
+        count = 0
+        with self.started() as watching:
+            while watching.step() is not None:
+                count += 1
+        return count
+
+    def finish(self) -> None:
+        """Settle what is open."""
+        self._wanted = self._wanted._replace(finish=True)
+        with self.started() as watching:
+            watching.run()
+
+
+def run_over(sources: list[str], out: Path, *points: tuple[str, str]) -> None:
+    """`kw pipeline run` over these."""
+    run(_environment(io.BytesIO()), options(sources, out, *points))
+
+
+def tables_in(out: Path) -> dict[str, list[dict[str, Any]]]:
+    """All rows of all tables, in an order of their own."""
+    found = {}
+    for name in TABLES:
+        rows = [
+            {key: os.path.basename(value) if key in _FILES and value else value for key, value in row.items()}
+            for row in rows_in(out, name)
+        ]
+        found[name] = sorted(rows, key=lambda row: (row["time_ns"], repr(row)))
+    return found

@@ -1,0 +1,48 @@
+"""Rules of faults on a connection that is played without a socket: bytes in, what goes to whom and what is told out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kwcli.proxy.deciders import Deciders
+from kwcli.proxy.faults.decider import Faults
+from kwcli.proxy.faults.grammar import parse_rule
+from kwcli.proxy.listeners import Listener
+from tests.proxy.stage import Stage
+
+MS = 1_000_000
+
+
+class FaultyStage(Stage):
+    """`told` is what the log hears: correlation id, rule, action, hit."""
+
+    def __init__(
+        self,
+        *rules: str,
+        seed: int = 1,
+        where: Mapping[int, tuple[str, int]] | None = None,
+        faults: Faults | None = None,
+        number: int = 1,
+        node_id: int | None = 1,
+    ) -> None:
+        self.faults = faults or Faults([parse_rule(rule) for rule in rules], seed, lambda: MS)
+        self.number = number
+        self.peer = "10.0.0.7:54321"
+        self.listener = Listener(node_id, ("127.0.0.1", 19094), (("kafka-1.invalid", 9092),), None)
+        self.told: list[tuple[int, int, str, int]] = []
+        self.deciders = Deciders([self.faults])
+        self.faults.changed = self.deciders.changed
+        super().__init__(where, interventions=self.deciders.connection(self))
+
+    def tell_fault(self, correlation_id: int, rule: int, action: str, hit: int) -> None:
+        self.told.append((correlation_id, rule, action, hit))
+
+
+def frames(data: bytes) -> list[bytes]:
+    """The frames, with their size fields; the last one may be cut off."""
+    found = []
+    while data:
+        size = int.from_bytes(data[:4], "big") + 4
+        found.append(data[:size])
+        data = data[size:]
+    return found

@@ -1,0 +1,289 @@
+"""`kw replay` as people use it: what would be asked, what cannot be, wrong words, a cluster that is not there."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import jsonschema  # type: ignore[import-untyped]  # it ships no types
+import pytest
+
+from decoders.filters import parse
+from decoders.replaying.mapping import Names
+from kwcli.env import Exit, Settings
+from kwcli.playground.mock import MockCluster
+from kwcli.replay import run as running
+from kwcli.replay.lane import Outcome
+from kwcli.replay.recording import Allowed, RecordedRequest, Recording
+from kwcli.replay.run import ReplaySettings
+from kwcli.sniff.run import Sniffing, SniffView
+from tests.cli.worlds import kw, world
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+TOUR: Final = str(ROOT / "captures" / "tour.pcapng")
+SCHEMAS: Final = ROOT / "decoders" / "messages"
+EXCHANGE: Final = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "record.schema.json").read_bytes()))
+COUNTS: Final = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "replay.schema.json").read_bytes()))
+
+
+def rows(text: str) -> list[dict[str, Any]]:
+    """The records of NDJSON, each as its schema has it."""
+    found: list[dict[str, Any]] = [json.loads(line) for line in text.splitlines()]
+    for row in found:
+        (EXCHANGE if row["kind"] == "exchange" else COUNTS).validate(row)
+    return found
+
+
+def test_a_dry_run_lists_everything_with_why_not() -> None:
+    outcome = kw("replay", TOUR, "--dry-run", "-q")
+    assert outcome.code == Exit.DONE
+    found = rows(outcome.out)
+    assert len(found) == 193
+    assert {row["status"] for row in found} == {"not_sent"}
+    reasons = Counter(row["comparison"]["reason"] for row in found)
+    assert reasons == {None: 146, "data": 42, "admin": 5}
+    assert {row["api"] for row in found if row["comparison"]["reason"] is None} == {
+        *("ApiVersions", "Metadata", "FindCoordinator", "OffsetFetch", "ListOffsets", "Fetch")
+    }
+
+
+def test_a_dry_run_says_in_text_what_is_left_out() -> None:
+    outcome = kw("replay", TOUR, "--dry-run", "-o", "text")
+    assert len(outcome.out.splitlines()) == 193
+    assert "kw: 146 requests would be asked again" in outcome.err
+    assert "kw: 42 not asked: change data (--changes data)" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("changes", "asked"),
+    [("data", 188), ("admin:create_topics", 149), ("data,admin:create_topics,DeleteTopics", 192)],
+)
+def test_changes_are_asked_by_their_names(changes: str, asked: int) -> None:
+    found = rows(kw("replay", TOUR, "--dry-run", "--changes", changes).out)
+    assert sum(row["comparison"]["reason"] is None for row in found) == asked
+
+
+def test_logins_are_never_asked() -> None:
+    capture = str(ROOT / "captures" / "sasl-framed.pcapng")
+    found = rows(kw("replay", capture, "--dry-run", "--changes", "data").out)
+    never = {row["api"] for row in found if row["comparison"]["reason"] == "never"}
+    assert never == {"SaslHandshake", "SaslAuthenticate"}
+    raw = str(ROOT / "captures" / "sasl-raw.pcap")
+    tokens = [row for row in rows(kw("replay", raw, "--dry-run").out) if row["api"] is None]
+    assert tokens
+    assert {row["comparison"]["reason"] for row in tokens} == {"never"}
+
+
+def test_what_brokers_say_to_each_other_is_never_asked() -> None:
+    capture = str(ROOT / "captures" / "three-nodes.pcapng.zst")
+    found = rows(kw("replay", capture, "--dry-run", "--changes", "data").out)
+    asked = Counter(row["api"] for row in found if row["comparison"]["reason"] is None)
+    assert {"Vote", "BrokerHeartbeat", "BrokerRegistration"} & set(asked) == set()
+    assert asked["Metadata"] > 0
+
+
+def test_the_filters_of_sniff_choose() -> None:
+    found = rows(kw("replay", TOUR, "--dry-run", "--client-id", "billing-*", "--api", "fetch").out)
+    assert len(found) == 26
+    assert {row["client_id"] for row in found} == {"billing-1"}
+
+
+def test_a_recording_without_its_secrets_or_records_says_what_it_cannot_ask(tmp_path: Path) -> None:
+    chosen = ("--api", "IncrementalAlterConfigs,Produce")
+    changes = ("--changes", "data,admin:incremental_alter_configs")
+
+    def reasons(*options: str) -> Counter[Any]:
+        file = tmp_path / "tour.ndjson"
+        file.write_text(kw("sniff", TOUR, *chosen, *options, "-o", "ndjson").out)
+        return Counter(row["comparison"]["reason"] for row in rows(kw("replay", str(file), "--dry-run", *changes).out))
+
+    assert reasons("--records", "--reveal-secrets") == {None: 15}
+    hidden = reasons()
+    assert hidden["left_out"] == 14
+    shown = kw("sniff", TOUR, "--api", "IncrementalAlterConfigs", "-o", "ndjson").out
+    assert hidden["redacted"] == ('"redacted"' in shown)
+
+
+def test_secrets_of_a_capture_are_asked_and_not_shown(tmp_path: Path) -> None:
+    capture = str(ROOT / "captures" / "first-steps.pcapng")
+    chosen = ("--api", "AlterUserScramCredentials", "--changes", "admin:alter_user_scram_credentials", "--dry-run")
+    found = rows(kw("replay", capture, *chosen).out)
+    asked = [row for row in found if row["comparison"]["reason"] is None]
+    assert asked
+    assert {row["comparison"]["reason"] for row in found} == {None, "never"}  # what an Envelope carried
+    for row in asked:
+        for change in row["request"]["upsertions"]:
+            assert "redacted" in change["salted_password"]
+    file = tmp_path / "hidden.ndjson"
+    file.write_text(kw("sniff", capture, "--api", "AlterUserScramCredentials", "-o", "ndjson").out)
+    hidden = rows(kw("replay", str(file), *chosen).out)
+    assert "redacted" in {row["comparison"]["reason"] for row in hidden}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "give capture files, or - for standard input"),
+        ((TOUR, "--speed", "0"), "--speed '0': a number above 0"),
+        ((TOUR, "--speed", "fast"), "--speed 'fast': a number above 0"),
+        ((TOUR, "--map", "orders"), "--map 'orders': write TOPIC=TOPIC"),
+        ((TOUR, "--map", "node:1=2"), "--map 'node:1=2': write TOPIC=TOPIC"),
+        ((TOUR, "--map", "a=b,a=c"), "a is b already"),
+        ((TOUR, "--changes", "everything"), "--changes 'everything': there are data and admin:API"),
+        ((TOUR, "--changes", "admin:fetch"), "Fetch is of the class read, not admin; it changes nothing"),
+        ((TOUR, "--changes", "admin:produce"), "Produce is of the class data, not admin; say --changes data for it"),
+        ((TOUR, "--changes", "admin:vote"), "Vote is of the class never, not admin; it is never sent"),
+        ((TOUR, "--changes", "admin:create_topcis"), "CreateTopics"),
+        ((TOUR, "-o", "csv"), "csv"),
+    ],
+)
+def test_wrong_words_are_told_before_anything_is_read(words: tuple[str, ...], said: str) -> None:
+    outcome = kw("replay", *words)
+    assert outcome.code == Exit.USAGE
+    assert said in outcome.err
+    assert outcome.out == ""
+
+
+def test_a_cluster_that_is_not_there_is_told() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        outcome = kw("replay", TOUR, "-b", f"127.0.0.1:{port}", "--timeout", "2", "-q")
+    assert outcome.code == Exit.UNREACHABLE
+    assert f"127.0.0.1:{port}" in outcome.err
+
+
+@pytest.fixture(scope="module")
+def mock() -> Iterator[str]:
+    """Three brokers of librdkafka's own, of other ids and at other places than the recorded ones."""
+    pytest.importorskip("confluent_kafka")
+    with MockCluster(2) as cluster:
+        yield cluster.bootstrap()
+
+
+def test_answers_of_another_cluster_are_compared(mock: str) -> None:
+    words = ("--api", "ApiVersions,Metadata,FindCoordinator", "--client-id", "web-1,billing-1,report-1")
+    outcome = kw("replay", TOUR, "-b", mock, "--speed", "max", *words)
+    *found, counts = rows(outcome.out)
+    assert outcome.code == Exit.FINDINGS
+    assert counts["kind"] == "replay"
+    # The mock has no topic of Kafka's own, and looking for a coordinator could make it.
+    unasked = [row for row in found if row["status"] == "not_sent"]
+    assert {(row["api"], row["comparison"]["reason"]) for row in unasked} == {("FindCoordinator", "no_coordinators")}
+    assert [(each["reason"], each["count"]) for each in counts["not_asked"]] == [("no_coordinators", len(unasked))]
+    found = [row for row in found if row not in unasked]
+    assert counts["asked"] == len(found) == 11
+    assert Counter(row["comparison"]["verdict"] for row in found) == counts["verdicts"]
+    versions = [row for row in found if row["api"] == "ApiVersions"]
+    assert {row["comparison"]["verdict"] for row in versions} == {"different"}
+    assert all(row["broker"] in mock for row in found)
+    assert {row["client_id"] for row in found} == {"web-1", "billing-1", "report-1"}
+    raised = [row for row in found if row["comparison"]["recorded"]["api_version"] == 0 and row["api"] == "Metadata"]
+    assert raised
+    assert all(row["api_version"] >= 4 for row in raised)
+    asked = [row["request"] for row in found if row["api"] == "Metadata"]
+    assert {each["allow_auto_topic_creation"] for each in asked} == {False}
+
+
+def test_text_tells_what_differs_once(mock: str) -> None:
+    words = ("--api", "ApiVersions", "--client-id", "billing-1", "--speed", "max", "-o", "text")
+    outcome = kw("replay", TOUR, "-b", mock, *words)
+    lines = outcome.out.splitlines()
+    assert sum("DIFFERENT" in line for line in lines) == 5
+    assert sum(line.startswith("    as ApiVersions 0 at 17:34:56.") for line in lines) == 4
+    assert any(line.startswith("    Produce ") for line in lines)
+    assert "kw: 5 requests asked again: 5 different" in outcome.err
+
+
+def test_a_table_has_a_line_for_each_request(mock: str) -> None:
+    outcome = kw(
+        "replay", TOUR, "-b", mock, "--api", "Metadata", "--client-id", "web-1", "--speed", "max", "-o", "table"
+    )
+    head, line = outcome.out.splitlines()
+    assert head.split() == ["time", "verdict", "recorded", "new", "client", "api", "what"]
+    assert "Metadata 6" in line
+
+
+# The order in which requests are asked, with a cluster that answers when it likes.
+
+
+def recorded(*changes: str) -> Recording:
+    env = world()
+    recording = Recording(Allowed.parse(changes))
+    view = SniffView(lambda _key, _side: frozenset(), lambda _write: recording)
+    sniffing = Sniffing(
+        env,
+        Settings(format="ndjson", quiet=True),
+        parse(""),
+        ports=None,
+        limit=None,
+        sort=None,
+        strict=False,
+        view=view,
+    )
+    sniffing.files([TOUR])
+    return recording
+
+
+class Stage:
+    """Stands for a lane: notes when a request was asked and answered, and takes another time for each."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, RecordedRequest]] = []
+        self.lock = threading.RLock()
+
+    def lane(self, _shared: object, _client_id: str | None) -> Stage:
+        return self
+
+    def ask(self, request: RecordedRequest) -> Outcome:
+        with self.lock:
+            self.events.append(("asked", request))
+        time.sleep((request.exchange.correlation_id or 0) % 5 / 1000)
+        with self.lock:
+            self.events.append(("answered", request))
+        return Outcome(request, None, "same")
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.mark.parametrize("most", [1, 256])
+def test_nothing_that_changes_something_overtakes_what_its_client_knew(
+    monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    class Shared:
+        lock = threading.RLock()
+
+        class target:  # noqa: N801  # an attribute
+            class config:  # noqa: N801  # an attribute
+                timeout_s = 30.0
+
+    stage = Stage()
+    monkeypatch.setattr(running, "Lane", stage.lane)
+    monkeypatch.setattr(running, "THREADS_MAX", most)
+    recording = recorded("data", "admin:create_topics")
+    settings = ReplaySettings(Allowed.parse(["data", "admin:create_topics"]), Names(), None)
+    shown: list[Outcome] = []
+    run = running._Replay(world(), recording.requests, Shared(), settings, shown.append)  # type: ignore[arg-type]  # what is used of it
+    assert run.go() is False
+    assert run.counts.asked == len(shown) == 191
+    assert run.counts.overtaken == 0
+    answered: set[int] = set()
+    known = [request for request in recording.requests if request.problem is None and request.ended_ns is not None]
+    for what, request in stage.events:
+        if what == "answered":
+            answered.add(id(request))
+            continue
+        begun = request.exchange.time_ns
+        early = [each for each in known if each.ended_ns < begun and id(each) not in answered]  # type: ignore[operator]  # it has one
+        assert early == []
+    order = Counter[object]()
+    for what, request in stage.events:
+        order[request.client] += 1 if what == "asked" else -1
+        assert order[request.client] <= 1, "two requests of a lane at a time"
