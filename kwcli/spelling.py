@@ -73,7 +73,9 @@ def find_release(word: str) -> str:
     try:
         return parse_release(word)
     except ValueError:
-        near = did_you_mean(word, RELEASES)
+        major = word.strip().lower().removeprefix("v").partition(".")[0]
+        same = [release for release in RELEASES if release.startswith(f"{major}.")]
+        near = f' (did you mean "{same[-1]}"?)' if same else ""
         raise Failure(
             f"no release {word[:_LONGEST]}{near}; kw knows {RELEASES[0]} to {RELEASES[-1]}", Exit.USAGE
         ) from None

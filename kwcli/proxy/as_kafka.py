@@ -20,13 +20,14 @@ brokers' own way; a release before 0.10 knows no ApiVersions, and neither does t
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
+from decoders.apis.keys import API_VERSIONS, METADATA, PRODUCE
 from kwcli.env import Exit, Failure
+from kwcli.options import Command, gathered, with_options
 from kwcli.spelling import find_api, find_release, find_version
 
 if TYPE_CHECKING:
@@ -35,11 +36,6 @@ if TYPE_CHECKING:
     from kwcli.proxy.deciders import ClientConnection
     from kwcli.proxy.relay.intervention import Decision, HeldExchange
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-_PRODUCE: Final = 0
-_METADATA: Final = 3
-_API_VERSIONS: Final = 18
 # From here on a broker that lacks the version of ApiVersions says which it has (KIP-511).
 _RANGE_TOLD: Final = "2.4"
 # From here on brokers list Produce 0 to 2, and do not serve them (KAFKA-18659).
@@ -91,16 +87,8 @@ _OPTIONS: Final = (
 
 
 def served_options(command: Command) -> Command:
-    """The options, handed over as one value."""
-
-    @functools.wraps(command)
-    def with_value(*args: Any, **values: Any) -> Any:
-        served = ServedOptions(**{name: values.pop(name) for name in ServedOptions._fields})
-        return command(*args, served=served, **values)
-
-    for option in reversed(_OPTIONS):
-        with_value = option(with_value)
-    return with_value  # type: ignore[return-value]  # the same command with more options
+    """The command gets them as `served`."""
+    return with_options(gathered("served", ServedOptions, ServedOptions._fields)(command), *_OPTIONS)
 
 
 class ServedVersions:
@@ -136,7 +124,7 @@ class ServedVersions:
     def offered(self, api_key: int, versions: Versions) -> Versions:
         """Of what brokers offer, what clients are told."""
         left = self.served(api_key) & versions
-        if left and api_key == _PRODUCE and self._newer[_PRODUCE_LISTED]:
+        if left and api_key == PRODUCE and self._newer[_PRODUCE_LISTED]:
             return left._replace(low=versions.low)
         return left
 
@@ -173,7 +161,7 @@ class ServedVersions:
         lacking = self.lacking(offered)
         if lacking:
             said.append(f"brokers lack what Kafka {self.release} served: {', '.join(lacking)}")
-        if _API_VERSIONS not in (self._stable or ()):
+        if API_VERSIONS not in (self._stable or ()):
             said.append(f"Kafka {self.release} knew no ApiVersions: clients that ask for it are cut off, as it did")
         return said
 
@@ -181,11 +169,11 @@ class ServedVersions:
         """The answer to an ApiVersions in a version that is not served; with its size field."""
         from decoders.messages.whole_messages import encode_response
 
-        versions = self.served(_API_VERSIONS)
+        versions = self.served(API_VERSIONS)
         told = self.release is None or self._newer[_RANGE_TOLD]
-        row = {"api_key": _API_VERSIONS, "min_version": versions.low, "max_version": versions.high}
+        row = {"api_key": API_VERSIONS, "min_version": versions.low, "max_version": versions.high}
         body = {"error_code": _UNSUPPORTED_VERSION, "api_keys": [row] if told else []}
-        frame = encode_response(_API_VERSIONS, 0, body, correlation_id=correlation_id)
+        frame = encode_response(API_VERSIONS, 0, body, correlation_id=correlation_id)
         return len(frame).to_bytes(4, "big") + frame
 
 
@@ -207,7 +195,7 @@ class VersionGate:
 
     def wants(self, api_key: int, version: int) -> bool:
         """What is not served; and the requests that tell clients apart: ApiVersions, Metadata."""
-        return api_key in (_API_VERSIONS, _METADATA) or version not in self.served.served(api_key)
+        return api_key in (API_VERSIONS, METADATA) or version not in self.served.served(api_key)
 
     def connection(self, relay: ClientConnection) -> ConnectionGate:
         """The part of one connection."""
@@ -225,7 +213,7 @@ class VersionGate:
             return
         self._asked[client] = None
         self._audit.count(client, broker, use, now_ns)
-        if use[0] != _API_VERSIONS:
+        if use[0] != API_VERSIONS:
             self._further.add(client[:2])
         if not served:
             its = self._refused.setdefault(client, {})
@@ -293,9 +281,9 @@ class ConnectionGate:
 
         key, version = exchange.api_key, exchange.version
         served = version in self._gate.served.served(key)
-        if key == _API_VERSIONS:
+        if key == API_VERSIONS:
             self._learn(exchange)
-        fallback = key == _API_VERSIONS and bool(self._gate.served.served(key))
+        fallback = key == API_VERSIONS and bool(self._gate.served.served(key))
         listener = self._relay.listener
         self._gate.met(self._client(exchange), listener.title, (key, version), now_ns, served=served or fallback)
         if served:

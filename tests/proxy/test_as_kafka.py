@@ -35,6 +35,9 @@ class Client:
     listener: Any = Node()
     peer = "10.0.0.7:5000"
 
+    def tell_fault(self, correlation_id: int, rule: int, action: str, hit: int) -> None:
+        raise AssertionError((correlation_id, rule, action, hit))
+
     def decided(self, exchange: object, decision: object) -> None:
         raise AssertionError((exchange, decision))
 
