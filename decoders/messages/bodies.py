@@ -7,7 +7,7 @@ from binascii import Error as NotBase64
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from functools import cache, partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from decoders.apis.error_codes import error_name
 from decoders.apis.keys import FETCH, FETCH_SNAPSHOT
@@ -28,13 +28,20 @@ from decoders.schema.walk import BytePart
 from decoders.wire.deferred import DeferredEach, DeferredList, DeferredText
 from decoders.wire.text import Conceal, conceal_secrets, hole, json_bytes
 
-Found = list[dict[str, Any]]
-Finder = Callable[[Any, Found], None]
+
+class Errors(Protocol):
+    """Takes the errors of a body, one after the other: a list, or what counts those beyond a bound."""
+
+    def append(self, error: dict[str, Any], /) -> None:
+        """Take one."""
 
 
-def errors_in(plan: Plan, body: Any) -> Found:
+Finder = Callable[[Any, Errors], None]
+
+
+def errors_in(plan: Plan, body: Any) -> list[dict[str, Any]]:
     """The error codes of a response, in JSON or Python form, that are not 0."""
-    found: Found = []
+    found: list[dict[str, Any]] = []
     finder = error_finder(plan)
     if finder is not None:
         finder(body, found)
@@ -53,7 +60,7 @@ def error_finder(plan: Plan) -> Finder | None:
     return finder
 
 
-def note(found: Found, path: str, code: int) -> None:
+def note(found: Errors, path: str, code: int) -> None:
     """Add an error."""
     found.append({"path": path, "code": code, "name": error_name(code)})
 

@@ -41,6 +41,8 @@ from decoders.wire.text import json_bytes, json_text
 
 
 _NOTHING: Final[frozenset[str]] = frozenset()
+# Errors, as many as are listed, and the number of the others.
+Listed = tuple[list[dict[str, Any]], int]
 
 
 def side_is_large(exchange: Exchange, side: Side) -> bool:
@@ -49,20 +51,20 @@ def side_is_large(exchange: Exchange, side: Side) -> bool:
     return data is not None and is_large(len(data))
 
 
-def large_errors(exchange: Exchange, plan: Plan) -> list[dict[str, Any]]:
-    """The error codes of a large response that are not 0; a Most where there are more than are listed."""
+def large_errors(exchange: Exchange, plan: Plan) -> Listed:
+    """The error codes of a large response that are not 0."""
     data = exchange.response_raw
     assert data is not None
     spec = exchange.spec
     at = spec.body("response", data)
     _, codes, _ = projector(plan, _NOTHING, True)(data, at, len(data))
     if codes is None or len(codes) < ERRORS_SHOWN_MAX:
-        return [{"path": path, "code": code, "name": error_name(code)} for path, code in codes or ()]
+        return [{"path": path, "code": code, "name": error_name(code)} for path, code in codes or ()], 0
     found = Most(ERRORS_SHOWN_MAX)
     finder = error_finder(plan)
     if finder is not None:
         finder(bare(spec, "response", plan, data, at, len(data)), found)
-    return found
+    return found.rows, found.more
 
 
 def read_fields(exchange: Exchange, side: Side, paths: frozenset[str]) -> dict[str, Any]:
@@ -81,18 +83,20 @@ def bare_body(exchange: Exchange, side: Side, plan: Plan) -> dict[str, Any]:
     return bare(exchange.spec, side, plan, data, exchange.spec.body(side, data), len(data))
 
 
-class Most(list[Any]):
-    """A list that takes no more than so many; `more` counts the others."""
+class Most:
+    """Takes no more than so many; `more` counts the others."""
+
+    __slots__ = ("_most", "more", "rows")
 
     def __init__(self, most: int) -> None:
-        super().__init__()
         self._most = most
+        self.rows: list[dict[str, Any]] = []
         self.more = 0
 
-    def append(self, value: Any) -> None:
+    def append(self, row: dict[str, Any], /) -> None:
         """Take one more, or count it."""
-        if len(self) < self._most:
-            super().append(value)
+        if len(self.rows) < self._most:
+            self.rows.append(row)
         else:
             self.more += 1
 
@@ -111,7 +115,7 @@ SCALARS: Final = (
 Plans = tuple[Plan | None, Plan | None]
 _NO_PLANS: Final[Plans] = (None, None)
 # Bodies, error codes of the response, plans to look names up by; by side: failures, early layouts, bytes behind.
-_Read = tuple[Any, Any, list[dict[str, Any]], Plans, Any, Any, Any]
+_Read = tuple[Any, Any, Listed, Plans, Any, Any, Any]
 
 
 def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
@@ -155,7 +159,7 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     """The record of an exchange."""
     ends = exchange.ends
     spec = exchange.spec
-    request, response, errors, plans, failures, layout, trailing = _read(exchange, options)
+    request, response, (errors, errors_cut), plans, failures, layout, trailing = _read(exchange, options)
     hidden = spec.key in ECHOING and not options.reveal_secrets and hide_echoes(exchange, request, response)
     if options.records and (spec.key in RECORD_ARRAYS or spec.key == FETCH_SNAPSHOT):
         from decoders.messages.structures import show_structures
@@ -204,8 +208,8 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     _add_said(record, exchange, plans, options)
     if ends.tls is not None:
         record["tls"] = dict(ends.tls)
-    if errors and isinstance(errors, Most) and errors.more:
-        record["errors_cut"] = errors.more
+    if errors_cut:
+        record["errors_cut"] = errors_cut
     if hidden:
         record["messages_hidden"] = True
     if layout or trailing or undecoded:
@@ -221,22 +225,22 @@ def _read(exchange: Exchange, options: Options) -> _Read:
     quick = both_quick(exchange, options)
     if quick is not None:
         request, response, readers = quick
-        errors: list[dict[str, Any]] = []
+        found: list[dict[str, Any]] = []
         if readers.errors is not None and response is not None:
-            readers.errors(response, errors)
-        return request, response, errors, readers.plans if readers.nameless else _NO_PLANS, None, None, None
+            readers.errors(response, found)
+        return request, response, (found, 0), readers.plans if readers.nameless else _NO_PLANS, None, None, None
     if exchange.spec.key is None:
         request, response, failures = _unread(exchange, options)
-        return request, response, [], _NO_PLANS, failures, None, None
+        return request, response, ([], 0), _NO_PLANS, failures, None, None
     request, response, plans, failures, layout, trailing = _closely(exchange, options)
-    errors = [] if response is None or plans[1] is None else _errors(exchange, plans[1], response, options)
+    errors: Listed = ([], 0) if response is None or plans[1] is None else _errors(exchange, plans[1], response, options)
     return request, response, errors, plans, failures, layout, trailing
 
 
-def _errors(exchange: Exchange, plan: Plan, response: Any, options: Options) -> list[dict[str, Any]]:
+def _errors(exchange: Exchange, plan: Plan, response: Any, options: Options) -> Listed:
     """The error codes of a response that are not 0."""
     if not options.deferred or not side_is_large(exchange, "response"):
-        return errors_in(plan, response)
+        return errors_in(plan, response), 0
     return large_errors(exchange, plan)
 
 

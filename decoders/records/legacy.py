@@ -33,7 +33,7 @@ _ATTRIBUTES_AT: Final = 17
 # Bytes of the smallest message.
 _LEAST: Final = 26
 # Smallest size field by magic: checksum, magic, attributes, (timestamp,) two lengths.
-SIZE_MIN: Final = {0: 14, 1: 22}
+SIZE_MIN: Final[dict[int, int]] = {0: 14, 1: 22}
 
 
 class _Message(NamedTuple):

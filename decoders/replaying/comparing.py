@@ -57,6 +57,8 @@ LIST_KEYS: Final[tuple[tuple[str, ...], ...]] = (
     ("broker_id",),
     ("feature",),
 )
+# Topics of Kafka's own.
+INTERNAL_TOPICS: Final = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 _ERROR: Final = "error_code"
 _NO_NAME: Final = (None, "")
 _TOPIC_NAMES: Final = ("name", "topic", "topic_name")
@@ -219,12 +221,14 @@ class _Walk:
             if other is None and left and not self._tells(field, element):
                 other = left.pop(0)  # nothing says which is which: by their order
             if other is None:
-                yield Difference(inner.path, inner.about, "missing", _short(element), None)
+                kind: Kind = "ids" if _is_internal(element) else "missing"
+                yield Difference(inner.path, inner.about, kind, _short(element), None)
             else:
                 yield from self.struct(field.fields, element, now[other], inner)
         for other in left:
             about = self._about(at.about, field, now[other])
-            yield Difference(f"{path}[{other}]", about, "extra", None, _short(now[other]))
+            kind = "ids" if _is_internal(now[other]) else "extra"
+            yield Difference(f"{path}[{other}]", about, kind, None, _short(now[other]))
 
     def _names(self, field: Field, element: Mapping[str, Any], group: str | None) -> list[dict[str, Any]]:
         """What an element is about, as the other cluster calls it, in one way or another; empty where nothing tells."""
@@ -242,7 +246,8 @@ class _Walk:
 
     def _about(self, about: str, field: Field, element: Mapping[str, Any]) -> str:
         """`orders`, then `orders 2`: what leads to an element."""
-        said = [self._said(field, name, element[name]) for name in _names_of(element)] or [field.name]
+        names = [name for name in _names_of(element) if name != "resource_type"] or ["resource_type"]
+        said = [self._said(field, name, element[name]) for name in names if name in element] or [field.name]
         return " ".join([about, *said]).lstrip()
 
     def _said(self, field: Field, name: str, value: Any) -> str:
@@ -281,6 +286,11 @@ class _Found:
     def left(self) -> list[int]:
         """The places of the others."""
         return [place for place in range(len(self._elements)) if place not in self._taken]
+
+
+def _is_internal(element: Mapping[str, Any]) -> bool:
+    """Whether an element is about a topic of Kafka's own, which brokers make when they first need it."""
+    return any(element.get(name) in INTERNAL_TOPICS for name in _TOPIC_NAMES)
 
 
 def _names_of(element: Mapping[str, Any]) -> tuple[str, ...]:

@@ -79,7 +79,7 @@ _ROWS: Final[dict[Role, str]] = {
         log_dir replica_directory_id directory_id total_bytes usable_bytes partition_size crc
     """,
     "telemetry": "client_instance_id subscription_id",
-    "volatile": "throttle_time_ms",
+    "volatile": "throttle_time_ms error_message acknowledge_error_message batch_index_error_message",
 }
 ROLES: Final[dict[str, Role]] = {name: role for role, names in _ROWS.items() for name in names.split()}
 _OF_KINDS: Final[dict[str, Role]] = {

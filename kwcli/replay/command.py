@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwcli.env import Exit
+from kwcli.env import Exit, Failure
 from kwcli.key_logs import KeyLogFiles, key_log_names
 from kwcli.replay.output import ReplayOutput, closing_lines
 from kwcli.replay.recording import Allowed, Recording
@@ -43,6 +43,8 @@ def run_replay(
     settings = ReplaySettings(allowed, parse_names(asked.names), parse_speed(asked.speed), asked.client_id)
     output_settings = shown.settings(env, live=not asked.dry_run)
     config = None if asked.dry_run else connection.config(env, verbose=shown.verbose)
+    if config is not None and config.controllers:
+        raise Failure("kw replay asks brokers, which ask controllers: give them by -b", Exit.USAGE)
     recording = Recording(allowed)
     code = _read(env, output_settings, capture, filters, limit, recording)
     if code == Exit.INTERRUPTED:

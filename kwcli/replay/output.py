@@ -64,7 +64,7 @@ class ReplayOutput:
             self._json.add(outcome_json(outcome))
         elif self._settings.format == "table":
             self._rows.append(self._cells(outcome))
-        elif self._dry_run or self._settings.verbose or outcome.verdict in ("different", "refused"):
+        elif self._dry_run or self._settings.verbose or _is_telling(outcome):
             self._write(self._text(outcome).encode("utf-8", "backslashreplace"))
 
     def close(self, counts: ReplayCounts) -> None:
@@ -105,7 +105,10 @@ class ReplayOutput:
         time, verdict, was, now, client, version, what = self._cells(outcome)
         unsent = outcome.problem is not None or self._dry_run
         took = f"{_class(outcome):5}" if unsent else f"{was:>7} → {now:<7}"
-        lines = [f"{time}  {verdict:10} {took}  {client:16} {version}{'  ' if what else ''}{what}".rstrip()]
+        paint = self._paint
+        bad = paint.bad if outcome.verdict in ("different", "refused") else paint.dim
+        verdict, client = f"{bad}{verdict:10}{paint.off}", f"{paint.client}{client:16}{paint.off}"
+        lines = [f"{time}  {verdict} {took}  {client} {version}{'  ' if what else ''}{what}".rstrip()]
         shown = [each for each in outcome.differences if each.kind != "ids" or self._settings.verbose > 1]
         return "".join(f"{line}\n" for line in [*lines, *self._differences(f"{version} at {time}", shown)])
 
@@ -120,6 +123,12 @@ class ReplayOutput:
         yield from (f"    {text}" for text in (texts[:_LINES_MAX] if more > 1 else texts))
         if more > 1:
             yield f"    … and {more:,} more (-vv)"
+
+
+def _is_telling(outcome: Outcome) -> bool:
+    """Whether people are told of it in any case: an answer says something else, the recording lacks something."""
+    lacking = outcome.problem is not None and outcome.problem.reason in ("redacted", "left_out")
+    return lacking or outcome.verdict in ("different", "refused")
 
 
 def _class(outcome: Outcome) -> str:

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from decoders.apis import NAMES
 from decoders.apis.keys import DESCRIBE_CLUSTER, METADATA, PRODUCE
+from decoders.apis.routing import route
 from decoders.errors import DecodeError, EncodeError
 from decoders.exchanges.addresses import broker_addresses
 from decoders.exchanges.topics import WELL_KNOWN
@@ -27,7 +28,7 @@ from kwcli.env import Exit, Failure
 from kwcli.spelling import find_api
 
 if TYPE_CHECKING:
-    from decoders.exchanges.exchange import Exchange, Settled
+    from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled
 
 __all__ = ["Allowed", "RecordedRequest", "Recording"]
 
@@ -35,6 +36,8 @@ __all__ = ["Allowed", "RecordedRequest", "Recording"]
 RECORDING_MAX: Final = 2048 * MIB
 # How both sides are read to be compared: records with what they hold, secrets redacted.
 WHOLE: Final = Options(records=True)
+# What no client and no tool sends.
+INSIDE: Final = frozenset(key for key in NAMES if not {"client", "tool"} & set(route(key).sent_by))
 _NODE_LISTS: Final = (METADATA, DESCRIBE_CLUSTER)
 
 
@@ -192,6 +195,7 @@ class Recording:
         self.requests: list[RecordedRequest] = []
         self.topics: dict[UUID, str] = dict(WELL_KNOWN)
         self.nodes: dict[str, int] = {}  # address of a broker → its node id
+        self._inside: dict[int, ConnectionInfo] = {}  # connections of brokers and controllers among themselves
         self.errors = self.expected = self.undecoded = 0
         self._allowed = allowed
         self._size = 0
@@ -209,7 +213,10 @@ class Recording:
                 self._learn(row)
 
     def close(self) -> None:
-        """Bring them into the order of their times, and take the names that the whole recording has."""
+        """Bring them into the order of their times, and take what the whole recording says of them."""
+        for request in self.requests:
+            if request.problem is None and id(request.exchange.ends) in self._inside:
+                request.problem = NotReplayable("never", "a broker's connection to another one, or to a controller")
         self.requests.sort(key=lambda each: each.exchange.time_ns)
         for ends in {id(each.exchange.ends): each.exchange.ends for each in self.requests}.values():
             for identity, (name, _) in ends.topics.names.items():
@@ -224,6 +231,8 @@ class Recording:
         self._learn(exchange)
 
     def _learn(self, exchange: Exchange) -> None:
+        if exchange.api_key in INSIDE:
+            self._inside[id(exchange.ends)] = exchange.ends
         for text, name in exchange.topic_names.items() if exchange.record is not None else ():
             self.topics.setdefault(UUID(bytes=uuid_bytes(text)), name)
         if exchange.api_key in _NODE_LISTS and exchange.outcome == "complete" and not exchange.is_orphan:

@@ -26,11 +26,13 @@ from __future__ import annotations
 
 import queue
 import threading
+import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from decoders.replaying.api_classes import CLASSES
 from decoders.replaying.mapping import IdMap, Names, NotReplayable, match_nodes
 from kwcli.calling.as_exchanges import Tape
 from kwcli.env import Exit, Failure
@@ -138,7 +140,8 @@ class _Task(NamedTuple):
 class _Worker:
     """A thread for one lane, or for several where there are more lanes than threads."""
 
-    def __init__(self, results: queue.SimpleQueue[tuple[_Task, Outcome]]) -> None:
+    def __init__(self, env: Environment, results: queue.SimpleQueue[tuple[_Task, Outcome]]) -> None:
+        self._env = env
         self.lanes = 0
         self.tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
         self._results = results
@@ -149,7 +152,10 @@ class _Worker:
             try:
                 outcome = task.lane.ask(task.request)
             except Exception as defect:  # a thread's end must not be the end of the replay without a word
-                outcome = Outcome(task.request, None, "refused", f"{type(defect).__name__}: {defect}")
+                outcome = Outcome(task.request, None, "uncompared", f"a defect: {type(defect).__name__}: {defect}")
+                if self._env.debug:
+                    for line in traceback.format_exc().splitlines():
+                        self._env.say(line)
             if task.last:
                 task.lane.close()
             self._results.put((task, outcome))
@@ -174,6 +180,8 @@ class _Replay:
         for request in requests:
             if request.problem is not None:
                 self.counts.skip(request.problem)
+                if request.problem.reason not in CLASSES:
+                    show(Outcome(request, None, None, problem=request.problem))
         self._requests = [request for request in requests if request.problem is None]
         self._left = Counter(request.client for request in self._requests)
         self._workers: list[_Worker] = []
@@ -242,7 +250,7 @@ class _Replay:
         """One without a lane, else a new one, else the one with the fewest."""
         found = min(self._workers, key=lambda worker: worker.lanes, default=None)
         if found is None or (found.lanes and len(self._workers) < THREADS_MAX):
-            found = _Worker(self._results)
+            found = _Worker(self._env, self._results)
             self._workers.append(found)
         found.lanes += 1
         return found

@@ -22,12 +22,19 @@ class Cost:
     exit_code: int
 
 
-def run(command: Sequence[str], *, output: str = os.devnull, env: dict[str, str] | None = None) -> Cost:
-    """Run a command once, its stdout into the file `output`, its stderr thrown away."""
+def run(
+    command: Sequence[str], *, output: str = os.devnull, env: dict[str, str] | None = None, folder: str | None = None
+) -> Cost:
+    """Run a command once, in the `folder`, its stdout into the file `output`, its stderr thrown away."""
     began = time.perf_counter()
     with open(output, "wb") as sink:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.DEVNULL, env={**os.environ, **(env or {})}
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, **(env or {})},
+            cwd=folder,
         )
         _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)

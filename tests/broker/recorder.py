@@ -33,13 +33,17 @@ def cannot_record() -> str | None:
 
 
 class Recorder:
-    """`with Recorder(file, ports): …` — the file is complete when the block ends."""
+    """`with Recorder(file, ports): …` — the file is complete when the block ends.
+
+    Packets that the kernel dropped are an error, unless `may_drop` leaves them out as a busy machine does.
+    """
 
     # tcpdump hands its last ring-buffer block over only after one second.
     LINGER_S = 2.0
 
-    def __init__(self, file: Path, ports: Iterable[int], *, expression: str = "") -> None:
+    def __init__(self, file: Path, ports: Iterable[int], *, expression: str = "", may_drop: bool = False) -> None:
         self.file = file
+        self._may_drop = may_drop
         self._words = expression or " or ".join(f"tcp port {port}" for port in sorted(ports))
         self._process: Process | None = None
         self._log = Path(tempfile.mkdtemp(prefix="kw-record-")) / "tcpdump.log"
@@ -65,7 +69,7 @@ class Recorder:
         said = self._process.tail()
         shutil.rmtree(self._log.parent, ignore_errors=True)
         dropped = re.search(r"(\d+) packets dropped by kernel", said)
-        if dropped and int(dropped[1]) and kind is None:
+        if dropped and int(dropped[1]) and kind is None and not self._may_drop:
             raise CannotRecord(f"the kernel dropped {dropped[1]} packets: {said}")
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
+from decoders.apis.keys import PRODUCE
 from decoders.filters import parse
 from decoders.replaying.mapping import Names
 from kwcli.env import Exit, Settings
@@ -86,6 +87,10 @@ def test_what_brokers_say_to_each_other_is_never_asked() -> None:
     asked = Counter(row["api"] for row in found if row["comparison"]["reason"] is None)
     assert {"Vote", "BrokerHeartbeat", "BrokerRegistration"} & set(asked) == set()
     assert asked["Metadata"] > 0
+    steps = rows(kw("replay", str(ROOT / "captures" / "first-steps.pcapng"), "--dry-run").out)
+    # Broker 1 asks its own controller for its versions, too.
+    own = [row["comparison"]["reason"] for row in steps if row["client_id"] == "1" and row["api"] == "ApiVersions"]
+    assert own == ["never"] * 3
 
 
 def test_the_filters_of_sniff_choose() -> None:
@@ -141,6 +146,7 @@ def test_secrets_of_a_capture_are_asked_and_not_shown(tmp_path: Path) -> None:
         ((TOUR, "--changes", "admin:vote"), "Vote is of the class never, not admin; it is never sent"),
         ((TOUR, "--changes", "admin:create_topcis"), "CreateTopics"),
         ((TOUR, "-o", "csv"), "csv"),
+        ((TOUR, "--bootstrap-controller", "127.0.0.1:1"), "kw replay asks brokers"),
     ],
 )
 def test_wrong_words_are_told_before_anything_is_read(words: tuple[str, ...], said: str) -> None:
@@ -191,6 +197,16 @@ def test_answers_of_another_cluster_are_compared(mock: str) -> None:
     assert {each["allow_auto_topic_creation"] for each in asked} == {False}
 
 
+def test_what_a_recording_hides_is_named(mock: str, tmp_path: Path) -> None:
+    file = tmp_path / "tour.ndjson"
+    file.write_text(kw("sniff", TOUR, "--api", "Produce,Metadata", "--client-id", "web-1", "-o", "ndjson").out)
+    outcome = kw("replay", str(file), "-b", mock, "--changes", "data", "--speed", "max", "-o", "text")
+    named = [line for line in outcome.out.splitlines() if " not asked " in line]
+    assert len(named) == 3
+    assert all("Produce 7  topic_data[0].partition_data[0].records" in line for line in named)
+    assert "kw: 3 not asked: lack their records (write them with --records, or give the capture)" in outcome.err
+
+
 def test_text_tells_what_differs_once(mock: str) -> None:
     words = ("--api", "ApiVersions", "--client-id", "billing-1", "--speed", "max", "-o", "text")
     outcome = kw("replay", TOUR, "-b", mock, *words)
@@ -210,10 +226,36 @@ def test_a_table_has_a_line_for_each_request(mock: str) -> None:
     assert "Metadata 6" in line
 
 
+def test_differences_are_coloured_where_that_is_wanted(mock: str) -> None:
+    words = ("--api", "ApiVersions", "--client-id", "web-1", "--speed", "max", "-o", "text")
+    plain, painted = (kw("replay", TOUR, "-b", mock, *words, "--color", when).out for when in ("never", "always"))
+    assert "\x1b" not in plain
+    assert "\x1b[" in painted.splitlines()[0].partition("DIFFERENT")[0]
+
+
+def test_records_that_kw_wrote_ask_the_same_as_the_capture(tmp_path: Path) -> None:
+    file = tmp_path / "tour.ndjson"
+    file.write_text(kw("sniff", TOUR, "--records", "--reveal-secrets", "-o", "ndjson").out)
+    captured, written = (recorded("data", "admin:create_topics", file=name).requests for name in (TOUR, str(file)))
+    wrong: list[str] = []
+    for one, other in zip(captured, written, strict=True):
+        assert (one.exchange.time_ns, one.exchange.api_key) == (other.exchange.time_ns, other.exchange.api_key)
+        if one.problem is not None or other.problem is not None:
+            assert one.problem is not None
+            assert other.problem is not None
+            assert one.problem.reason == other.problem.reason
+        elif one.key != PRODUCE and one.data != other.data:
+            wrong.append(f"{one.exchange.api} {one.version}")
+        elif one.body().keys() != other.body().keys():
+            wrong.append(f"{one.exchange.api} {one.version}: fields")
+    assert wrong == []
+    assert len(captured) == 193
+
+
 # The order in which requests are asked, with a cluster that answers when it likes.
 
 
-def recorded(*changes: str) -> Recording:
+def recorded(*changes: str, file: str = TOUR) -> Recording:
     env = world()
     recording = Recording(Allowed.parse(changes))
     view = SniffView(lambda _key, _side: frozenset(), lambda _write: recording)
@@ -227,7 +269,7 @@ def recorded(*changes: str) -> Recording:
         strict=False,
         view=view,
     )
-    sniffing.files([TOUR])
+    sniffing.files([file])
     return recording
 
 

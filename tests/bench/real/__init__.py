@@ -1,0 +1,1 @@
+"""kw against tshark on captures of real clients at real clusters: `python -m tests.bench.real`."""
