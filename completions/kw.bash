@@ -414,11 +414,12 @@ _kw_verb() {
         "sql") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --views --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "replay") verbs="" options="--speed --changes --map --dry-run --replay-client-id --port --keylog --since --until --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map -o --output -J --local --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "scrub") verbs="" options="--keep --salt-file --names --port --keylog -q --quiet --debug -h --help" ;;
-        "pipeline") verbs="report run sql watch" options="-h --help" ;;
+        "pipeline") verbs="compact report run sql watch" options="-h --help" ;;
+        "pipeline compact") verbs="" options="--lateness --keep -q --quiet -h --help" ;;
         "pipeline report") verbs="" options="--target --html --master -o --output -J --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "pipeline run") verbs="" options="--out --point --since --until --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --port --keylog --tables --bodies --reveal-secrets --engine --master --strict -v --verbose -q --quiet --debug --split-size --explain -h --help" ;;
         "pipeline sql") verbs="" options="--views -n -c --limit --master -o --output -J --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
-        "pipeline watch") verbs="" options="--out --point --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --port --keylog --tables --bodies --reveal-secrets --engine --master --strict -v --verbose -q --quiet --debug --lateness --interval --batch-size --keep --no-rename --once --finish -h --help" ;;
+        "pipeline watch") verbs="" options="--out --point --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --port --keylog --tables --bodies --reveal-secrets --engine --master --strict -v --verbose -q --quiet --debug --lateness --interval --batch-size --keep --no-rename --metrics --once --finish -h --help" ;;
         "apis") verbs="" options="--release --diff --grep -o --output -J -e --field -E --field-option --csv-safe --color --no-pager --debug -h --help" ;;
         "errors") verbs="" options="--retriable --grep -o --output -J -e --field -E --field-option --csv-safe --color --no-pager --debug -h --help" ;;
         "decode") verbs="" options="--api --version --api-version --request --response --as --from --explain --records --reveal-secrets --names -o --output -J -e --field -E --field-option --color --no-pager -v --verbose --debug -h --help" ;;
@@ -774,6 +775,8 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "scrub --names") left=1 kind= ;;
         "scrub --port") left=1 kind= ;;
         "scrub --keylog") left=1 kind=files ;;
+        "pipeline compact --lateness") left=1 kind= ;;
+        "pipeline compact --keep") left=1 kind= ;;
         "pipeline report --target") left=1 kind=releases ;;
         "pipeline report --html") left=1 kind=files ;;
         "pipeline report --master") left=1 kind= ;;
@@ -818,6 +821,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "pipeline watch --interval") left=1 kind= ;;
         "pipeline watch --batch-size") left=1 kind= ;;
         "pipeline watch --keep") left=1 kind= ;;
+        "pipeline watch --metrics") left=1 kind= ;;
         "apis --release") left=1 kind=releases ;;
         "apis --diff") left=2 kind=releases ;;
         "apis --grep") left=1 kind= ;;
@@ -885,6 +889,7 @@ _kw_place() {  # what the argument at a place may be
         "report "*) kind=files ;;
         "sql "*) kind=files ;;
         "replay "*) kind=files ;;
+        "pipeline compact 0") kind=files ;;
         "pipeline report 0") kind=files ;;
         "pipeline run "*) kind=files ;;
         "pipeline sql 0") kind=files ;;
@@ -906,7 +911,7 @@ _kw_place() {  # what the argument at a place may be
         "profile use 0") kind=profiles ;;
         "playground node 0") kind=words list="list stop kill start restart pause unpause" ;;
         "completion 0") kind=words list="bash zsh fish" ;;
-        "help "*) kind=words list="sniff stats clients groups topics brokers doctor audit replay scrub call proxy faults as-kafka decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls logins request-log failures telemetry options exit-codes tables watch spark library contributing changes" ;;
+        "help "*) kind=words list="sniff stats clients groups topics brokers doctor audit replay scrub call proxy faults as-kafka decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls logins request-log failures telemetry options exit-codes tables watch runbook spark library contributing changes" ;;
     esac
 }
 _kw() {

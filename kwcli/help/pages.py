@@ -49,7 +49,7 @@ TOPICS: Final = (
         "telemetry",
     ),
     "options",
-    *("exit-codes", "tables", "watch", "spark", "library", "contributing", "changes"),
+    *("exit-codes", "tables", "watch", "runbook", "spark", "library", "contributing", "changes"),
 )
 # Names of commands that have no page of their own → the page that tells of them.
 ALIASES: Final = {
@@ -59,6 +59,7 @@ ALIASES: Final = {
     "fields": "columns",
     "produce": "produce-fetch",
     "fetch": "produce-fetch",
+    "compact": "watch",
 }
 
 
