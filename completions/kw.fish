@@ -1118,6 +1118,7 @@ complete -c kw -n '__kw_any \'proxy\'' -l seed -x -d 'What chance begins with: t
 complete -c kw -n '__kw_any \'proxy\'' -s v -l verbose -d 'Show bodies too, and tell of every connection; -vv headers as well.'
 complete -c kw -n '__kw_any \'proxy\'' -s q -l quiet -d 'No summary at the end.'
 complete -c kw -n '__kw_any \'proxy\'' -l no-log -d 'Print no exchanges.'
+complete -c kw -n '__kw_any \'proxy\'' -l events -d 'Rows for what happens to connections, and what is told, too (-o ndjson).'
 complete -c kw -n '__kw_any \'proxy\'' -s w -l write -r -F -d 'Keep what clients sent and got, decrypted, in this capture file.'
 complete -c kw -n '__kw_any \'proxy\'' -l record -x -a 'client both' -d 'Whose bytes -w keeps: the clients\', or the brokers\' as well, as a second interface.'
 complete -c kw -n '__kw_any \'proxy\'' -l rotate-size -x -d 'Begin a new file after so many bytes, say 100MB.'

@@ -40,6 +40,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final, get_args
 
+from decoders.compiled import mypyc_attr
 from decoders.errors import Malformed
 from decoders.limits import HELD_MAX, IDLE_NS, OUT_OF_ORDER_MAX, SEGMENT_COST
 from decoders.tcp.chunks import ZERO_WINDOW, Chunk, Close, Gap, How, Retransmission, Segment, Why
@@ -217,6 +218,7 @@ LOOK_PACKETS: Final = PATIENCE
 _CLOSES: Final[dict[How, Close]] = {how: Close(how) for how in get_args(How)}
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Reassembly:
     """All TCP connections of one capture.
 

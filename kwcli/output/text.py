@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from decoders.compiled import mypyc_attr
 from decoders.wire.units import format_latency, format_size
 from kwcli.output.columns import COLUMNS, TEXT
 from kwcli.output.fact_functions import NO_VIEW, no_facts, row_of
@@ -401,6 +402,7 @@ def _took(exchange: Exchange) -> str:
     return f"{format_latency(ns / 1e6):>6}"
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Lined:
     """What renderers share that write such lines: the lines, and what is asked of them."""
 

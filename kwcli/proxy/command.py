@@ -98,6 +98,7 @@ def _logged(env: Environment, settings: ProxySettings, found: Discovered, plan: 
     try:
         proxy = Proxy(env, settings, found, log.feed, both=plan.record == "both")
         log.feed.pause = proxy.pause
+        log.feed.events = plan.events
         if proxy.metrics is not None:
             log.feed.report_to(proxy.metrics.errors)
             proxy.metrics.dropped = lambda: log.feed.dropped

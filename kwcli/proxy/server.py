@@ -22,7 +22,7 @@ from kwcli.proxy.listeners import Listener, ProxyListeners, ProxyPorts, ports_fi
 from kwcli.proxy.log_once import Folded, SaidOnce
 from kwcli.proxy.malloc_trim import TRIM_S, Trimmer, tune
 from kwcli.proxy.metrics import Metrics
-from kwcli.proxy.relay.connection import Relay
+from kwcli.proxy.relay.connection import Relay, now_ns
 from kwcli.proxy.relay.memory_share import Budget
 from kwcli.proxy.relay.rewritten_answers import Remembered
 from kwcli.proxy.relay.socket_half import SocketHalf, Turns
@@ -115,6 +115,8 @@ class Proxy:
 
     def _say(self, text: str) -> None:
         self.env.say(f"kw: {text}")
+        if self.feed is not None:
+            self.feed.event(0, text, now_ns())
 
     def pause(self, paused: bool) -> None:
         """Read nothing for a while: the log asks for it."""

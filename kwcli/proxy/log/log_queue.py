@@ -159,6 +159,7 @@ class LogQueue:
         self._late: list[bytes] = []  # messages that must arrive, and did not find room
         self.alive = True
         self.reports: Reports | None = None  # what comes back
+        self.events = False  # whether it wants to hear of TLS and of what people are told
         self.dropped_bytes = 0
         self.dropped_exchanges = 0
         self.dropped_connections = 0
@@ -230,14 +231,24 @@ class LogQueue:
         if connection not in self._unseen and self._room():
             self._tell(MessageKind.FAULT, connection, time_ns, json.dumps(said).encode())
 
-    def closed(self, connection: int, how: str, time_ns: int) -> None:
-        """A connection is over: `fin` or `rst`."""
+    def tls(self, connection: int, version: str, cipher: str, time_ns: int) -> None:
+        """What a client's TLS is."""
+        if self.events and connection not in self._unseen and self._room():
+            self._tell(MessageKind.TLS, connection, time_ns, json.dumps([version, cipher]).encode())
+
+    def event(self, connection: int, text: str, time_ns: int) -> None:
+        """What people were told, of a connection or (0) of none."""
+        if self.events and connection not in self._unseen and self._room():
+            self._tell(MessageKind.EVENT, connection, time_ns, text.encode())
+
+    def closed(self, connection: int, how: str, time_ns: int, reason: str = "") -> None:
+        """A connection is over: `fin` or `rst`, and why."""
         if connection in self._unseen:
             self._unseen.discard(connection)
             return
         for kind in (MessageKind.GAP, MessageKind.GAP_SERVER, MessageKind.RAW_GAP, MessageKind.RAW_GAP_SERVER):
             self._declare(connection, kind, time_ns)
-        self._must(MessageKind.CLOSED, connection, time_ns, how.encode())
+        self._must(MessageKind.CLOSED, connection, time_ns, f"{how}\n{reason}".encode() if reason else how.encode())
 
     def tell(self, message: bytes) -> None:
         """A message that is whole already (log_protocol.py)."""

@@ -39,6 +39,7 @@ class LogOptions(NamedTuple):
     rotate_size: int | None
     rotate_interval: float | None
     overflow: Overflow
+    events: bool
 
     def plan(self, env: Environment) -> LogPlan | None:
         """What the log is to do; None where there is to be none. Raises Failure."""
@@ -57,7 +58,9 @@ class LogOptions(NamedTuple):
         shown = self.shown.settings(env, self.content, live=True)
         interval = None if self.rotate_interval is None else self.rotate_interval / 1000
         file = (self.write, self.record, self.rotate_size, interval)
-        return LogPlan(shown, self.filters._asdict(), not self.no_log, *file, env.debug)
+        if self.events and (self.no_log or shown.format != "ndjson"):
+            raise Failure("--events is about rows of JSON: it needs -o ndjson", Exit.USAGE)
+        return LogPlan(shown, self.filters._asdict(), not self.no_log, *file, env.debug, events=self.events)
 
 
 def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -65,6 +68,9 @@ def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
     shown = with_options(
         gathered("log", LogOptions, LogOptions._fields)(command),
         click.option("--no-log", is_flag=True, help="Print no exchanges."),
+        click.option(
+            "--events", is_flag=True, help="Rows for what happens to connections, and what is told, too (-o ndjson)."
+        ),
         click.option(
             "-w",
             "--write",

@@ -195,6 +195,7 @@ class Relay:
         else:
             if self._feed is not None:
                 self._feed.opened(self.number, self.peer, self.client.local, self.upstream, now_ns())
+                self._tell_tls(self._feed)
             self._proxy.told(self, f"to {self.upstream}", loud=False)
             if self._both is not None:
                 self._record(self._both)
@@ -207,6 +208,11 @@ class Relay:
                 self._from_client(b"".join(early))
             if self._early_end:
                 self.ended(self.client)
+
+    def _tell_tls(self, feed: LogQueue) -> None:
+        link = self.client.transport.get_extra_info("ssl_object") if self.client.transport is not None else None
+        if link is not None and link.cipher() is not None:
+            feed.tls(self.number, link.version(), link.cipher()[0], now_ns())
 
     def _log_in(self) -> None:
         """Where the proxy has credentials of its own, it says who it is before the client says anything."""
@@ -490,7 +496,7 @@ class Relay:
             self._login.stop()
         self._proxy.told(self, reason, loud=loud)
         if self._feed is not None:
-            self._feed.closed(self.number, how, now_ns())
+            self._feed.closed(self.number, how, now_ns(), reason)
         self.client.close()
         self.server.close()
         self.room.wait_no_more()
