@@ -18,10 +18,10 @@ from kwcli.proxy.settings import Discovered, Listening, ProxySettings, discover
 from kwcli.proxy.tls.options import Security, check_exposure
 
 if TYPE_CHECKING:
-    from kwcli.proxy.as_kafka import ServedVersions
     from kwcli.proxy.deciders import Deciders
     from kwcli.proxy.faults.options import FaultOptions
     from kwcli.proxy.faults.rule_files import RuleFiles
+    from kwcli.proxy.steering import SteeringOptions
     from kwcli.proxy.tls.inbound import Inbound
 
 # What the log may take to write what it was given, at the end; after a second Ctrl-C.
@@ -36,21 +36,22 @@ def start(
     security: Security,
     log: LogOptions,
     faults: FaultOptions,
-    served: ServedVersions | None,
+    steering: SteeringOptions,
     *,
     only_check: bool,
 ) -> int:
     """Run a proxy to its end, or only look whether one could; the exit code. Raises Failure."""
     if config.controllers:
         raise Failure("the proxy stands before brokers: give -b, not --bootstrap-controller", Exit.USAGE)
-    port_base, bind, advertise, metrics = listening
+    port_base, bind, advertise, metrics, served = listening
     if advertise is None and _anywhere(bind):
         raise Failure(f"--bind {bind} listens on every address: --advertise HOST says which clients use", Exit.USAGE)
     check_exposure(security, config, bind)
     host = advertise or bind
     make = partial(_inbound, env, security, [host, bind]) if security.tls else None
-    plan = log.plan(env)
+    plan = log.plan(env, recording=steering.control is not None)
     rules = faults.rules(env.now_ns)
+    steers = steering.check()
     if only_check:
         from kwcli.proxy.check import CheckOptions, check
 
@@ -61,10 +62,21 @@ def start(
         config, port_base, bind, host, verbose=log.shown.verbose, quiet=log.shown.quiet, metrics=metrics, tls=tls
     )
     gate = None if served is None else VersionGate(served)
-    settings = settings._replace(gate=gate, deciders=deciders_of(gate, rules), rules=rules)
-    if plan is None:
-        return serve(Proxy(env, settings, found))
-    return _logged(env, settings, found, plan, log.overflow)
+    settings = settings._replace(gate=gate)
+    if steers:
+        from kwcli.proxy.steering import Steering
+
+        steered = Steering(env, steering, rules, reveal=log.content.reveal_secrets, gate=gate)
+        settings = settings._replace(deciders=steered.deciders, rules=steered.rules, steering=steered)
+    else:
+        settings = settings._replace(deciders=deciders_of(gate, rules), rules=rules)
+    try:
+        if plan is None:
+            return serve(Proxy(env, settings, found))
+        return _logged(env, settings, found, plan, log.overflow)
+    finally:
+        if settings.steering is not None:
+            settings.steering.close()
 
 
 def deciders_of(gate: VersionGate | None, rules: RuleFiles | None) -> Deciders | None:
@@ -92,15 +104,19 @@ def _inbound(env: Environment, security: Security, places: list[str]) -> Inbound
 
 def _logged(env: Environment, settings: ProxySettings, found: Discovered, plan: LogPlan, overflow: Overflow) -> int:
     """Run with a log beside it, which is given the time to write what it has."""
-    plan = plan._replace(report=settings.metrics is not None)
+    steering = settings.steering
+    controlled = steering is not None and steering.server is not None
+    plan = plan._replace(report=settings.metrics is not None or controlled, report_records=controlled)
     log = launch(plan, overflow=overflow, say=lambda text: env.say(f"kw: {text}"))
     code: int = Exit.INTERRUPTED
     try:
         proxy = Proxy(env, settings, found, log.feed, both=plan.record == "both")
         log.feed.pause = proxy.pause
+        if plan.report:
+            told = proxy.metrics.errors if proxy.metrics is not None else lambda _: None
+            log.feed.report_to(told, steering.ring.add if steering is not None else None)
         log.feed.events = plan.events
         if proxy.metrics is not None:
-            log.feed.report_to(proxy.metrics.errors)
             proxy.metrics.dropped = lambda: log.feed.dropped
         code = serve(proxy)
     finally:

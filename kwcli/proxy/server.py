@@ -155,6 +155,8 @@ class Proxy:
         if self._told is not None and self.metrics is not None:
             told = partial(MetricsConnection, self.metrics.text)
             self._telling = await loop.create_server(told, sock=self._told)
+        if self.settings.steering is not None:
+            await self.settings.steering.begin(self.sessions.values, lambda: self.listeners.all)
         self._start_told()
         self._trim()
         self._look_at_rules()
@@ -200,6 +202,8 @@ class Proxy:
             self.env.say(line)
         for line in self.settings.rules.lines() if self.settings.rules is not None else []:
             self._say(line)
+        for line in self.settings.steering.lines() if self.settings.steering is not None else []:
+            self.env.say(line)
         if self._told is not None:
             self.env.say(f"metrics      http://{shown(self._told.getsockname()[:2])}/metrics")
         self.env.say(f"bootstrap.servers={boot}      (Ctrl-C drains and ends; again: at once)")
@@ -296,6 +300,8 @@ class Proxy:
 
     async def _drain(self) -> None:
         """No new connections, no new requests; end when all answers are out, or time is."""
+        if self.settings.steering is not None:
+            self.settings.steering.release()
         await asyncio.gather(*self._starting)
         for each in self._accepting.values():
             each.close()
@@ -320,6 +326,8 @@ class Proxy:
             for line in self.settings.gate.lines() if self.settings.gate is not None else []:
                 self._say(line)
             for line in self.settings.rules.faults.lines() if self.settings.rules is not None else []:
+                self._say(line)
+            for line in self.settings.steering.closing_lines() if self.settings.steering is not None else []:
                 self._say(line)
 
     def _idle(self) -> bool:

@@ -15,9 +15,10 @@ from kwcli.proxy.relay.memory_share import BUDGET
 
 if TYPE_CHECKING:
     from decoders.schema.model import Versions
-    from kwcli.proxy.as_kafka import VersionGate
+    from kwcli.proxy.as_kafka import ServedVersions, VersionGate
     from kwcli.proxy.deciders import Deciders
     from kwcli.proxy.faults.rule_files import RuleFiles
+    from kwcli.proxy.steering import Steering
     from kwcli.proxy.tls.inbound import Inbound
 
 PORT_BASE: Final = 19092
@@ -27,12 +28,16 @@ DRAIN_S: Final = 10.0
 
 
 class Listening(NamedTuple):
-    """Where clients find the proxy, and Prometheus its numbers; without `advertise` clients are told `bind`."""
+    """Where clients find the proxy, and Prometheus its numbers; without `advertise` clients are told `bind`.
+
+    `served`: clients are offered no more than this.
+    """
 
     port_base: int = PORT_BASE
     bind: str = LOOPBACK
     advertise: str | None = None
     metrics: Address | None = None
+    served: ServedVersions | None = None
 
 
 class ProxySettings(NamedTuple):
@@ -51,6 +56,7 @@ class ProxySettings(NamedTuple):
     gate: VersionGate | None = None  # what clients are offered, where it is less than brokers have
     deciders: Deciders | None = None  # about single frames: faults, and what else there is
     rules: RuleFiles | None = None  # of faults
+    steering: Steering | None = None  # a script, the control interface
 
 
 # The way to a cluster in, its nodes out, before the first client comes.

@@ -39,6 +39,7 @@ class LogPlan(NamedTuple):
     rotate_interval: float | None = None
     debug: bool = False
     report: bool = False  # errors in answers, to the data path
+    report_records: bool = False  # and whole exchanges, for the control interface
     events: bool = False  # print what happens to connections, and what people are told, as well
 
     def to_json(self) -> bytes:

@@ -41,8 +41,8 @@ class LogOptions(NamedTuple):
     overflow: Overflow
     events: bool
 
-    def plan(self, env: Environment) -> LogPlan | None:
-        """What the log is to do; None where there is to be none. Raises Failure."""
+    def plan(self, env: Environment, *, recording: bool = False) -> LogPlan | None:
+        """What the log is to do; None where there is to be none, and nobody is `recording`. Raises Failure."""
         for name, value in (
             ("--rotate-size", self.rotate_size is not None),
             ("--rotate-interval", self.rotate_interval is not None),
@@ -53,7 +53,7 @@ class LogOptions(NamedTuple):
         from kwcli.proxy.log.log_protocol import LogPlan
 
         self.filters.select()  # what is wrong with them is said before anything begins
-        if self.no_log and self.write is None:
+        if self.no_log and self.write is None and not recording:
             return None
         shown = self.shown.settings(env, self.content, live=True)
         interval = None if self.rotate_interval is None else self.rotate_interval / 1000
