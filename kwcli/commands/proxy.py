@@ -1,0 +1,105 @@
+"""`kw proxy`: a man in the middle for a whole cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from kwcli.env import Environment
+from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_options_of_others
+from kwcli.option_types import MetricsAddress
+from kwcli.options import Clash, FilterOptions, refuse_clashes, refuse_typed
+from kwcli.proxy.as_kafka import ServedOptions, served_options
+from kwcli.proxy.faults.options import FaultOptions, fault_options
+from kwcli.proxy.log.options import LogOptions, log_options
+from kwcli.proxy.steering import SteeringOptions, steering_options
+from kwcli.proxy.tls.options import Security, security_options
+
+EXAMPLES = """\b
+Examples:
+  kw proxy -b kafka1:9092
+  kw proxy -b kafka1:9092 --port-base 29092 --bind 0.0.0.0 --advertise laptop.lan
+  kw proxy -b kafka1:9093 -F client.properties --tls-in
+  kw proxy -b kafka1:9092 --metrics 9400 --check
+  kw proxy -b kafka1:9092 --fault 'error NOT_LEADER_OR_FOLLOWER, rate 5%, when api == Produce'
+  kw proxy -b kafka1:9092 -f 'error or latency > 1s' -w orders.pcapng
+  kw proxy -b kafka1:9092 --as-kafka 2.8
+  kw proxy -b localhost:19092 --dial-map kafka-1:9092=localhost:19092"""
+
+
+# A filter chooses rows that are printed; a file of packets has them all.
+CLASHES = (
+    Clash(
+        "no_log",
+        ("output", "records", "reveal_secrets", "names", *FilterOptions._fields),
+        "no exchange is printed, and -w keeps all of them",
+    ),
+)
+
+
+class ProxyCommand(ConnectingCommand, click.Group):
+    """The proxy itself, or `kw proxy ctl` for one that runs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
+        return ["ctl"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  # click's signature
+        if cmd_name != "ctl":
+            return None
+        from kwcli.commands.proxy_ctl import command as ctl
+
+        return ctl
+
+
+@click.group("proxy", cls=ProxyCommand, epilog=EXAMPLES, invoke_without_command=True)
+@connection_options_of_others
+@click.option(
+    "--port-base",
+    type=click.IntRange(1, 65535),
+    default=19092,
+    metavar="N",
+    help="Bootstrap listener here, node k on N+1+k; 19092 without it.",
+)
+@click.option("--bind", metavar="ADDRESS", default="127.0.0.1", help="Listen here; only this machine without it.")
+@click.option("--advertise", metavar="HOST", help="The host that clients are told, instead of that of --bind.")
+@security_options
+@click.option(
+    "--metrics",
+    type=MetricsAddress(),
+    metavar="[ADDRESS:]PORT",
+    help="Tell Prometheus what passes, on http://127.0.0.1:PORT/metrics, or at this address.",
+)
+@click.option("--check", "only_check", is_flag=True, help="Only look whether all is well for a proxy; then end.")
+@served_options
+@fault_options
+@steering_options
+@log_options
+@click.pass_obj
+def command(
+    env: Environment,
+    /,
+    connection: ConnectionOptions,
+    security: Security,
+    log: LogOptions,
+    faults: FaultOptions,
+    steering: SteeringOptions,
+    served: ServedOptions,
+    only_check: bool,
+    **listening: Any,
+) -> int | None:
+    """Stand between clients and a cluster: every broker gets a listener here, and clients never hear of another.
+
+    Give clients the line with bootstrap.servers. Ctrl-C waits for answers and ends; once more: at once.
+    """
+    ctx = click.get_current_context()
+    if ctx.invoked_subcommand is not None:
+        refuse_typed(f"before {ctx.invoked_subcommand}: it is for starting a proxy")
+        return None
+    from kwcli.proxy.command import start
+    from kwcli.proxy.settings import Listening
+
+    refuse_clashes(*CLASHES)
+    config = connection.config(env, verbose=log.shown.verbose)
+    place = Listening(**listening, served=served.served())
+    return start(env, config, place, security, log, faults, steering, only_check=only_check)

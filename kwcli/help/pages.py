@@ -1,0 +1,125 @@
+"""A topic in, its page of the handbook as Markdown out; a word in, the lines of the handbook that hold it out.
+
+A page is the file of its name beside this module. Its first line is `# topic: description`. The page `tables` ends with
+the columns of the tables, `doctor` with its findings and thresholds, taken from their declarations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Final, NamedTuple
+
+# The order of the list that `kw help` prints: commands first, then what several commands share, then the project.
+TOPICS: Final = (
+    *(
+        "sniff",
+        "stats",
+        "clients",
+        "groups",
+        "topics",
+        "brokers",
+        "doctor",
+        "audit",
+        "replay",
+        "scrub",
+        "call",
+        "proxy",
+        "faults",
+        "as-kafka",
+        "scripts",
+        "control",
+        "decode",
+        "encode",
+        "apis",
+        "errors",
+    ),
+    *("playground", "pipeline", "report", "sql", "completion"),
+    *(
+        "other-tools",
+        "filter",
+        "columns",
+        "record",
+        "hex",
+        "words",
+        "produce-fetch",
+        "connect",
+        "tls",
+        "logins",
+        "request-log",
+        "failures",
+        "telemetry",
+    ),
+    "options",
+    *("exit-codes", "tables", "watch", "runbook", "spark", "library", "contributing", "changes"),
+)
+# Names of commands that have no page of their own → the page that tells of them.
+ALIASES: Final = {
+    "profile": "connect",
+    "version": "options",
+    "help": "options",
+    "fields": "columns",
+    "produce": "produce-fetch",
+    "fetch": "produce-fetch",
+    "compact": "watch",
+}
+
+
+class Found(NamedTuple):
+    """A line of the handbook: `number` counts from 1."""
+
+    topic: str
+    number: int
+    line: str
+
+
+def read_page(topic: str) -> str:
+    """The page of a topic, one of TOPICS, as Markdown."""
+    text = files(__package__).joinpath(f"{topic}.md").read_text("utf-8")
+    if topic == "tables":
+        return text + _describe_tables()
+    return text + _describe_findings() if topic == "doctor" else text
+
+
+def describe_topic(topic: str) -> str:
+    """The words of the page's first line after its name."""
+    return read_page(topic).partition("\n")[0].partition(": ")[2]
+
+
+def search(word: str) -> Iterator[Found]:
+    """The lines of all pages that hold `word`, in any case."""
+    folded = word.casefold()
+    for topic in TOPICS:
+        for number, line in enumerate(read_page(topic).splitlines(), 1):
+            if folded in line.casefold():
+                yield Found(topic, number, line.strip())
+
+
+def _describe_findings() -> str:
+    """Markdown tables of the kinds of findings and of the thresholds of `kw doctor`."""
+    from decoders.analysis.doctor.findings import FINDINGS
+    from decoders.analysis.doctor.thresholds import THRESHOLDS
+
+    lines = ["", "## Findings", "", "| id | severity | title | meaning |", "| --- | --- | --- | --- |"]
+    lines += [
+        f"| `{name}` | {kind.severity} | {kind.title} | {kind.meaning or 'what the error code means'} |"
+        for name, kind in FINDINGS.items()
+    ]
+    lines += ["", "## Thresholds", "", "| name | default | unit | why |", "| --- | --- | --- | --- |"]
+    lines += [f"| `{name}` | {row.default:g} | {row.unit} | {row.text} |" for name, row in THRESHOLDS.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _describe_tables() -> str:
+    """A Markdown table of columns for each table of `kw pipeline`."""
+    from kwcli.pipeline.tables.columns import MEANINGS, TABLES
+
+    lines: list[str] = []
+    for name, columns in TABLES.items():
+        meaning = MEANINGS[name]
+        lines += ["", f"## {name}", "", f"{meaning[0].upper()}{meaning[1:]}.", ""]
+        lines += ["| column | type | null | meaning |", "| --- | --- | --- | --- |"]
+        lines += [
+            f"| `{each.name}` | `{each.type}` | {'yes' if each.null else 'no'} | {each.text} |" for each in columns
+        ]
+    return "\n".join(lines) + "\n"
