@@ -34,6 +34,7 @@ class Client:
     number = 1
     listener: Any = Node()
     peer = "10.0.0.7:5000"
+    deciding: Any = None
 
     def tell_fault(self, correlation_id: int, rule: int, action: str, hit: int) -> None:
         raise AssertionError((correlation_id, rule, action, hit))
