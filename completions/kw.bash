@@ -402,7 +402,7 @@ _kw_verb() {
         "") verbs="sniff call proxy stats clients groups topics brokers doctor audit report sql replay scrub pipeline apis errors decode encode profile playground completion help version" options="--version --debug -X -h --help" ;;
         "sniff") verbs="" options="--whole-connections --with-keys -r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --metrics --otlp --guess-requests --rotate-size --rotate-interval --keep --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --records --reveal-secrets --names --sort --strict -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --names --compression --acks --magic --lines --values -K --key-separator --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
-        "proxy") verbs="ctl" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --fault --faults --seed --script --script-timeout --control --hold-timeout --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets --names -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug --no-log --events -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
+        "proxy") verbs="ctl" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --as-kafka --max --hide --fault --faults --seed --script --script-timeout --control --hold-timeout --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets --names -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug --no-log --events -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
         "proxy ctl") verbs="connections exchanges fault faults held hold holds listeners release unfault unhold" options="--port -h --help" ;;
         "proxy ctl connections") verbs="" options="-o --output -J --color --no-pager --debug -h --help" ;;
         "proxy ctl exchanges") verbs="" options="-n --limit -o --output -J --color --no-pager --debug -h --help" ;;
@@ -526,6 +526,9 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "proxy --tls-key") left=1 kind=files ;;
         "proxy --tls-client-ca") left=1 kind=files ;;
         "proxy --metrics") left=1 kind= ;;
+        "proxy --as-kafka") left=1 kind= ;;
+        "proxy --max") left=1 kind= ;;
+        "proxy --hide") left=1 kind= ;;
         "proxy --fault") left=1 kind= ;;
         "proxy --faults") left=1 kind= ;;
         "proxy --seed") left=1 kind= ;;
@@ -951,7 +954,7 @@ _kw_place() {  # what the argument at a place may be
         "profile use 0") kind=profiles ;;
         "playground node 0") kind=words list="list stop kill start restart pause unpause" ;;
         "completion 0") kind=words list="bash zsh fish" ;;
-        "help "*) kind=words list="sniff stats clients groups topics brokers doctor audit replay scrub call proxy faults scripts control decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls logins request-log failures telemetry options exit-codes tables watch runbook spark library contributing changes" ;;
+        "help "*) kind=words list="sniff stats clients groups topics brokers doctor audit replay scrub call proxy faults as-kafka scripts control decode encode apis errors playground pipeline report sql completion other-tools filter columns record hex words produce-fetch connect tls logins request-log failures telemetry options exit-codes tables watch runbook spark library contributing changes" ;;
     esac
 }
 _kw() {

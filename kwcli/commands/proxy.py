@@ -10,6 +10,7 @@ from kwcli.env import Environment
 from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_options_of_others
 from kwcli.option_types import MetricsAddress
 from kwcli.options import Clash, FilterOptions, refuse_clashes, refuse_typed
+from kwcli.proxy.as_kafka import ServedOptions, served_options
 from kwcli.proxy.faults.options import FaultOptions, fault_options
 from kwcli.proxy.log.options import LogOptions, log_options
 from kwcli.proxy.steering import SteeringOptions, steering_options
@@ -23,6 +24,7 @@ Examples:
   kw proxy -b kafka1:9092 --metrics 9400 --check
   kw proxy -b kafka1:9092 --fault 'error NOT_LEADER_OR_FOLLOWER, rate 5%, when api == Produce'
   kw proxy -b kafka1:9092 -f 'error or latency > 1s' -w orders.pcapng
+  kw proxy -b kafka1:9092 --as-kafka 2.8
   kw proxy -b localhost:19092 --dial-map kafka-1:9092=localhost:19092"""
 
 
@@ -69,6 +71,7 @@ class ProxyCommand(ConnectingCommand, click.Group):
     help="Tell Prometheus what passes, on http://127.0.0.1:PORT/metrics, or at this address.",
 )
 @click.option("--check", "only_check", is_flag=True, help="Only look whether all is well for a proxy; then end.")
+@served_options
 @fault_options
 @steering_options
 @log_options
@@ -81,6 +84,7 @@ def command(
     log: LogOptions,
     faults: FaultOptions,
     steering: SteeringOptions,
+    served: ServedOptions,
     only_check: bool,
     **listening: Any,
 ) -> int | None:
@@ -97,4 +101,5 @@ def command(
 
     refuse_clashes(*CLASHES)
     config = connection.config(env, verbose=log.shown.verbose)
-    return start(env, config, Listening(**listening), security, log, faults, steering, only_check=only_check)
+    place = Listening(**listening, served=served.served())
+    return start(env, config, place, security, log, faults, steering, only_check=only_check)

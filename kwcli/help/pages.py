@@ -26,6 +26,7 @@ TOPICS: Final = (
         "call",
         "proxy",
         "faults",
+        "as-kafka",
         "scripts",
         "control",
         "decode",

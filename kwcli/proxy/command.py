@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from kwcli.env import Environment, Exit, Failure
 from kwcli.net.config.client_config import ClientConfig
+from kwcli.proxy.as_kafka import VersionGate
 from kwcli.proxy.log.log_protocol import LogPlan
 from kwcli.proxy.log.log_queue import Overflow
 from kwcli.proxy.log.options import LogOptions
@@ -42,7 +43,7 @@ def start(
     """Run a proxy to its end, or only look whether one could; the exit code. Raises Failure."""
     if config.controllers:
         raise Failure("the proxy stands before brokers: give -b, not --bootstrap-controller", Exit.USAGE)
-    port_base, bind, advertise, metrics = listening
+    port_base, bind, advertise, metrics, served = listening
     if advertise is None and _anywhere(bind):
         raise Failure(f"--bind {bind} listens on every address: --advertise HOST says which clients use", Exit.USAGE)
     check_exposure(security, config, bind)
@@ -60,13 +61,15 @@ def start(
     settings = ProxySettings(
         config, port_base, bind, host, verbose=log.shown.verbose, quiet=log.shown.quiet, metrics=metrics, tls=tls
     )
+    gate = None if served is None else VersionGate(served)
+    settings = settings._replace(gate=gate)
     if steers:
         from kwcli.proxy.steering import Steering
 
-        steered = Steering(env, steering, rules, reveal=log.content.reveal_secrets)
+        steered = Steering(env, steering, rules, reveal=log.content.reveal_secrets, gate=gate)
         settings = settings._replace(deciders=steered.deciders, rules=steered.rules, steering=steered)
-    elif rules is not None:
-        settings = settings._replace(deciders=deciders_of(rules), rules=rules)
+    else:
+        settings = settings._replace(deciders=deciders_of(gate, rules), rules=rules)
     try:
         if plan is None:
             return serve(Proxy(env, settings, found))
@@ -76,12 +79,20 @@ def start(
             settings.steering.close()
 
 
-def deciders_of(rules: RuleFiles) -> Deciders:
-    """Who decides about frames: the rules of faults."""
-    from kwcli.proxy.deciders import Deciders
+def deciders_of(gate: VersionGate | None, rules: RuleFiles | None) -> Deciders | None:
+    """Who decides about frames: what a release served comes first, the rules of faults are for the rest."""
+    from kwcli.proxy.deciders import Decider, Deciders
 
-    deciders = Deciders([rules.faults])
-    rules.faults.changed = deciders.changed
+    found: list[Decider] = []
+    if gate is not None:
+        found.append(gate)
+    if rules is not None:
+        found.append(rules.faults)
+    if not found:
+        return None
+    deciders = Deciders(found)
+    if rules is not None:
+        rules.faults.changed = deciders.changed
     return deciders
 
 

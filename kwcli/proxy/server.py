@@ -73,7 +73,8 @@ class Proxy:
         self.metrics = Metrics() if settings.metrics is not None else None
         self._told: socket.socket | None = None  # for Prometheus
         self.budget = MemoryBudget(settings.budget)
-        self.remembered = Remembered()
+        gate = settings.gate
+        self.remembered = Remembered(served=None if gate is None else gate.served)
         self.deciders = settings.deciders
         self.turns = Turns()
         self.dialler = Dialler(settings.config)
@@ -195,6 +196,8 @@ class Proxy:
             self.env.say(line)
         if self._found.remark:
             self._say(self._found.remark)
+        for line in self.settings.gate.served.lines(self._found.offered) if self.settings.gate is not None else []:
+            self._say(line)
         for line in self.settings.tls.lines() if self.settings.tls is not None else []:
             self.env.say(line)
         for line in self.settings.rules.lines() if self.settings.rules is not None else []:
@@ -320,6 +323,8 @@ class Proxy:
         if not self.settings.quiet:
             self._folded.finish()
             self._notes.repeat(self._say)
+            for line in self.settings.gate.lines() if self.settings.gate is not None else []:
+                self._say(line)
             for line in self.settings.rules.faults.lines() if self.settings.rules is not None else []:
                 self._say(line)
             for line in self.settings.steering.closing_lines() if self.settings.steering is not None else []:

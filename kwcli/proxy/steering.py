@@ -88,7 +88,16 @@ def steering_options(command: Callable[..., Any]) -> Callable[..., Any]:
 class Steering:
     """All of it, for one proxy. Raises Failure: the script does not load, the port is taken."""
 
-    def __init__(self, env: Environment, options: SteeringOptions, rules: RuleFiles | None, *, reveal: bool) -> None:
+    def __init__(
+        self,
+        env: Environment,
+        options: SteeringOptions,
+        rules: RuleFiles | None,
+        *,
+        reveal: bool,
+        gate: Decider | None = None,
+    ) -> None:
+        """`gate` is asked first: what is not served is refused before anybody else decides."""
         from kwcli.proxy.control.operations import Ring
         from kwcli.proxy.deciders import Deciders
         from kwcli.proxy.held_exchanges import HeldExchanges
@@ -116,7 +125,7 @@ class Steering:
                 raise
         asked: list[Any] = [self.holds, self.script, self.rules.faults if self.rules is not None else None]
         present: list[Decider] = [each for each in asked if each is not None]
-        self.deciders: Deciders = Deciders(present)
+        self.deciders: Deciders = Deciders(present if gate is None else [gate, *present])
         for each in (each for each in asked if each is not None):
             each.changed = self.deciders.changed
 

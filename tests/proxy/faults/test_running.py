@@ -27,7 +27,7 @@ SCHEMA = json.loads((ROOT / "decoders" / "messages" / "record.schema.json").read
 @asynccontextmanager
 async def faulty(*rules: str) -> AsyncIterator[Running]:
     found = RuleFiles(rules, [], 1, time.time_ns)
-    async with running(echo, deciders=deciders_of(found), rules=found) as made:
+    async with running(echo, deciders=deciders_of(None, found), rules=found) as made:
         yield made
 
 
