@@ -389,7 +389,7 @@ def utf8_text(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
-class Pieces(Protocol):
+class PieceReader(Protocol):
     """Where bytes come from: up to `size` that are there, b"" at the end."""
 
     def __call__(self, size: int, /) -> bytes: ...
@@ -400,7 +400,7 @@ class CaptureSource:
 
     __slots__ = ("_ahead", "_file", "_read", "name", "size", "taken")
 
-    def __init__(self, name: str, read: Pieces, *, file: StoredFile | None = None) -> None:
+    def __init__(self, name: str, read: PieceReader, *, file: StoredFile | None = None) -> None:
         self.name = name
         self.size = file.size if file is not None else None
         self.taken = 0
@@ -512,7 +512,7 @@ def _stored(file: StoredFile) -> CaptureSource:
     return CaptureSource(file.name, read, file=file)
 
 
-def _standard_input(stdin: Readable) -> Pieces:
+def _standard_input(stdin: Readable) -> PieceReader:
     return stdin.read1
 
 

@@ -166,7 +166,7 @@ class RowCount(click.ParamType[int]):
         return int(value)
 
 
-class Word(click.ParamType[str]):
+class KnownWord(click.ParamType[str]):
     """One word. `known` are offered by completion; others may be as good."""
 
     name = "word"

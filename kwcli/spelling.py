@@ -73,7 +73,12 @@ def find_release(word: str) -> str:
     try:
         return parse_release(word)
     except ValueError:
-        raise Failure(f"no release {word[:_LONGEST]}; kw knows {RELEASES[0]} to {RELEASES[-1]}", Exit.USAGE) from None
+        major = word.strip().lower().removeprefix("v").partition(".")[0]
+        same = [release for release in RELEASES if release.startswith(f"{major}.")]
+        near = f' (did you mean "{same[-1]}"?)' if same else ""
+        raise Failure(
+            f"no release {word[:_LONGEST]}{near}; kw knows {RELEASES[0]} to {RELEASES[-1]}", Exit.USAGE
+        ) from None
 
 
 def find_version(api: Api, word: str | int) -> int:

@@ -107,6 +107,9 @@ def _command(error: click.exceptions.NoSuchCommand, words: Sequence[str]) -> str
     known = group.list_commands(error.ctx) if isinstance(group, click.Group) and error.ctx else []
     near = nearest_words(name, known)
     if error.ctx is not None and error.ctx.parent is not None:
+        address = other_tools.as_address(name)
+        if address is not None and group is not None and "-b" in _names(group, error.ctx):
+            return f"{text}: -b {address} says where the cluster is"
         return (
             f"{text} (did you mean {error.ctx.command_path} {near[0]}?)" if near else f"{text}: there are {_and(known)}"
         )

@@ -13,7 +13,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 
 # Lowest first; a module imports from its own layer and from those below.
 LAYERS: Final[list[tuple[str, ...]]] = [
-    ("decoders.errors", "decoders.limits", "decoders.wire"),
+    ("decoders.compiled", "decoders.errors", "decoders.limits", "decoders.wire"),
     ("decoders.schema",),
     ("decoders.apis", "decoders.records", "decoders.embedded"),
     ("decoders.capture", "decoders.tcp"),
@@ -24,7 +24,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ("decoders.filters", "decoders.analysis", "decoders.scrubbing", "decoders.splits", "decoders.mocking"),
     ("decoders.replaying",),
     ("decoders",),
-    ("kwcli.gc_tuning", "kwcli.pager", "kwcli.terminal", "kwcli.user_files"),
+    ("kwcli.building", "kwcli.gc_tuning", "kwcli.pager", "kwcli.terminal", "kwcli.user_files"),
     ("kwcli.env",),
     (
         "kwcli.spelling",

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
-__all__ = ["OFFERED", "Audit", "AuditTarget", "offered_in"]
+__all__ = ["OFFERED", "Audit", "AuditTarget", "AuditedClient", "offered_in"]
 
 _USE: Final = ("client_id", "address", "software", "software_version", "broker", "api_key", "api_version")
 # What offered_in() reads of an answer to ApiVersions.
@@ -109,6 +109,15 @@ class AuditTarget(NamedTuple):
     def of_broker(cls, name: str, offered: Mapping[int, Versions]) -> AuditTarget:
         """A broker that offers these versions."""
         return cls(name, served_of(offered), None)
+
+
+class AuditedClient(NamedTuple):
+    """A client as requests name it: by client id and host, and by its software where it says that."""
+
+    client_id: str | None
+    host: str
+    software: str | None = None
+    software_version: str | None = None
 
 
 class _Use(NamedTuple):
@@ -158,14 +167,17 @@ class Audit:
             return
         software = exchange.client_software
         name, its = (software["name"], software["version"]) if software else (None, None)
-        broker = exchange.ends.broker
-        use = (exchange.client_id, host_of(exchange.ends.client), name, its, broker, key, version)
-        self._uses.take(use, (1, exchange.time_ns, exchange.time_ns))
+        client = AuditedClient(exchange.client_id, host_of(exchange.ends.client), name, its)
+        self.count(client, exchange.ends.broker, (key, version), exchange.time_ns)
         library = library_in(exchange)
         if library is not None:
             who = exchange.client_id, host_of(exchange.ends.client)
             self._libraries.take((*who, orjson.dumps(library).decode()), (1,))
         self.learn(exchange)
+
+    def count(self, client: AuditedClient, broker: str, use: tuple[int, int], time_ns: int) -> None:
+        """A request of this API key and version."""
+        self._uses.take((*client, broker, *use), (1, time_ns, time_ns))
 
     def learn(self, exchange: Exchange) -> None:
         """Take over what a broker offers, where this is its answer to ApiVersions."""

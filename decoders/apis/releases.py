@@ -162,10 +162,28 @@ UNSTABLE: Final[dict[str, dict[int, int]]] = {
 }
 
 
+# Feature → the levels that a release supports, and by that the highest one that can be finalized (KIP-584, KIP-778).
+# Clients look at them: producers of 4.0 begin transactions in another way where transaction.version is 2.
+FEATURES: Final[dict[str, str]] = {
+    "metadata.version": "3.3:1-7 3.4:1-8 3.5:1-11 3.6:1-14 3.7:1-19 3.8:1-20 3.9:1-21 "
+    "4.0:7-25 4.1:7-27 4.2:7-29 4.3:7-30 4.4:7-33",
+    "kraft.version": "3.9:1",
+    "transaction.version": "4.0:2",
+    "group.version": "4.0:1",
+    "eligible.leader.replicas.version": "4.0:1",
+    "share.version": "4.1:1 4.4:2",
+    "streams.version": "4.2:1",
+}
+
+
 @cache
 def history(key: int) -> dict[str, Versions]:
     """Each release that has the API, oldest first, with its versions; unstable ones included. No row, no release."""
-    changes = dict(change.split(":") for change in HISTORY.get(key, "").split())
+    return _by_release(HISTORY.get(key, ""))
+
+
+def _by_release(row: str) -> dict[str, Versions]:
+    changes = dict(change.split(":") for change in row.split())
     found: dict[str, Versions] = {}
     now = NONE
     for release in RELEASES:
@@ -175,6 +193,12 @@ def history(key: int) -> dict[str, Versions]:
         if now:
             found[release] = now
     return found
+
+
+@cache
+def features(release: str) -> dict[str, Versions]:
+    """Feature → the levels that brokers of a release support."""
+    return {name: levels[release] for name, row in FEATURES.items() if release in (levels := _by_release(row))}
 
 
 @cache

@@ -45,7 +45,7 @@ __all__ = [
     "CutNote",
     "CutReceiver",
     "CutSegments",
-    "Part",
+    "PayloadPart",
     "TopicName",
     "client_key",
     "parse_note",
@@ -76,7 +76,7 @@ _SYN: Final = 2
 _ACK: Final = 16
 
 
-class Part(NamedTuple):
+class PayloadPart(NamedTuple):
     """So many bytes of a packet's payload, and where they are in the stream as it is read."""
 
     at: int
@@ -93,7 +93,7 @@ class CutNote(NamedTuple):
 
     connection: int
     client: bool
-    parts: tuple[Part, ...] = ()
+    parts: tuple[PayloadPart, ...] = ()
     ack: int | None = None
     broker: str = ""
     rows: tuple[int, ...] | None = None
@@ -165,7 +165,7 @@ def parse_note(comment: bytes) -> CutNote | None:
     return CutNote(
         int(found["connection"]),
         found["side"] == "client",
-        tuple(Part(*map(int, part.groups())) for part in parts if part is not None),
+        tuple(PayloadPart(*map(int, part.groups())) for part in parts if part is not None),
         int(found["ack"]) if found["ack"] else None,
         found["broker"] or "",
         tuple(map(int, found["rows"].split())) if found["rows"] is not None else None,

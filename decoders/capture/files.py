@@ -10,11 +10,11 @@ from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from decoders.capture.links import LINKS, UNSUPPORTED
-from decoders.capture.packets import FUSED_SIZE, Dissector, Shape, shapes
+from decoders.capture.packets import FUSED_SIZE, UNSAID, Dissector, Shape, shapes
 from decoders.capture.secrets_blocks import SECRETS, SECTION, TLS_KEY_LOG
 from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated, without_frames
 from decoders.limits import BLOCK_MAX, INTERFACES_MAX, PACKET_MAX
-from decoders.tcp.chunks import Segment
+from decoders.tcp.chunks import ZERO_WINDOW, Segment
 from decoders.wire.pack import fields, pack, unpack
 from decoders.wire.text import in_bytes
 
@@ -89,13 +89,12 @@ class Pcap:
         append = out.append
         size = len(buf)
         safe = size - head - self._link.size - FUSED_SIZE
-        since = since_ns = -1
-        cut_at = cut = 0
+        since, since_ns, cut_at, cut = -1, -1, 0, 0
         while at <= safe:
             seconds, fraction, captured, wire = record(buf, at)
             begin = at + head
             end = begin + captured
-            protocol, ip, length, word, key, seq, ack, offset, flags = unpack(buf, begin)
+            protocol, ip, length, word, key, seq, ack, offset, flags, window = unpack(buf, begin)
             stop = begin + base + length
             start = begin + sizes[offset]
             if ip != version or protocol != network or word & mask != wanted or not start <= end <= size:
@@ -103,6 +102,8 @@ class Pcap:
             if start > stop or fraction >= ticks or not captured <= wire <= PACKET_MAX:
                 break
             packet += 1
+            if not window and not flags & UNSAID:
+                flags |= ZERO_WINDOW
             if seconds != since:
                 since, since_ns = seconds, seconds * 1_000_000_000
             if stop <= end:
@@ -263,14 +264,13 @@ class Pcapng:
         tick, offset_ns, packet, append = interface.numerator, interface.offset_ns, self.packets, out.append
         size = len(buf)
         safe -= PACKET_AT + FUSED_SIZE
-        since = since_ns = -1
-        cut_at = cut = 0
+        since, since_ns, cut_at, cut = -1, -1, 0, 0
         while at <= safe:
             kind, length, source, high, low, captured, wire = block(buf, at)
             begin = at + PACKET_AT
             end = begin + captured
             after = at + length
-            protocol, ip, total, word, key, seq, ack, offset, flags = unpack(buf, begin)
+            protocol, ip, total, word, key, seq, ack, offset, flags, window = unpack(buf, begin)
             stop = begin + base + total
             start = begin + sizes[offset]
             if ip != version or protocol != network or word & mask != wanted or not start <= end < after <= size:
@@ -285,6 +285,8 @@ class Pcapng:
                 if not 0 <= since_ns < TIME_MAX >> 1:
                     break
             packet += 1
+            if not window and not flags & UNSAID:
+                flags |= ZERO_WINDOW
             if stop <= end:
                 append((key, since_ns + low * tick, packet, seq, ack, flags, buf[start:stop], 0))
             else:

@@ -11,7 +11,7 @@ from decoders.capture.packets import Dissector
 from decoders.limits import FRAGMENTED_MAX
 from decoders.tcp.chunks import Segment
 
-__all__ = ["CopyReader", "PacketCopy", "Span"]
+__all__ = ["CopyReader", "PacketCopy", "StreamSpan"]
 
 _SYN: Final = 2
 # In a header of TCP: its size.
@@ -19,7 +19,7 @@ _OFFSET_AT: Final = 12
 _MASK: Final = 0xFFFF_FFFF
 
 
-class Span(NamedTuple):
+class StreamSpan(NamedTuple):
     """Bytes of a packet's payload from byte `at` on, as a segment has them: from sequence number `seq` on."""
 
     seq: int
@@ -41,7 +41,7 @@ class PacketCopy(NamedTuple):
     frame: bytes
     wire: int
     source: tuple[int, str]
-    spans: tuple[Span, ...] = ()
+    spans: tuple[StreamSpan, ...] = ()
     earlier: tuple[PacketCopy, ...] = ()
     note: CutNote | None = None
     tcp: bytes = b""
@@ -99,9 +99,9 @@ class _Copying(Dissector):
         return found
 
 
-def _span(segment: Segment) -> Span:
+def _span(segment: Segment) -> StreamSpan:
     _, _, _, seq, _, flags, payload, cut = segment
-    return Span(seq + bool(flags & _SYN) & _MASK, 0, len(payload) + cut)
+    return StreamSpan(seq + bool(flags & _SYN) & _MASK, 0, len(payload) + cut)
 
 
 class _Pcap(Pcap):
@@ -137,7 +137,7 @@ class _Pcapng(Pcapng):
         segment = (copy.key, copy.time_ns, copy.packet, span.seq, 0, 0, bytes(span.size), 0)
         meant = [each for each in CutSegments().segments(segment, note) if not each[5] & _SYN]
         if note.parts and meant != [segment]:
-            spans = tuple(Span(each[3], part.at, part.size) for each, part in zip(meant, note.parts, strict=True))
+            spans = tuple(StreamSpan(each[3], part.at, part.size) for each, part in zip(meant, note.parts, strict=True))
             copy = copy._replace(spans=spans)
         copies[before] = copy._replace(note=note)
 

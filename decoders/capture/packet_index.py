@@ -62,7 +62,7 @@ class _Times(Dissector):
         """What a packet holds is not looked at."""
 
 
-class _Pcap(Pcap):
+class _IndexedPcap(Pcap):
     """Usual records by their headers."""
 
     def __init__(self, header: bytes, dissector: Dissector, *, fused: bool = True) -> None:
@@ -95,7 +95,7 @@ class _Pcap(Pcap):
         return at
 
 
-class _Pcapng(Pcapng):
+class _IndexedPcapng(Pcapng):
     """Enhanced packet blocks by their headers, whatever interfaces they are of."""
 
     def __init__(self, dissector: Dissector, *, fused: bool = True) -> None:
@@ -153,7 +153,7 @@ class Walk(CaptureReader):
     """
 
     dissector = _Times
-    formats = (_Pcap, _Pcapng)
+    formats = (_IndexedPcap, _IndexedPcapng)
 
     @property
     def packets(self) -> int:

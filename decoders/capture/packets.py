@@ -11,10 +11,10 @@ from decoders.capture.links import ARP, IP4, IP6, NO_LINK, SHORT, Link
 from decoders.capture.tunnels import inner_packet, network_packet
 from decoders.errors import Malformed
 from decoders.limits import FRAGMENTED_MAX, TUNNELS_MAX
-from decoders.tcp.chunks import Segment
+from decoders.tcp.chunks import ZERO_WINDOW, Segment
 from decoders.wire.pack import fields
 
-__all__ = ["FUSED_SIZE", "PROTOCOL", "Dissector", "Fragments", "Shape", "shapes", "tcp_segment"]
+__all__ = ["FUSED_SIZE", "PROTOCOL", "UNSAID", "Dissector", "Fragments", "Shape", "shapes", "tcp_segment"]
 
 # IP fragments in, the payload of the whole packet out once every fragment of it has been seen.
 #
@@ -119,24 +119,26 @@ class Fragments:
 PROTOCOL: Final = 6
 
 # IPv4: version and length, total length, fragment word with TTL and protocol, addresses and ports, seq, ack, data
-# offset, flags. IPv6: version and class, payload length, next header with hop limit, and the same.
-_FUSED_IPV4: Final = "BxHxxIxx12sIIBB"
-_FUSED_IPV6: Final = "BxxxHH36sIIBB"
+# offset, flags, window. IPv6: version and class, payload length, next header with hop limit, and the same.
+_FUSED_IPV4: Final = "BxHxxIxx12sIIBBH"
+_FUSED_IPV6: Final = "BxxxHH36sIIBBH"
 # Bytes behind the link header that those formats read at most: the fused loops stay this far from a buffer's end.
 FUSED_SIZE: Final = max(Struct(">" + _FUSED_IPV4).size, Struct(">" + _FUSED_IPV6).size)
+# SYN and RST: their window says nothing of a buffer.
+UNSAID: Final = 6
 # What a header size stands for that cannot be: so large that no payload can begin there.
 _NEVER: Final = 1 << 40
 
-_TCP: Final = Struct(">4sIIBB").unpack_from
+_TCP: Final = Struct(">4sIIBBH").unpack_from
 
 
 class Shape(NamedTuple):
     """How the fused loops read the usual packet of one IP version: with TCP right behind a header without more.
 
-    `unpack` reads link, IP and TCP header up to the flags: network protocol, version, length, a word, addresses and
-    ports, seq, ack, data offset, flags. The packet is usual where `network` and `version` are as here and `word & mask`
-    is `wanted` (no fragment; TCP). It ends `base` + length after the frame's begin, and its payload begins
-    `sizes[data offset]` after it.
+    `unpack` reads link, IP and TCP header up to the window: network protocol, version, length, a word, addresses and
+    ports, seq, ack, data offset, flags, window. The packet is usual where `network` and `version` are as here and
+    `word & mask` is `wanted` (no fragment; TCP). It ends `base` + length after the frame's begin, and its payload
+    begins `sizes[data offset]` after it.
     """
 
     unpack: Callable[[bytes, int], tuple[Any, ...]]
@@ -174,10 +176,12 @@ def tcp_segment(
     """
     if at + 20 > min(end, stop):
         return None
-    ports, seq, ack, offset, flags = _TCP(buf, at)
+    ports, seq, ack, offset, flags, window = _TCP(buf, at)
     start = at + (offset >> 4) * 4
     if offset >> 4 < 5 or start > stop:
         return None
+    if not window and not flags & UNSAID:
+        flags |= ZERO_WINDOW
     payload = buf[start : min(end, stop)]
     return addresses + ports, time_ns, packet, seq, ack, flags, payload, stop - start - len(payload)
 

@@ -289,7 +289,7 @@ def locate_structure(name: str, data: bytes) -> tuple[str, Plan, int]:
     return head.name, head.plan, head.end
 
 
-def _shown(head: _Head, value: dict[str, Any], rest: bytes, *, reveal: bool) -> dict[str, Any]:
+def _shown(head: _StructureHead, value: dict[str, Any], rest: bytes, *, reveal: bool) -> dict[str, Any]:
     made = {**head.json(), **to_json(head.plan, value, table=_SECRETS, reveal=reveal)}
     for path, name in INSIDE.get(head.name, {}).items():
         *above, field = path.split(".")
@@ -351,7 +351,7 @@ def find_structure(name: str) -> str:
     return found
 
 
-class _Head(NamedTuple):
+class _StructureHead(NamedTuple):
     """What stands before the fields: the structure's exact name, its plan, where its fields begin."""
 
     name: str
@@ -365,7 +365,7 @@ class _Head(NamedTuple):
         return found if self.frame == _FRAME else {**found, FRAME: self.frame}
 
 
-def _begin(name: str, data: bytes) -> _Head:
+def _begin(name: str, data: bytes) -> _StructureHead:
     """Read what the structure travels in."""
     name = find_structure(name)
     row = STRUCTURES[name]
@@ -383,10 +383,10 @@ def _begin(name: str, data: bytes) -> _Head:
     message = structure(name)
     if version not in message.versions:
         raise UnsupportedVersion(f"{name} has versions {message.versions}, not {version}", offset=0)
-    return _Head(name, resolve(message, version), 2 if row.framing in ("prefix", "key") else 0, _FRAME)
+    return _StructureHead(name, resolve(message, version), 2 if row.framing in ("prefix", "key") else 0, _FRAME)
 
 
-def _begin_bare(name: str, data: bytes) -> _Head:
+def _begin_bare(name: str, data: bytes) -> _StructureHead:
     message = structure(name)
     plans = [resolve(message, version) for version in range(message.versions.high, message.versions.low - 1, -1)]
     for plan in plans:
@@ -394,11 +394,11 @@ def _begin_bare(name: str, data: bytes) -> _Head:
             decode(plan, data)
         except DecodeError:
             continue
-        return _Head(name, plan, 0, _FRAME)
-    return _Head(name, plans[-1], 0, _FRAME)
+        return _StructureHead(name, plan, 0, _FRAME)
+    return _StructureHead(name, plans[-1], 0, _FRAME)
 
 
-def _begin_framed(name: str, row: StructureRow, data: bytes) -> _Head:
+def _begin_framed(name: str, row: StructureRow, data: bytes) -> _StructureHead:
     frame, at = read_uvarint(data, 0, len(data))
     number, at = read_uvarint(data, at, len(data))
     version, at = read_uvarint(data, at, len(data))
@@ -407,7 +407,7 @@ def _begin_framed(name: str, row: StructureRow, data: bytes) -> _Head:
     message = structure(name)
     if version not in message.versions:
         raise UnsupportedVersion(f"{name} has versions {message.versions}, not {version}", offset=0)
-    return _Head(name, resolve(message, version), at, frame)
+    return _StructureHead(name, resolve(message, version), at, frame)
 
 
 def _first_number(data: bytes, size: int = 2) -> int:

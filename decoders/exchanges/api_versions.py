@@ -24,6 +24,7 @@ from decoders.apis.keys import (
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
 )
+from decoders.compiled import mypyc_attr
 from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion, without_frames
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.topics import TOPIC_ID_SOURCES, WELL_KNOWN, Topics, at_path, nameless_ids
@@ -41,6 +42,7 @@ SIDES: Final[tuple[Side, Side]] = ("request", "response")
 # What says whose a delegation token is (KIP-48), and what a login is made of (logins.py).
 TELLING_OWNERS: Final = (CREATE_DELEGATION_TOKEN, DESCRIBE_DELEGATION_TOKEN)
 LOGGING_IN: Final = (SASL_HANDSHAKE, SASL_AUTHENTICATE)
+_WATCHED: Final = frozenset((*LOGGING_IN, *TELLING_OWNERS, ENVELOPE))
 TRANSACTIONAL_SINCE: Final = 3
 UNSUPPORTED_VERSION: Final = b"\0\x23"
 # API versions kept apart: all there are are 368, garbage may claim more.
@@ -127,6 +129,7 @@ def layouts(key: int, version: int, side: Side) -> tuple[Layout, ...]:
     return tuple(found)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ApiVersion:
     """One (API, version). What the loop needs is in slots; projections are made when first used."""
 
@@ -161,7 +164,7 @@ class ApiVersion:
         self.response_at = 9 if self.flexible and key != API_VERSIONS else 8
         self._quick: tuple[Projector, Projector] | None = None
         self.json: list[Any] = [None, None]  # what messages/bodies.py has made: without and with secrets
-        self.watched = key in (*LOGGING_IN, *TELLING_OWNERS, ENVELOPE) or teaches(key, version)
+        self.watched = key in _WATCHED or teaches(key, version)
         self.expected = expected_codes(key)
         self._needs = needs
         self._nameless: dict[Side, tuple[str, ...]] = {}

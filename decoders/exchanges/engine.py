@@ -167,13 +167,13 @@ class Engine:
 PIECE_SIZE: Final = 1 << 20
 
 
-class Readable(Protocol):
+class BinaryFile(Protocol):
     """A binary file."""
 
     def read(self, size: int, /) -> bytes: ...
 
 
-Source = bytes | bytearray | memoryview | Readable | Iterable[bytes]
+Source = bytes | bytearray | memoryview | BinaryFile | Iterable[bytes]
 
 
 def read_exchanges(

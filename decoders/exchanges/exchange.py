@@ -648,11 +648,12 @@ class Ended(Seen):
     `kafka` says whether it showed to be Kafka; where it did not, `reason` (`tls`, `not_kafka`) and `detail` are those
     of its Skipped, empty where no byte came. `opened`: its SYN came before its bytes. `exchanges` counts those that
     were settled of it. Each direction (the client is who opened it, where it is no Kafka) has the packets and bytes of
-    its stream, those of gaps included, its gaps and their bytes, and the segments sent again.
+    its stream, those of gaps included, its gaps and their bytes, segments sent again, `Half.quiet_ns` and `shut`.
     """
 
     __slots__ = (
         *("client_again", "client_bytes", "client_gaps", "client_id", "client_missing", "client_packets"),
+        *("client_quiet_ns", "client_shut_ns", "server_quiet_ns", "server_shut_ns"),
         *("client_software", "detail", "ends", "exchanges", "how", "kafka", "last_ns", "login", "opened", "reason"),
         *("server_again", "server_bytes", "server_gaps", "server_missing", "server_packets", "time_ns"),
     )
@@ -667,17 +668,16 @@ class Ended(Seen):
         self.last_ns = max(client.last_ns, server.last_ns)
         self.opened = connection.opened
         self.kafka = False
-        self.reason = ""
-        self.detail = ""
+        self.reason = self.detail = ""
         self.client_id: str | None = None  # of the latest request
         self.client_software: ClientSoftware | None = None
         self.login: Login | None = None  # the latest
         self.exchanges = 0
-        self.client_packets, self.server_packets = client.packets, server.packets
-        self.client_bytes, self.server_bytes = client.size, server.size
-        self.client_gaps, self.server_gaps = client.gaps, server.gaps
-        self.client_missing, self.server_missing = client.missing, server.missing
-        self.client_again, self.server_again = client.again, server.again
+        self.client_packets, self.client_bytes, self.client_gaps = client.packets, client.size, client.gaps
+        self.client_missing, self.client_again, self.client_quiet_ns = client.missing, client.again, client.quiet_ns
+        self.server_packets, self.server_bytes, self.server_gaps = server.packets, server.size, server.gaps
+        self.server_missing, self.server_again, self.server_quiet_ns = server.missing, server.again, server.quiet_ns
+        self.client_shut_ns, self.server_shut_ns = client.shut[1], server.shut[1]
 
     def export(self) -> list[object]:
         """All but its ends, as built-in values."""

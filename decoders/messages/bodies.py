@@ -224,7 +224,7 @@ def both_quick(exchange: Exchange, options: Options) -> tuple[Any, Any, Readers]
     answer_size = 0 if response is None else len(response)
     if size + answer_size > BODY_WHOLE_MAX and options.deferred:  # is_large() of each looks closer
         return None
-    readers: Readers = spec.json[options.reveal_secrets]
+    readers: Readers | None = spec.json[options.reveal_secrets]
     if readers is None:
         readers = spec.json[options.reveal_secrets] = Readers(spec, options.reveal_secrets)
     hooks = table(options) if readers.has_records else _NO_RECORDS

@@ -28,7 +28,7 @@ _HOLDERS: Final = ("bytes", "records")
 _HELD: Final = ("key", "value")
 
 
-class _Named(NamedTuple):
+class _NamedField(NamedTuple):
     """A field that has words (`means`), or in which there may be some."""
 
     field: PlanField
@@ -81,10 +81,10 @@ def _body(record: Mapping[str, Any], side: Side, body: Any, release: str | None)
 
 
 @cache
-def _telling(plan: Plan) -> tuple[_Named, ...]:
+def _telling(plan: Plan) -> tuple[_NamedField, ...]:
     """The fields of a struct that have words, or have such fields below them, or bytes that may."""
     return tuple(
-        _Named(field, means)
+        _NamedField(field, means)
         for field in (*plan.fields, *plan.tagged)
         if (means := set_of(field)) or field.kind in _HOLDERS or (field.plan is not None and _telling(field.plan))
     )

@@ -26,7 +26,7 @@ END: Final = 3  # the end of the run: what it adds to the state
 FACT: Final = 4  # of no connection: what others may use
 
 # Direction (0: as in the key), time, packet, seq, ack, flags, cut, size of the payload that follows.
-_SEGMENT: Final = Struct(">BqqIIBII")
+_SEGMENT: Final = Struct(">BqqIIHII")
 
 
 class Part(NamedTuple):

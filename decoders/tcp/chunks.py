@@ -11,12 +11,15 @@ A byte's *place* in its direction's stream counts from 0 at the first byte given
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 # key: source and target address, source and target port as on the wire (12 bytes for IPv4, 36 for IPv6);
-# packet: number as Wireshark counts, from 1; seq, ack: raw; flags: the TCP flag byte; payload: the bytes captured;
+# packet: number as Wireshark counts, from 1; seq, ack: raw; flags: the TCP flag byte, and ZERO_WINDOW;
+# payload: the bytes captured;
 # cut: bytes of payload that were on the wire behind them but not captured (snaplen).
 Segment = tuple[bytes, int, int, int, int, int, bytes, int]
+# Above the flag byte: the sender's window is 0 (no SYN, no RST), so that the other side may send nothing.
+ZERO_WINDOW: Final = 0x100
 
 # How a connection ended: FIN seen (of both sides; of one, when a new connection takes the ports), RST seen, given up
 # because its ports were taken by a new connection or because it was silent for too long, end of input.
@@ -50,12 +53,18 @@ class Close(NamedTuple):
     how: How
 
 
+# `Half.shut` of a side whose window never was 0.
+OPEN: Final = (0, 0)
+
+
 class Half:
     """One direction of a connection; `peer` is the other one. Later stages hang their own state on `state`.
 
     The counters are kept by reassembly as segments pass: `packets` with this sender, `last_ns` the time of the latest
-    one, `gaps` and `missing` the number of gaps and their bytes, `again` the segments sent a second time. (A
-    `HalfStream`, which is what reassembly gives, has the bytes of its stream so far as `size`, those of gaps included.)
+    one, `gaps` and `missing` the number of gaps and their bytes, `again` the segments sent a second time. `shut` is the
+    time of the latest segment whose window was 0, and for how long (ns) it was 0 at least; `quiet_ns` is how long this
+    side had sent nothing when it reset the connection, 0 where it did not, or where a FIN came before. (A `HalfStream`,
+    which is what reassembly gives, has the bytes of its stream so far as `size`, those of gaps included.)
     """
 
     __slots__ = (
@@ -66,6 +75,8 @@ class Half:
         "missing",
         "packets",
         "peer",
+        "quiet_ns",
+        "shut",
         "source",
         "state",
     )
@@ -80,6 +91,8 @@ class Half:
         self.gaps = 0
         self.missing = 0
         self.again = 0
+        self.shut = OPEN
+        self.quiet_ns = 0
 
     @property
     def target(self) -> str:

@@ -14,7 +14,7 @@ from typing import Final
 
 from decoders.errors import Malformed
 from decoders.limits import CLOSED_MAX, CONNECTIONS_MAX, IDLE_NS, SEGMENT_COST
-from decoders.tcp.chunks import Connection, Half, Segment
+from decoders.tcp.chunks import OPEN, Connection, Half, Segment
 from decoders.wire.pack import fields
 
 __all__ = [
@@ -190,6 +190,17 @@ class HalfStream(Half):
             return self.heard + 1 >= start or self.sure >= start
         return 0 < self.sent <= start or len(self.held) >= SURE
 
+    def note_trouble(self, time_ns: int, *, resets: bool) -> None:
+        """It resets the connection, or tells that it can take no more; to be called before `last_ns` is moved."""
+        if resets:
+            over = not self.last_ns or self.ended or self.peer.ended
+            self.quiet_ns = 0 if over else max(time_ns - self.last_ns, 0)
+            return
+        since_ns, shut_ns = self.shut
+        # Whatever it sent in between would have told another window.
+        still = since_ns and since_ns == self.last_ns
+        self.shut = (time_ns, shut_ns + max(time_ns - since_ns, 0) if still else shut_ns)
+
     def watch(self, time_ns: int, packet: int) -> None:
         """Let patience run: `sure` follows what was known PATIENCE packets of the connection ago, or a while ago."""
         if self.packets + self.peer.packets - self.mark[3] >= PATIENCE or self._waited(time_ns, packet, idle=False):
@@ -308,17 +319,35 @@ class HalfStream(Half):
         return [
             *(self.key, self.source, self.packets, self.last_ns, self.gaps, self.missing, self.again),
             *(self.next, self.place, self.first, self.started, self.syn, self.ended, self.acked, self.heard, self.sent),
-            *([*self.held], [*self.far], self.mark, self.sure),
+            *([*self.held], [*self.far], self.mark, self.sure, self.shut, self.quiet_ns),
         ]
 
     def resume(self, state: object) -> None:
         """Take over what `export` gave. Raises DecodeError when it is something else."""
         key, _, self.packets, self.last_ns, self.gaps, self.missing, self.again, *rest = fields(
-            state, bytes, str, *[int] * 5, *[int] * 3, bool, bool, bool, int, int, int, list, list, tuple, int
+            state,
+            bytes,
+            str,
+            *[int] * 5,
+            *[int] * 3,
+            bool,
+            bool,
+            bool,
+            int,
+            int,
+            int,
+            list,
+            list,
+            tuple,
+            int,
+            tuple,
+            int,
         )
         self.key = key
         self.next, self.place, self.first, self.started, self.syn, self.ended, self.acked, *rest = rest
-        self.heard, self.sent, held, far, mark, self.sure = rest
+        self.heard, self.sent, held, far, mark, self.sure, shut, self.quiet_ns = rest
+        since_ns, shut_ns = fields(shut, int, int)
+        self.shut = (since_ns, shut_ns) if since_ns else OPEN
         self.held = [_entry(entry) for entry in held] or ()
         self.far = [_entry(entry) for entry in far]
         acked, top, heard, packets, packet, time_ns = fields(mark, *[int] * 6)

@@ -40,9 +40,10 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final, get_args
 
+from decoders.compiled import mypyc_attr
 from decoders.errors import Malformed
 from decoders.limits import HELD_MAX, IDLE_NS, OUT_OF_ORDER_MAX, SEGMENT_COST
-from decoders.tcp.chunks import Chunk, Close, Gap, How, Retransmission, Segment, Why
+from decoders.tcp.chunks import ZERO_WINDOW, Chunk, Close, Gap, How, Retransmission, Segment, Why
 from decoders.tcp.connections import (
     ENDS,
     FAR,
@@ -203,6 +204,8 @@ FIN: Final = 1
 SYN: Final = 2
 RST: Final = 4
 ACK: Final = 16
+# What the fast path leaves.
+SPECIAL: Final = FIN | SYN | RST | ZERO_WINDOW
 
 # Two copies of a packet so close together (ns) are one packet captured twice; retransmission takes longer.
 TWICE_NS: Final = 10**6
@@ -215,6 +218,7 @@ LOOK_PACKETS: Final = PATIENCE
 _CLOSES: Final[dict[How, Close]] = {how: Close(how) for how in get_args(How)}
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Reassembly:
     """All TCP connections of one capture.
 
@@ -247,7 +251,7 @@ class Reassembly:
             except KeyError:
                 slow(None, (key, time_ns, packet, seq, ack, flags, data, cut))
                 continue
-            if seq == flow.next and ack <= flow.peer.next and not (flags & 7 or cut):
+            if seq == flow.next and ack <= flow.peer.next and not (flags & SPECIAL or cut):
                 if data:
                     after = seq + len(data)
                     if after > MASK:
@@ -340,6 +344,8 @@ class Reassembly:
             if abs(place - peer.place) < FAR:
                 peer.acked = max(peer.acked, place)
                 peer.heard = peer.heard or place
+        if flags & (RST | ZERO_WINDOW):
+            flow.note_trouble(time_ns, resets=bool(flags & RST))
         self._take(flow, segment)
         flow.last_ns = time_ns
         flow.packets += 1

@@ -74,6 +74,7 @@ class DoctorRenderer(AnswerRenderer):
         fold = self.doctor = Doctor(thresholds)
         super().__init__(fold, "finding", fold.rows, findings_text, settings)
         self.hear = fold.hear
+        self.ended = fold.end
         self.keys = sorted(ABOUT)
 
     def exit_code(self, code: Exit, fail_on: str) -> Exit:
@@ -177,7 +178,9 @@ def _shown(evidence: Sequence[dict[str, Any]]) -> str:
     parts = []
     for each in evidence[:_NAMED]:
         if each["packets"] is None:
-            parts.append(f"correlation id {each['correlation_id']} of connection {each['connection']}")
+            where = f"connection {each['connection']}"
+            number = each["correlation_id"]
+            parts.append(where if number is None else f"correlation id {number} of {where}")
         else:
             first, last = each["packets"]
             parts.append(f"{first}–{last}" if last != first else f"{first}")

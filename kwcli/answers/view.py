@@ -18,6 +18,7 @@ from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Fold, Row
+    from decoders.exchanges.exchange import Ended
     from kwcli.env import Settings
     from kwcli.output import Write
 
@@ -42,6 +43,7 @@ class AnswerRenderer(FoldRenderer):
         # Who wants to know what is wrong with the captures themselves; else it is told beside the answer.
         self.keys: Iterable[str] = ()  # that rows may have beside those that the found ones have
         self.hear: Callable[[list[str]], None] | None = None
+        self.ended: Callable[[Ended], None] | None = None  # who wants to know how connections ended
 
     def open(self, write: Write) -> AnswerRenderer:
         """Take over where to write: `Sniffing` knows it."""
@@ -65,7 +67,7 @@ class AnswerRenderer(FoldRenderer):
 
 def view_of(renderer: AnswerRenderer) -> SniffView:
     """What `Sniffing` needs to fold instead of showing."""
-    return SniffView(renderer.needs, renderer.open, renderer.hear, remembers=renderer.remembers)
+    return SniffView(renderer.needs, renderer.open, renderer.hear, remembers=renderer.remembers, ended=renderer.ended)
 
 
 def _json(value: Any) -> Any:

@@ -202,7 +202,7 @@ class LookedUp:
 # version 6 has no `key`. Only short words (`topic=orders offset=latest`) may need to know something of the cluster.
 
 
-class Request(NamedTuple):
+class BuiltRequest(NamedTuple):
     """One request: `value` is its JSON form, `body` its bytes without header.
 
     Of bytes that the user gave `value` has Python values, and is None where they cannot be read.
@@ -249,17 +249,17 @@ class Draft:
         if self._short is not None:
             self._known = LookedUp(cluster)
 
-    def request(self, versions: Versions) -> Request:
+    def request(self, versions: Versions) -> BuiltRequest:
         """The request in the highest of these versions that has a place for everything. Raises Failure (usage)."""
         if self._raw is not None:
-            return Request(versions.high, _read(self.api.key, versions.high, self._raw), self._raw)
+            return BuiltRequest(versions.high, _read(self.api.key, versions.high, self._raw), self._raw)
         if self._short is not None:
             versions = self._short.narrow(versions, connected=self._known is not None)
         first: Failure | None = None
         for version in range(versions.high, versions.low - 1, -1):
             try:
                 value = self.value(version)
-                return Request(version, value, self.encoded(version, value))
+                return BuiltRequest(version, value, self.encoded(version, value))
             except Failure as problem:
                 if problem.code != Exit.USAGE:
                     raise

@@ -28,7 +28,7 @@ from kwcli.output.units import count_of
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from kwcli.calling.output import CallOutput
-    from kwcli.calling.request_builder import Draft, Request
+    from kwcli.calling.request_builder import BuiltRequest, Draft
     from kwcli.env import Environment, Settings
     from kwcli.net.cluster.metadata_requests import Kind
     from kwcli.net.config.client_config import ClientConfig
@@ -422,7 +422,7 @@ class CallRun:
             if self.ping is not None:
                 self.ping.add(exchange)
 
-    def _routed(self, cluster: ClusterClient, router: Router) -> tuple[Request, list[Destination]]:
+    def _routed(self, cluster: ClusterClient, router: Router) -> tuple[BuiltRequest, list[Destination]]:
         """The request in a version that all its nodes take, and those nodes."""
         plan = self._plan
         versions = self._offered(cluster.any())
@@ -448,7 +448,7 @@ class CallRun:
             return versions
         return Versions(preferred, preferred)
 
-    def _send(self, cluster: ClusterClient, stop: Destination, request: Request) -> Exchange:
+    def _send(self, cluster: ClusterClient, stop: Destination, request: BuiltRequest) -> Exchange:
         """Send one node its share and show the exchange. Raises Failure, after what there is of it has been shown."""
         key = self._plan.api.key
         value, body = request.value, request.body
@@ -478,7 +478,7 @@ class CallRun:
         return exchange
 
     def _again(
-        self, cluster: ClusterClient, router: Router, stop: Destination, request: Request, exchange: Exchange
+        self, cluster: ClusterClient, router: Router, stop: Destination, request: BuiltRequest, exchange: Exchange
     ) -> Exchange | None:
         """Look again for the node that was meant, and send it the same; None where it would be several by now."""
         error = exchange.errors[0]

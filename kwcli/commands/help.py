@@ -17,7 +17,7 @@ Examples:
   kw help --man > kw.1; man ./kw.1"""
 
 
-class TopicName(click.ParamType[str]):
+class HelpTopic(click.ParamType[str]):
     """A topic of the handbook, which completion knows."""
 
     name = "topic"
@@ -25,7 +25,7 @@ class TopicName(click.ParamType[str]):
 
 
 @click.command("help", epilog=EXAMPLES)
-@click.argument("words", nargs=-1, type=TopicName(), metavar="[TOPIC | COMMAND]")
+@click.argument("words", nargs=-1, type=HelpTopic(), metavar="[TOPIC | COMMAND]")
 @click.option("--search", metavar="WORD", help="List the lines of all pages that hold this word.")
 @click.option("--man", is_flag=True, help="Print a manual page, of all pages or of one, as man reads it.")
 @click.option("--no-pager", is_flag=True, help="Do not page long output on a terminal.")

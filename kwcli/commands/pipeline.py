@@ -7,8 +7,8 @@ from importlib.util import find_spec
 
 import click
 
-from kwcli.env import Environment, Failure
-from kwcli.option_types import Amount, Seconds, TimeWord
+from kwcli.env import Environment, Exit, Failure
+from kwcli.option_types import Amount, MetricsAddress, Seconds, TimeWord
 from kwcli.options import (
     Clash,
     Command,
@@ -44,6 +44,10 @@ Examples:
   kw pipeline watch /captures/broker1.pcap --out tables
   kw pipeline watch --point b1='b1/*.pcap*' --point b2='b2/*.pcap*' --out /data/kafka --keep 30d
   kw pipeline watch '/captures/*.pcap' --out tables --once"""
+_COMPACT = """\b
+Examples:
+  kw pipeline compact /data/kafka
+  kw pipeline compact /data/kafka --lateness 6h --keep 30d"""
 _REPORT = """\b
 Examples:
   kw pipeline report tables --target 4.0
@@ -201,6 +205,12 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
 @click.option(
     "--no-rename", "renames", flag_value=False, default=True, help="For stores without atomic rename; kw alone reads."
 )
+@click.option(
+    "--metrics",
+    type=MetricsAddress(),
+    metavar="[ADDRESS:]PORT",
+    help="Tell Prometheus on http://127.0.0.1:PORT/metrics, or at this address.",
+)
 @click.option("--once", is_flag=True, help="Read what is there, and end; the next watch goes on.")
 @click.option("--finish", is_flag=True, help="Read what is there, settle what is open as at the end, and end.")
 @gathered("wanted", WatchOptions, WatchOptions._fields)
@@ -224,6 +234,38 @@ def watch_command(env: Environment, options: RunOptions, wanted: WatchOptions, f
 
     keylogs = key_log_names(options.keylogs, env.variables)
     return watch(env, options._replace(filter=filters.select().text, keylogs=keylogs), wanted)
+
+
+@command.command("compact", short_help="Make few files of many, in the tables of a watch.", epilog=_COMPACT)
+@click.argument("folder", metavar="DIR", type=click.Path(readable=False))
+@click.option(
+    "--lateness",
+    type=Seconds(),
+    default="1h",
+    metavar="TIME",
+    help="Only dates that ended so long before the latest packet.",
+    show_default=True,
+)
+@click.option("--keep", "keep_days", type=KeepDays(), default=0, metavar="DAYS", help="Drop older dates: 30d.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing on standard error.")
+@click.pass_obj
+def compact_command(env: Environment, folder: str, lateness: float, keep_days: int, quiet: bool) -> int:
+    """Write the many files of each date that is over anew as one, while the watch goes on and tables are read.
+
+    A date is swapped as a whole; dates that more may come of are left as they are.
+    """
+    _check_installed()
+    from datetime import timedelta
+
+    from kwcli.pipeline.store.compaction import compact
+    from kwcli.pipeline.store.store import as_failures
+    from kwcli.pipeline.watch.messages import compacted_line
+
+    with as_failures(folder):
+        for done in compact(folder, timedelta(seconds=lateness), keep_days):
+            if not quiet:
+                env.say(f"kw: {compacted_line(done)}")
+    return Exit.DONE
 
 
 @command.command("report", short_help="Say what the tables hold.", epilog=_REPORT)

@@ -9,10 +9,12 @@ import click
 from kwcli.env import Environment
 from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_options_of_others
 from kwcli.option_types import MetricsAddress
-from kwcli.options import Clash, FilterOptions, refuse_clashes
+from kwcli.options import Clash, FilterOptions, refuse_clashes, refuse_typed
+from kwcli.proxy.as_kafka import ServedOptions, served_options
 from kwcli.proxy.faults.options import FaultOptions, fault_options
 from kwcli.proxy.log.options import LogOptions, log_options
-from kwcli.proxy.tls.options import Security, security_options
+from kwcli.proxy.steering import SteeringOptions, steering_options
+from kwcli.proxy.tls.options import TlsOptions, security_options
 
 EXAMPLES = """\b
 Examples:
@@ -22,6 +24,7 @@ Examples:
   kw proxy -b kafka1:9092 --metrics 9400 --check
   kw proxy -b kafka1:9092 --fault 'error NOT_LEADER_OR_FOLLOWER, rate 5%, when api == Produce'
   kw proxy -b kafka1:9092 -f 'error or latency > 1s' -w orders.pcapng
+  kw proxy -b kafka1:9092 --as-kafka 2.8
   kw proxy -b localhost:19092 --dial-map kafka-1:9092=localhost:19092"""
 
 
@@ -35,7 +38,21 @@ CLASHES = (
 )
 
 
-@click.command("proxy", cls=ConnectingCommand, epilog=EXAMPLES)
+class ProxyCommand(ConnectingCommand, click.Group):
+    """The proxy itself, or `kw proxy ctl` for one that runs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
+        return ["ctl"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  # click's signature
+        if cmd_name != "ctl":
+            return None
+        from kwcli.commands.proxy_ctl import command as ctl
+
+        return ctl
+
+
+@click.group("proxy", cls=ProxyCommand, epilog=EXAMPLES, invoke_without_command=True)
 @connection_options_of_others
 @click.option(
     "--port-base",
@@ -54,26 +71,35 @@ CLASHES = (
     help="Tell Prometheus what passes, on http://127.0.0.1:PORT/metrics, or at this address.",
 )
 @click.option("--check", "only_check", is_flag=True, help="Only look whether all is well for a proxy; then end.")
+@served_options
 @fault_options
+@steering_options
 @log_options
 @click.pass_obj
 def command(
     env: Environment,
     /,
     connection: ConnectionOptions,
-    security: Security,
+    security: TlsOptions,
     log: LogOptions,
     faults: FaultOptions,
+    steering: SteeringOptions,
+    served: ServedOptions,
     only_check: bool,
     **listening: Any,
-) -> int:
+) -> int | None:
     """Stand between clients and a cluster: every broker gets a listener here, and clients never hear of another.
 
     Give clients the line with bootstrap.servers. Ctrl-C waits for answers and ends; once more: at once.
     """
+    ctx = click.get_current_context()
+    if ctx.invoked_subcommand is not None:
+        refuse_typed(f"before {ctx.invoked_subcommand}: it is for starting a proxy")
+        return None
     from kwcli.proxy.command import start
     from kwcli.proxy.settings import Listening
 
     refuse_clashes(*CLASHES)
     config = connection.config(env, verbose=log.shown.verbose)
-    return start(env, config, Listening(**listening), security, log, faults, only_check=only_check)
+    place = Listening(**listening, served=served.served())
+    return start(env, config, place, security, log, faults, steering, only_check=only_check)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kwcli.env import Environment
-from kwcli.option_types import Duration, Word
+from kwcli.option_types import Duration, KnownWord
 from kwcli.options import (
     CaptureOptions,
     FilterOptions,
@@ -42,7 +42,7 @@ Examples:
 )
 @click.option(
     "--sort",
-    type=Word(SORTS),
+    type=KnownWord(SORTS),
     metavar="COLUMN",
     help="Greatest first, by any column of numbers, or by name; without it what matters most of the metric.",
 )

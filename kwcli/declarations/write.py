@@ -15,7 +15,7 @@ class MergeError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ReleaseMessage:
     """One release's view of a message."""
 
     label: str
@@ -33,12 +33,12 @@ class _Merged:
     children: list[_Merged]
 
 
-def merge(sources: Sequence[Source]) -> Message:
+def merge(sources: Sequence[ReleaseMessage]) -> Message:
     """The union of `sources`, newest first."""
     names = _current_names(sources)
     level: list[_Merged] = []
     covered: set[int] = set()
-    truths: list[tuple[Source, set[int]]] = []
+    truths: list[tuple[ReleaseMessage, set[int]]] = []
     for source in sources:
         mine = _set(source.message.versions) - covered
         if not mine:
@@ -96,7 +96,7 @@ class _Names:
         return tuple(dict.fromkeys(found))
 
 
-def _current_names(sources: Sequence[Source]) -> _Names:
+def _current_names(sources: Sequence[ReleaseMessage]) -> _Names:
     """Compare versions that two releases both have, newest first; where the bytes agree, so do the fields' places."""
     names = _Names({})
     for at, newer in enumerate(sources):
@@ -190,7 +190,7 @@ def _finish(merged: _Merged, span: Versions, names: _Names, path: _Path) -> Fiel
     )
 
 
-def early_layouts(result: Message, sources: Sequence[Source]) -> dict[tuple[int, str], Message]:
+def early_layouts(result: Message, sources: Sequence[ReleaseMessage]) -> dict[tuple[int, str], Message]:
     """Versions that an older source lays out differently, {(version, label): its message}."""
     found: dict[tuple[int, str], Message] = {}
     for source in sources:
@@ -227,7 +227,7 @@ def _unite(views: Sequence[tuple[str, Api]], mine: Api | None) -> Api:
     sides: dict[Side, Message] = {}
     early: dict[tuple[Side, int, str], Message] = dict(mine.early) if mine else {}
     for side in ("request", "response"):
-        sources = [Source(label, getattr(api, side)) for label, api in views]
+        sources = [ReleaseMessage(label, getattr(api, side)) for label, api in views]
         result = merge([source for source in sources if source.message.versions])
         sides[side] = _marked(result, getattr(mine, side)) if mine else result
         for (version, label), message in early_layouts(result, sources).items():

@@ -43,7 +43,7 @@ class MessageHints:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class NamedMessage:
     """One message, what to call it, and where its API was guessed what else it may be."""
 
     name: str
@@ -58,7 +58,7 @@ def doubt_of(correlation_id: int) -> str:
     return f"its correlation id {correlation_id} is negative, and clients count from 0"
 
 
-def find_messages(given: InputBytes, said: MessageHints) -> Iterator[Message]:
+def find_messages(given: InputBytes, said: MessageHints) -> Iterator[NamedMessage]:
     """The messages in a run of bytes. Raises Failure at what is none, behind those before it."""
     data = given.data
     frames, rest_at = _chain(data)
@@ -98,14 +98,14 @@ def _chain(data: bytes) -> tuple[list[bytes], int]:
     return frames, at
 
 
-def _one(given: InputBytes, data: bytes, said: MessageHints) -> Message | None:
+def _one(given: InputBytes, data: bytes, said: MessageHints) -> NamedMessage | None:
     """All bytes as one message without its size field, or as a body; None when that reads to no end."""
     frame = len(data).to_bytes(_SIZE, "big") + data if len(data) <= FRAME_MAX else data
     name = _name(given, 0, 1)
     if said.key is not None and said.version is not None:
         for alone in _forms(data, frame, said.key, said.version, said.side):
             if fits(alone):
-                return Message(name, alone)
+                return NamedMessage(name, alone)
         return None
     if said.side != "response" and request_verdict(frame, 0) == YES:
         return _message(name, frame, _SIZE, None, said)
@@ -130,15 +130,15 @@ def _heads(frame: bytes, key: int, version: int) -> bool:
     return len(frame) >= _REQUEST_HEAD and REQUEST.unpack_from(frame)[1:3] == (key, version)
 
 
-def _message(name: str, frame: bytes, shift: int, missing: str | None, said: MessageHints) -> Message:
+def _message(name: str, frame: bytes, shift: int, missing: str | None, said: MessageHints) -> NamedMessage:
     """A frame with its size field as a message, by what is said and by what it says itself."""
     if said.key is not None and said.version is not None:
         for side in SIDES if said.side is None else (said.side,):
             alone = SingleMessage(frame, side, said.key, said.version, shift, missing)
             if (side == "response" or _heads(frame, said.key, said.version)) and fits(alone):
-                return Message(name, alone)
+                return NamedMessage(name, alone)
         likely = said.side or ("request" if _heads(frame, said.key, said.version) else "response")
-        return Message(name, SingleMessage(frame, likely, said.key, said.version, shift, missing))
+        return NamedMessage(name, SingleMessage(frame, likely, said.key, said.version, shift, missing))
     found: list[Candidate] = []
     if missing is None:
         if said.side != "response":
@@ -153,7 +153,7 @@ def _message(name: str, frame: bytes, shift: int, missing: str | None, said: Mes
         if len(frame) < _SIZE + _SIZE:
             raise Failure(f"{_lead(name)}no header of a request is in {in_bytes(len(frame) - shift)}")
         _, key, version = int.from_bytes(frame[:4], "big"), *_key_and_version(frame)
-        return Message(name, SingleMessage(frame, "request", key, version, shift, missing))
+        return NamedMessage(name, SingleMessage(frame, "request", key, version, shift, missing))
     if found:
         return _guessed(name, frame, shift, found)
     raise Failure(f"{_lead(name)}{explain_unknown(frame[shift:])}")
@@ -175,13 +175,13 @@ def _known(frame: bytes) -> bool:
     return client_id is None or (client_id != b"" and client_id.decode("utf-8", "replace").isprintable())
 
 
-def _guessed(name: str, frame: bytes, shift: int, found: list[Candidate]) -> Message:
+def _guessed(name: str, frame: bytes, shift: int, found: list[Candidate]) -> NamedMessage:
     first = found[0]
     candidates = [] if first.side == "request" else found
-    return Message(name, SingleMessage(frame, first.side, first.key, first.version, shift), candidates)
+    return NamedMessage(name, SingleMessage(frame, first.side, first.key, first.version, shift), candidates)
 
 
-def _cut_off(name: str, rest: bytes, said: MessageHints) -> Message:
+def _cut_off(name: str, rest: bytes, said: MessageHints) -> NamedMessage:
     """The last bytes, whose size field says that there are more; or that are no frame."""
     size = int.from_bytes(rest[:_SIZE], "big", signed=True)
     more = len(rest) >= _SIZE + _LEAST and len(rest) - _SIZE < size <= FRAME_MAX

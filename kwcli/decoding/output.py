@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.messages.bodies import Options
 from decoders.messages.single_message import Told, conceal_of_message, message_json
 from decoders.wire.text import in_bytes
-from kwcli.decoding.messages import Message, doubt_of
+from kwcli.decoding.messages import NamedMessage, doubt_of
 from kwcli.output.records import record_writer
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class MessageOutput:
         self._records = record_writer(settings, self._write)
         self._explained: set[int] = set()
 
-    def show(self, message: Message) -> Told:
+    def show(self, message: NamedMessage) -> Told:
         """Write one message; what was told of it."""
         told = message_json(message.alone, self._options)
         if message.alone.side == "response" and told.record["correlation_id"] is not None:
@@ -76,7 +76,7 @@ class MessageOutput:
     def _write(self, data: bytes) -> None:
         self._env.stdout.write(data)
 
-    def _text(self, message: Message, told: Told) -> Iterator[str]:
+    def _text(self, message: NamedMessage, told: Told) -> Iterator[str]:
         from kwcli.output.body import BodyPrinter, scalar
         from kwcli.output.units import palette
         from kwcli.terminal import clean
@@ -96,7 +96,7 @@ class MessageOutput:
             yield f"  {colors.bad}{_cut('! ' + clean(failure_text(message, told)), settings.width, 2)}{colors.off}"
         yield from body.meanings(self._explained)
 
-    def _hex(self, message: Message, told: Told) -> Iterator[str]:
+    def _hex(self, message: NamedMessage, told: Told) -> Iterator[str]:
         from kwcli.output.hex import HexStyle, hex_lines
         from kwcli.output.units import palette
 
@@ -114,7 +114,7 @@ class MessageOutput:
             made_up=alone.shift,
         )
 
-    def _head(self, message: Message, told: Told) -> Iterator[str]:
+    def _head(self, message: NamedMessage, told: Told) -> Iterator[str]:
         """`→ Metadata 12 request · 62 B · correlation id 7 · client app`, and what else it may be."""
         from kwcli.output.body import scalar
         from kwcli.output.units import palette
@@ -148,7 +148,7 @@ def _cut(text: str, width: int | None, used: int) -> str:
     return text if width is None else cut(text, max(width - used, 1))
 
 
-def _candidates(message: Message) -> list[dict[str, Any]]:
+def _candidates(message: NamedMessage) -> list[dict[str, Any]]:
     """What a message may be, best first; those of one layout, which nothing tells apart, have the same rank."""
     out = []
     for rank, candidate in enumerate(message.candidates[:CANDIDATES], 1):
@@ -160,7 +160,7 @@ def _candidates(message: Message) -> list[dict[str, Any]]:
     return out
 
 
-def failure_text(message: Message, told: Told) -> str:
+def failure_text(message: NamedMessage, told: Told) -> str:
     """`truncated at byte 36 in topics[0].name: string of 6 bytes, 4 are left`; bytes count from the first one given."""
     failure, alone = told.failure, message.alone
     assert failure is not None

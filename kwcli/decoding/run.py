@@ -11,7 +11,7 @@ from decoders.frames.explain_number import Finding, explain, explain_line, expla
 from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import guess_request, guess_response
 from kwcli.decoding.inputs import InputBytes, gather
-from kwcli.decoding.messages import Message, MessageHints, doubt_of, find_messages
+from kwcli.decoding.messages import MessageHints, NamedMessage, doubt_of, find_messages
 from kwcli.decoding.output import RECORDS, MessageOutput, failure_text
 from kwcli.env import Exit, Failure
 
@@ -58,7 +58,7 @@ def _hint(text: str) -> str:
     return f"; as a number: {found[0].text} (--explain says more)" if found else ""
 
 
-def _named(message: Message) -> str:
+def _named(message: NamedMessage) -> str:
     alone = message.alone
     name = api(alone.key).name if alone.key in NAMES else f"UNKNOWN({alone.key})"
     lead = f"{message.name}: " if message.name else ""

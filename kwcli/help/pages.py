@@ -27,6 +27,9 @@ TOPICS: Final = (
         "proxy",
         "mock",
         "faults",
+        "as-kafka",
+        "scripts",
+        "control",
         "decode",
         "encode",
         "apis",
@@ -49,7 +52,7 @@ TOPICS: Final = (
         "telemetry",
     ),
     "options",
-    *("exit-codes", "tables", "watch", "spark", "library", "contributing", "changes"),
+    *("exit-codes", "tables", "watch", "runbook", "spark", "library", "contributing", "changes"),
 )
 # Names of commands that have no page of their own → the page that tells of them.
 ALIASES: Final = {
@@ -59,10 +62,11 @@ ALIASES: Final = {
     "fields": "columns",
     "produce": "produce-fetch",
     "fetch": "produce-fetch",
+    "compact": "watch",
 }
 
 
-class Found(NamedTuple):
+class FoundLine(NamedTuple):
     """A line of the handbook: `number` counts from 1."""
 
     topic: str
@@ -83,13 +87,13 @@ def describe_topic(topic: str) -> str:
     return read_page(topic).partition("\n")[0].partition(": ")[2]
 
 
-def search(word: str) -> Iterator[Found]:
+def search(word: str) -> Iterator[FoundLine]:
     """The lines of all pages that hold `word`, in any case."""
     folded = word.casefold()
     for topic in TOPICS:
         for number, line in enumerate(read_page(topic).splitlines(), 1):
             if folded in line.casefold():
-                yield Found(topic, number, line.strip())
+                yield FoundLine(topic, number, line.strip())
 
 
 def _describe_findings() -> str:

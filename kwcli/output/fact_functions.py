@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.apis import NAMES, api
 from decoders.wire.units import format_size
 from kwcli.output.fact_rows import ROWS, fetch, partitions, produce, share_fetch
-from kwcli.output.facts import WORDS, FactRow, Facts, Shape, View, short, topic_of, word
+from kwcli.output.facts import WORDS, FactRoom, FactRow, Facts, View, short, topic_of, word
 from kwcli.output.facts import row as compiled
 from kwcli.output.units import count_of, format_period, join_some
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NO_VIEW: Final[View] = {}
 
 
-def no_facts(_exchange: Exchange, _request: View, _response: View, _shape: Shape) -> list[str]:
+def no_facts(_exchange: Exchange, _request: View, _response: View, _shape: FactRoom) -> list[str]:
     """Of an API that nobody knows."""
     return []
 
@@ -35,7 +35,7 @@ def row_of(key: int | None) -> FactRow | None:
     return compiled(ROWS[key]) if key in ROWS else None
 
 
-def _token(exchange: Exchange, _request: View, _response: View, _shape: Shape) -> list[str]:
+def _token(exchange: Exchange, _request: View, _response: View, _shape: FactRoom) -> list[str]:
     said = exchange.extra.get("sasl") if exchange.extra else None
     who = [text for text in (exchange.user, exchange.mechanism) if text]
     if said or len(who) > 1:
@@ -61,7 +61,7 @@ _SASL: Final = {
 }
 
 
-def _list_offsets(exchange: Exchange, request: View, response: View, shape: Shape) -> list[str]:
+def _list_offsets(exchange: Exchange, request: View, response: View, shape: FactRoom) -> list[str]:
     asked = request.get("topics") or []
     facts = [partitions(asked, "partitions", "partition_index", exchange.topic_name, shape)] if asked else []
     stamps = dict.fromkeys(part.get("timestamp", 0) for topic in asked for part in topic.get("partitions") or ())
@@ -78,7 +78,7 @@ def _list_offsets(exchange: Exchange, request: View, response: View, shape: Shap
     return facts
 
 
-def _metadata(exchange: Exchange, request: View, response: View, shape: Shape) -> list[str]:
+def _metadata(exchange: Exchange, request: View, response: View, shape: FactRoom) -> list[str]:
     names = exchange.topic_name
     asked = request.get("topics")
     if asked:
@@ -98,7 +98,7 @@ def _metadata(exchange: Exchange, request: View, response: View, shape: Shape) -
     return facts
 
 
-def _find_coordinator(_exchange: Exchange, request: View, response: View, shape: Shape) -> list[str]:
+def _find_coordinator(_exchange: Exchange, request: View, response: View, shape: FactRoom) -> list[str]:
     kind = word("coordinator", request.get("key_type") or 0)
     keys = request.get("coordinator_keys") or ([request["key"]] if request.get("key") is not None else [])
     facts = [f"{kind} {join_some(keys, shape.items)}"] if keys else []
@@ -111,7 +111,7 @@ def _find_coordinator(_exchange: Exchange, request: View, response: View, shape:
     return facts
 
 
-def _create_topics(_exchange: Exchange, request: View, _response: View, shape: Shape) -> list[str]:
+def _create_topics(_exchange: Exchange, request: View, _response: View, shape: FactRoom) -> list[str]:
     topics = request.get("topics") or []
     sizes = [_size_of(topic) for topic in topics]
     names = [topic.get("name", "?") for topic in topics]
@@ -131,16 +131,16 @@ def _size_of(topic: View) -> str:
     return f"{'default' if partitions < 0 else partitions}×{'default' if factor < 0 else factor}"
 
 
-def _reassigned(exchange: Exchange, request: View, _response: View, shape: Shape) -> list[str]:
+def _reassigned(exchange: Exchange, request: View, _response: View, shape: FactRoom) -> list[str]:
     return _placed(exchange, request, shape, ("replicas",))
 
 
-def _alter_partition(exchange: Exchange, request: View, _response: View, shape: Shape) -> list[str]:
+def _alter_partition(exchange: Exchange, request: View, _response: View, shape: FactRoom) -> list[str]:
     facts = _placed(exchange, request, shape, ("new_isr", "new_isr_with_epochs"))
     return [*facts, f"broker {request['broker_id']}"] if "broker_id" in request else facts
 
 
-def _placed(exchange: Exchange, request: View, shape: Shape, fields: tuple[str, ...]) -> list[str]:
+def _placed(exchange: Exchange, request: View, shape: FactRoom, fields: tuple[str, ...]) -> list[str]:
     """`orders[1]→1,2,3` for each partition that gets other replicas."""
     found: list[str] = []
     for topic in request.get("topics") or ():
@@ -154,7 +154,7 @@ def _placed(exchange: Exchange, request: View, shape: Shape, fields: tuple[str, 
     return found[:most] + ([f"+{len(found) - most}"] if len(found) > most else [])
 
 
-def _api_versions(exchange: Exchange, request: View, response: View, _shape: Shape) -> list[str]:
+def _api_versions(exchange: Exchange, request: View, response: View, _shape: FactRoom) -> list[str]:
     facts = []
     if request.get("client_software_name"):
         facts.append(f"{request['client_software_name']} {request.get('client_software_version')}")
@@ -165,7 +165,7 @@ def _api_versions(exchange: Exchange, request: View, response: View, _shape: Sha
     return facts
 
 
-def _sasl_authenticate(exchange: Exchange, request: View, response: View, shape: Shape) -> list[str]:
+def _sasl_authenticate(exchange: Exchange, request: View, response: View, shape: FactRoom) -> list[str]:
     facts = _token(exchange, request, response, shape)
     if response.get("session_lifetime_ms"):
         facts.append(f"session {format_period(response['session_lifetime_ms'])}")
@@ -177,7 +177,7 @@ def _sasl_authenticate(exchange: Exchange, request: View, response: View, shape:
     return facts
 
 
-def _envelope(exchange: Exchange, request: View, _response: View, shape: Shape) -> list[str]:
+def _envelope(exchange: Exchange, request: View, _response: View, shape: FactRoom) -> list[str]:
     span = request.get("request_data")
     if type(span) is not tuple or span[1] < 10 or exchange.request_raw is None:
         return []

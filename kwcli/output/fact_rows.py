@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.records.summary import sole, summarize_view
 from decoders.wire.units import format_size
-from kwcli.output.facts import WORDS, Names, Shape, View, topic_of
+from kwcli.output.facts import WORDS, FactRoom, Names, View, topic_of
 from kwcli.output.units import format_period, format_ranges, join_some
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def _single(elements: list[dict[str, Any]], inner: str) -> dict[str, Any] | None
     return None
 
 
-def partitions(elements: list[dict[str, Any]], inner: str, index: str, names: Names, shape: Shape) -> str:
+def partitions(elements: list[dict[str, Any]], inner: str, index: str, names: Names, shape: FactRoom) -> str:
     """`orders[0,3,5] payments[1]` of elements that have a topic and a list of partitions."""
     topics: dict[str, list[int]] = {}
     for element in elements:
@@ -76,7 +76,7 @@ def _none(exchange: Exchange) -> str:
     return "? rec" if exchange.record is not None and "server" in exchange.record else NOTHING[0]
 
 
-def produce(exchange: Exchange, request: View, response: View, shape: Shape) -> list[str]:
+def produce(exchange: Exchange, request: View, response: View, shape: FactRoom) -> list[str]:
     """`orders[3]`, `412 rec`, `38.1kB`, `zstd`, `acks=all`, `at 1042`."""
     topics = request.get("topic_data")
     if not topics:
@@ -115,7 +115,7 @@ def _throttle(response: View) -> list[str]:
     return [f"throttled {format_period(ms)}"] if ms else []
 
 
-def fetch(exchange: Exchange, request: View, response: View, shape: Shape) -> list[str]:
+def fetch(exchange: Exchange, request: View, response: View, shape: FactRoom) -> list[str]:
     """`orders[0]`, `from 1042`, `→ 0 rec`, `(waited 500ms)`."""
     asked = request.get("topics")
     given = response.get("responses")
@@ -146,7 +146,7 @@ def fetch(exchange: Exchange, request: View, response: View, shape: Shape) -> li
     return facts
 
 
-def _asked(exchange: Exchange, asked: Any, given: Any, shape: Shape) -> list[str]:
+def _asked(exchange: Exchange, asked: Any, given: Any, shape: FactRoom) -> list[str]:
     """Which partitions a fetch is about, and from which offset where there is one."""
     if not asked:
         if given:
@@ -173,7 +173,7 @@ def _session(exchange: Exchange) -> list[str]:
     return [f"session {session['id']}/{session['epoch']}"] if session and session["id"] else []
 
 
-def share_fetch(exchange: Exchange, request: View, response: View, shape: Shape) -> list[str]:
+def share_fetch(exchange: Exchange, request: View, response: View, shape: FactRoom) -> list[str]:
     """`group g`, `orders[0]`, `→ 12 rec`."""
     names = exchange.topic_name
     facts = [f"group {request.get('group_id')}"] if request.get("group_id") else []

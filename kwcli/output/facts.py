@@ -63,15 +63,15 @@ Names = Callable[[UUID], str | None]
 TOPIC_FIELDS: Final = ("name", "topic", "topic_name", "topic_id")
 
 
-class Shape(NamedTuple):
+class FactRoom(NamedTuple):
     """How much room there is: list items to show, characters of an id; None means all."""
 
     items: int | None = None
     id_size: int | None = None
 
 
-Facts = Callable[["Exchange", View, View, Shape], list[str]]
-Form = Callable[[Any, str, Names, Shape], str]
+Facts = Callable[["Exchange", View, View, FactRoom], list[str]]
+Form = Callable[[Any, str, Names, FactRoom], str]
 
 
 class FactRow(NamedTuple):
@@ -82,7 +82,7 @@ class FactRow(NamedTuple):
     facts: Facts
 
 
-def topic_of(element: View, names: Names, shape: Shape) -> str:
+def topic_of(element: View, names: Names, shape: FactRoom) -> str:
     """The topic an element is about: its name, or its id by the name that the capture has shown, or the id."""
     name: str | None = element.get("name") or element.get("topic") or element.get("topic_name")
     if name:
@@ -91,17 +91,17 @@ def topic_of(element: View, names: Names, shape: Shape) -> str:
     return topic_id(found, names, shape) if found is not None else "?"
 
 
-def topic_id(value: UUID, names: Names, shape: Shape) -> str:
+def topic_id(value: UUID, names: Names, shape: FactRoom) -> str:
     """The name of a topic id, or the id itself as Kafka prints it."""
     return names(value) or short(uuid_text(value.bytes), shape)
 
 
-def short(text: str, shape: Shape) -> str:
+def short(text: str, shape: FactRoom) -> str:
     """An id in the room there is: its beginning tells more than nothing."""
     return text if shape.id_size is None or len(text) <= shape.id_size else text[: shape.id_size - 1] + "…"
 
 
-def _plain(value: Any, _argument: str, names: Names, shape: Shape) -> str:
+def _plain(value: Any, _argument: str, names: Names, shape: FactRoom) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -111,54 +111,54 @@ def _plain(value: Any, _argument: str, names: Names, shape: Shape) -> str:
     return "" if value is None else str(value)
 
 
-def _count(value: Any, noun: str, _names: Names, _shape: Shape) -> str:
+def _count(value: Any, noun: str, _names: Names, _shape: FactRoom) -> str:
     return count_of(len(value), noun.replace("_", " ")) if value else ""
 
 
-def _masks(value: Any, _argument: str, _names: Names, shape: Shape) -> str:
+def _masks(value: Any, _argument: str, _names: Names, shape: FactRoom) -> str:
     """Which metrics a broker wants: all, none, or those whose names begin so (KIP-714)."""
     if value is None:
         return ""
     return "all metrics" if value in ALL_METRICS else join_some(value, shape.items) if value else "no metrics"
 
 
-def _flag(value: Any, text: str, _names: Names, _shape: Shape) -> str:
+def _flag(value: Any, text: str, _names: Names, _shape: FactRoom) -> str:
     return text.replace("_", " ") if value else ""
 
 
-def _member(value: Any, _argument: str, _names: Names, shape: Shape) -> str:
+def _member(value: Any, _argument: str, _names: Names, shape: FactRoom) -> str:
     if isinstance(value, list):
         return join_some([short(each, shape) for each in value if each], shape.items)
     return short(value, shape) if value else ""
 
 
-def _word(value: Any, table: str, _names: Names, shape: Shape) -> str:
+def _word(value: Any, table: str, _names: Names, shape: FactRoom) -> str:
     if isinstance(value, list):
         return join_some(list(dict.fromkeys(word(table, item) for item in value)), shape.items)
     return word(table, int(value))
 
 
-def _said_word(value: Any, table: str, _names: Names, _shape: Shape) -> str:
+def _said_word(value: Any, table: str, _names: Names, _shape: FactRoom) -> str:
     return WORDS[table].get(value, "")
 
 
-def _size(value: Any, _argument: str, _names: Names, _shape: Shape) -> str:
+def _size(value: Any, _argument: str, _names: Names, _shape: FactRoom) -> str:
     return format_size(sum(value) if isinstance(value, list) else value)
 
 
-def _period(value: Any, _argument: str, _names: Names, _shape: Shape) -> str:
+def _period(value: Any, _argument: str, _names: Names, _shape: FactRoom) -> str:
     return format_period(value) if value >= 0 else ""
 
 
-def _known(value: Any, _argument: str, _names: Names, _shape: Shape) -> str:
+def _known(value: Any, _argument: str, _names: Names, _shape: FactRoom) -> str:
     return str(value) if value is not None and value >= 0 else ""
 
 
-def _topics(value: Any, _argument: str, names: Names, shape: Shape) -> str:
+def _topics(value: Any, _argument: str, names: Names, shape: FactRoom) -> str:
     return join_some([topic_of(item, names, shape) for item in value], shape.items)
 
 
-def _any(value: Any, text: str, _names: Names, _shape: Shape) -> str:
+def _any(value: Any, text: str, _names: Names, _shape: FactRoom) -> str:
     """A filter: its value, or the argument where it is null."""
     return str(value) if value is not None else text
 
@@ -179,13 +179,13 @@ FORMS: Final[dict[str, Form]] = {
 NULL_FORMS: Final[dict[str, Form]] = {"any": _any, "masks": _masks}
 
 
-def _parts(outer: Get, path: str) -> Callable[[View, Names, Shape], str]:
+def _parts(outer: Get, path: str) -> Callable[[View, Names, FactRoom], str]:
     """`orders[0,3] payments[1]`; with `@field` beside the partition `orders[0]@42` where a topic has one partition."""
     partition_path, at, value_name = path.partition("@")
     inner = getter(partition_path)
     value_of = getter(partition_path.rpartition(".")[0] + "." + value_name) if at else None
 
-    def write(view: View, names: Names, shape: Shape) -> str:
+    def write(view: View, names: Names, shape: FactRoom) -> str:
         elements = outer(view)
         if not elements:
             return ""
@@ -284,7 +284,7 @@ class _Source:
         return facts
 
 
-def _elements(path: str, form: str) -> tuple[Callable[[View, Names, Shape], str], set[str]]:
+def _elements(path: str, form: str) -> tuple[Callable[[View, Names, FactRoom], str], set[str]]:
     """What writes the topics, or the topics with their partitions, of an array; and the paths it needs."""
     outer_path, _, inner_path = path.partition("/")
     outer = getter(outer_path.removesuffix("[]"))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.filters.fields import names
 from kwcli.output.fact_functions import NO_VIEW, no_facts, row_of
-from kwcli.output.facts import Shape
+from kwcli.output.facts import FactRoom
 from kwcli.output.units import join_some
 from kwcli.terminal import clean
 
@@ -48,7 +48,7 @@ def trouble_of(exchange: Exchange) -> str:
     return clean(" ".join(words))
 
 
-def facts_in(exchange: Exchange, facts_of: Facts, shape: Shape) -> list[str]:
+def facts_in(exchange: Exchange, facts_of: Facts, shape: FactRoom) -> list[str]:
     """The facts of a line, as far as they are sure: of a side that cannot be decoded no count of what is there in part.
 
     Of a request that fails they are the topics and groups that it names before it does.
@@ -66,6 +66,6 @@ def facts_in(exchange: Exchange, facts_of: Facts, shape: Shape) -> list[str]:
 def summary(exchange: Exchange) -> str:
     """What a line says behind the API where nothing is cut."""
     row = row_of(exchange.api_key)
-    facts = facts_in(exchange, row.facts if row else no_facts, Shape())
+    facts = facts_in(exchange, row.facts if row else no_facts, FactRoom())
     trouble = trouble_of(exchange)
     return " ".join([*map(clean, facts[:1]), *([trouble] if trouble else []), *map(clean, facts[1:])])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from decoders.compiled import mypyc_attr
 from decoders.wire.units import format_latency, format_size
 from kwcli.output.columns import COLUMNS, TEXT
 from kwcli.output.fact_functions import NO_VIEW, no_facts, row_of
-from kwcli.output.facts import Shape
+from kwcli.output.facts import FactRoom
 from kwcli.output.nodes import NODE_LISTS, Nodes
 from kwcli.output.summary import facts_in, trouble_of
 from kwcli.output.units import NS, cell_width, cut, cut_left, palette, short_name
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from kwcli.output.facts import Facts
 
 
-class Layout(NamedTuple):
+class LineLayout(NamedTuple):
     """Widths in cells, 0 for a column that is not shown; `facts` None when nothing is ever cut.
 
     `shapes`: how much of lists and ids is shown, the least first; a line takes the last one that it has room for.
@@ -41,7 +42,7 @@ class Layout(NamedTuple):
     got: int  # size of the response
     api: int
     facts: int | None
-    shapes: tuple[Shape, ...]
+    shapes: tuple[FactRoom, ...]
 
     @property
     def before_api(self) -> tuple[int, ...]:
@@ -71,21 +72,21 @@ _GROWTH: Final[tuple[tuple[str, int, int], ...]] = (
     *(("software", 18, 11), ("facts", 70, 0), ("software", 24, 0), ("api", 22, 0)),  # 200 and more
 )
 # How much of lists and ids is shown, from this width on.
-_SHAPES: Final[tuple[tuple[int, Shape], ...]] = (
-    (0, Shape(2, 10)),
-    (96, Shape(3, 12)),
-    (150, Shape(4, 16)),
-    (180, Shape(6, 24)),
-    (220, Shape(16, 64)),
+_SHAPES: Final[tuple[tuple[int, FactRoom], ...]] = (
+    (0, FactRoom(2, 10)),
+    (96, FactRoom(3, 12)),
+    (150, FactRoom(4, 16)),
+    (180, FactRoom(6, 24)),
+    (220, FactRoom(16, 64)),
 )
 # No terminal: the columns that people read; programs have the other formats.
 _UNLIMITED: Final = {"took": TOOK_WIDTH, "client": 16, "broker": 21, "api": 20}
 
 
-def layout(width: int | None) -> Layout:
+def layout(width: int | None) -> LineLayout:
     """The layout for a terminal of `width` columns (60 at least); None: nothing is cut."""
     if width is None:
-        return _made(_UNLIMITED, None, (Shape(),))
+        return _made(_UNLIMITED, None, (FactRoom(),))
     widths = dict(_NARROWEST)
     left = width - sum(widths.values()) - len(widths) + 1  # there is a blank between columns
     for column, most, least in _GROWTH:
@@ -101,9 +102,9 @@ def layout(width: int | None) -> Layout:
     return _made(widths, max(widths["facts"], FACTS_LEAST), tuple(shape for least, shape in _SHAPES if least <= width))
 
 
-def _made(widths: Mapping[str, int], facts: int | None, shapes: tuple[Shape, ...]) -> Layout:
-    columns = {column: widths.get(column, 0) for column in Layout._fields[:-2]}
-    return Layout(**columns, facts=facts, shapes=shapes)
+def _made(widths: Mapping[str, int], facts: int | None, shapes: tuple[FactRoom, ...]) -> LineLayout:
+    columns = {column: widths.get(column, 0) for column in LineLayout._fields[:-2]}
+    return LineLayout(**columns, facts=facts, shapes=shapes)
 
 
 # Exchanges in, one line for each out, as wide as the terminal is; colours say what the signs say too.
@@ -146,7 +147,7 @@ class TextLines:
     """Makes the lines; holds what one line owes to those before it: the day, the known nodes, cells made before."""
 
     def __init__(self, width: int | None, *, color: bool, zone: Zone = UTC_ZONE) -> None:
-        self.layout: Layout = layout(width)
+        self.layout: LineLayout = layout(width)
         self.zone = zone
         self.palette = palette(color)
         self.errors = 0  # exchanges whose answer has an error code
@@ -401,6 +402,7 @@ def _took(exchange: Exchange) -> str:
     return f"{format_latency(ns / 1e6):>6}"
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Lined:
     """What renderers share that write such lines: the lines, and what is asked of them."""
 

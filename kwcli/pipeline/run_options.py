@@ -61,6 +61,7 @@ class WatchOptions(NamedTuple):
     renames: bool = True
     once: bool = False
     finish: bool = False
+    metrics: tuple[str, int] | None = None
 
 
 def _size(name: str) -> int:

@@ -18,7 +18,7 @@ from kwcli.playground.client_configs import make_certificates
 from kwcli.playground.jars import broker_jars, cache
 from kwcli.playground.ports import free_ports, next_ports
 from kwcli.playground.process import JAVA_FLAGS, Process, answers, brokers_known, run_java
-from kwcli.playground.properties import LISTENERS, PASSWORDS, NodePlan, Options
+from kwcli.playground.properties import LISTENERS, PASSWORDS, ClusterOptions, NodePlan
 
 __all__ = ["Cluster", "StartFailed", "class_path"]
 
@@ -38,8 +38,8 @@ class Cluster:
     `folder` keeps the files when given (request logs: `folder/node-N/requests.log`).
     """
 
-    def __init__(self, options: Options | None = None, folder: Path | None = None) -> None:
-        self.options = options or Options()
+    def __init__(self, options: ClusterOptions | None = None, folder: Path | None = None) -> None:
+        self.options = options or ClusterOptions()
         self._keep = folder is not None
         self.folder = folder or Path(tempfile.mkdtemp(prefix="kw-"))
         self.cluster_id = _uuid22()
@@ -324,7 +324,7 @@ def _class_archive(version: str, jars: Sequence[Path], folder: Path) -> Path:
     """An AppCDS archive of the classes that `kafka.Kafka` loads, made by one start and stop on first use."""
     archive = cache() / f"kafka-{version}.jsa"
     if not archive.exists():
-        with Cluster(Options(version=version), folder) as warm:
+        with Cluster(ClusterOptions(version=version), folder) as warm:
             node = warm.nodes[0]
             warm.stop_node(node.id)
             made = archive.with_suffix(f".{uuid.uuid4().hex}")

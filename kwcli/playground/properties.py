@@ -10,9 +10,9 @@ from typing import Final, Literal
 __all__ = [
     "LISTENERS",
     "PASSWORDS",
+    "ClusterOptions",
     "Listener",
     "NodePlan",
-    "Options",
     "as_text",
     "authorizer",
     "broker_properties",
@@ -37,7 +37,7 @@ PASSWORDS: Final[Mapping[str, str]] = {"admin": "admin-secret", "alice": "alice-
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ClusterOptions:
     """Everything that decides how a cluster starts.
 
     The first listener is the one that brokers use among themselves. `first_port` gives that port and the free ones that
@@ -83,12 +83,12 @@ class NodePlan:
     arguments: list[str] = field(default_factory=list)
 
 
-def server_properties(options: Options, node: NodePlan, nodes: Sequence[NodePlan]) -> dict[str, str]:
+def server_properties(options: ClusterOptions, node: NodePlan, nodes: Sequence[NodePlan]) -> dict[str, str]:
     """server.properties of one KRaft node."""
     return broker_properties(options, node, nodes) | _quorum(options, node, nodes) | dict(options.properties)
 
 
-def broker_properties(options: Options, node: NodePlan, nodes: Sequence[NodePlan]) -> dict[str, str]:
+def broker_properties(options: ClusterOptions, node: NodePlan, nodes: Sequence[NodePlan]) -> dict[str, str]:
     """What a node says whoever leads the cluster."""
     lines = _common(options, len([each for each in nodes if each.broker]))
     lines["log.dirs"] = str(node.folder / "data")
@@ -138,7 +138,7 @@ def log4j(folder: Path, request_log: bool) -> str:
 _REQUEST_LAYOUT: Final = "%d{yyyy-MM-dd'T'HH:mm:ss.SSS} %m%n"
 
 
-def _common(options: Options, brokers: int) -> dict[str, str]:
+def _common(options: ClusterOptions, brokers: int) -> dict[str, str]:
     copies = str(min(brokers, 3))
     lines = {"group.initial.rebalance.delay.ms": "0", "log.cleaner.dedupe.buffer.size": "2097152"}
     stores = [("offsets.topic", ""), ("transaction.state.log", "transaction.state.log.min.isr")]
@@ -152,7 +152,7 @@ def _common(options: Options, brokers: int) -> dict[str, str]:
     return lines
 
 
-def _listeners(options: Options, node: NodePlan) -> dict[str, str]:
+def _listeners(options: ClusterOptions, node: NodePlan) -> dict[str, str]:
     host = f"[{options.host}]" if ":" in options.host else options.host
     mine = [(name, node.ports[name]) for name in _listener_names(options, node)]
     lines = {"listeners": ",".join(f"{name}://{host}:{port}" for name, port in mine)}
@@ -163,14 +163,14 @@ def _listeners(options: Options, node: NodePlan) -> dict[str, str]:
     return lines
 
 
-def _listener_names(options: Options, node: NodePlan) -> list[str]:
+def _listener_names(options: ClusterOptions, node: NodePlan) -> list[str]:
     names: list[str] = list(options.listeners) if node.broker else []
     if node.controller:
         names.append("CONTROLLER")
     return names
 
 
-def _quorum(options: Options, node: NodePlan, nodes: Sequence[NodePlan]) -> dict[str, str]:
+def _quorum(options: ClusterOptions, node: NodePlan, nodes: Sequence[NodePlan]) -> dict[str, str]:
     host = f"[{options.host}]" if ":" in options.host else options.host
     controllers = [(each.id, f"{host}:{each.ports['CONTROLLER']}") for each in nodes if each.controller]
     roles = [name for name, has in (("broker", node.broker), ("controller", node.controller)) if has]
@@ -186,7 +186,7 @@ def _quorum(options: Options, node: NodePlan, nodes: Sequence[NodePlan]) -> dict
     return lines
 
 
-def _sasl(options: Options) -> dict[str, str]:
+def _sasl(options: ClusterOptions) -> dict[str, str]:
     lines = {"sasl.enabled.mechanisms": MECHANISMS, "delegation.token.secret.key": "not-so-secret"}
     users = " ".join(f'user_{name}="{password}"' for name, password in PASSWORDS.items())
     admin = f'username="admin" password="{PASSWORDS["admin"]}"'
@@ -205,7 +205,7 @@ def _sasl(options: Options) -> dict[str, str]:
     return lines
 
 
-def _tls(folder: Path, options: Options) -> dict[str, str]:
+def _tls(folder: Path, options: ClusterOptions) -> dict[str, str]:
     lines = {
         "ssl.keystore.type": "PEM",
         "ssl.keystore.location": str(folder / "broker.pem"),

@@ -19,9 +19,9 @@ from kwcli.playground.cluster import Cluster, StartFailed
 from kwcli.playground.jars import Missing, java_problem
 from kwcli.playground.mock import PARTITIONS, MockCluster
 from kwcli.playground.node_control import VARIABLE, Control
-from kwcli.playground.properties import PASSWORDS, Listener, Options, as_text
+from kwcli.playground.properties import PASSWORDS, ClusterOptions, Listener, as_text
 from kwcli.playground.temp_dirs import Scratch, clean_abandoned, playgrounds
-from kwcli.playground.traffic import MEMBERS, Traffic, make_topics
+from kwcli.playground.traffic import MEMBERS, TrafficMaker, make_topics
 
 if TYPE_CHECKING:
     from kwcli.env import Environment
@@ -119,7 +119,7 @@ def _in(env: Environment, wish: PlaygroundOptions, stack: ExitStack, home: Path)
     if wish.traffic:
         # The mock takes JoinGroup 6 for garbage, and SyncGroup 4 ends the process that it lives in.
         members = MEMBERS if stage.cluster else 0
-        stack.enter_context(Traffic(stage.inside, [name for name, _ in wish.all_topics], members=members))
+        stack.enter_context(TrafficMaker(stage.inside, [name for name, _ in wish.all_topics], members=members))
     if wish.run is not None:
         return _run(env, wish, wish.run, stage)
     _show(env, wish, stage)
@@ -154,7 +154,7 @@ def _real(env: Environment, wish: PlaygroundOptions, stack: ExitStack, home: Pat
     folder = stack.enter_context(Scratch(home))
     # Brokers talk among themselves on a listener of their own, so that the others show clients only.
     listeners = cast("tuple[Listener, ...]", ("INTERNAL", *wish.listeners))
-    options = Options(
+    options = ClusterOptions(
         version=wish.release,
         nodes=wish.nodes,
         listeners=listeners,

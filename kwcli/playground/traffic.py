@@ -31,7 +31,7 @@ from kwcli.net.config.client_config import ClientConfig
 from kwcli.net.deadline import Deadline
 from kwcli.net.session.blocking import Connection
 
-__all__ = ["Client", "Traffic", "make_topics"]
+__all__ = ["Client", "TrafficMaker", "make_topics"]
 
 PATIENCE_S: Final = 10.0
 # Highest versions that speak of topics by name, of one group at a time: what mocks and old releases take as well.
@@ -103,7 +103,7 @@ _WORDS: Final = ("tea", "coffee", "water", "juice", "cake", "bread", "soup", "sa
 _MEMBER_ID_REQUIRED: Final = 79
 
 
-class Traffic:
+class TrafficMaker:
     """Clients in threads of their own, from the start of the `with` block to its end."""
 
     def __init__(self, bootstrap: str, topics: Sequence[str], *, members: int = MEMBERS) -> None:

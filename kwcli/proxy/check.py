@@ -42,7 +42,7 @@ _ID_SHOWN_MAX: Final = 64
 _PORTS_AT_ONCE: Final = 256
 
 
-class Finding(NamedTuple):
+class CheckLine(NamedTuple):
     """One line; `code` 0 says that it is well."""
 
     what: str
@@ -79,19 +79,19 @@ def check(env: Environment, options: CheckOptions, output: str | None = None) ->
     return next((code for code in order if code in codes), Exit.DONE)
 
 
-def _text(finding: Finding) -> str:
+def _text(finding: CheckLine) -> str:
     mark = "fail" if finding.code else "ok"
     return f"{mark:4}  {finding.what:12}  {clean(finding.text)}\n"
 
 
-def _json(finding: Finding) -> str:
+def _json(finding: CheckLine) -> str:
     """`code` is what the exit code would be, were this all."""
     found = {"kind": "finding", "what": finding.what, "ok": not finding.code, "code": int(finding.code)}
     return json.dumps({**found, "text": finding.text}, ensure_ascii=False)
 
 
 # By the option -o: a line, what stands between two, what stands around all.
-_FORMS: Final[Mapping[str | None, tuple[Callable[[Finding], str], bytes, bytes]]] = {
+_FORMS: Final[Mapping[str | None, tuple[Callable[[CheckLine], str], bytes, bytes]]] = {
     None: (_text, b"", b""),
     "text": (_text, b"", b""),
     "ndjson": (lambda finding: _json(finding) + "\n", b"", b""),
@@ -99,7 +99,7 @@ _FORMS: Final[Mapping[str | None, tuple[Callable[[Finding], str], bytes, bytes]]
 }
 
 
-def findings(variables: Mapping[str, str], options: CheckOptions) -> Iterator[Finding]:
+def findings(variables: Mapping[str, str], options: CheckOptions) -> Iterator[CheckLine]:
     """Everything that is looked at, in order."""
     if options.tls is not None:
         yield _certificate(options.tls, options.advertise)
@@ -109,30 +109,30 @@ def findings(variables: Mapping[str, str], options: CheckOptions) -> Iterator[Fi
     try:
         with ClusterClient(options.config, deadline) as cluster:
             first = cluster.any()
-            yield Finding("upstream", f"{shown(first.address)} answers{_how(options.config)}")
+            yield CheckLine("upstream", f"{shown(first.address)} answers{_how(options.config)}")
             yield from _versions("versions", first)
             nodes = _nodes(cluster)
             if isinstance(nodes, Failure):
-                yield Finding("nodes", f"{nodes.text}; clients log in by themselves, and then nodes are known")
+                yield CheckLine("nodes", f"{nodes.text}; clients log in by themselves, and then nodes are known")
             else:
                 found, cluster_id = dict(nodes), cluster.cluster_id
                 named = cut(cluster_id, _ID_SHOWN_MAX) if cluster_id else "unknown"
                 code = Exit.DONE if found else Exit.FINDINGS
-                yield Finding("cluster", f"{count_of(len(found), 'broker')}, cluster id {named}", code)
+                yield CheckLine("cluster", f"{count_of(len(found), 'broker')}, cluster id {named}", code)
                 for place, node in enumerate(found.values()):
                     if not deadline.left():
                         yield _late("nodes", len(found) - place, len(found), deadline)
                         break
                     yield from _node(cluster, node, first.address)
     except Failure as failure:
-        yield Finding("upstream", failure.text, failure.code)
+        yield CheckLine("upstream", failure.text, failure.code)
     ports = ProxyPorts(options.port_base, cluster_id, ports_file(variables), nodes=found, keep=False)
     yield from _ports(options, ports, found, deadline)
 
 
-def _late(what: str, left: int, count: int, deadline: Deadline) -> Finding:
+def _late(what: str, left: int, count: int, deadline: Deadline) -> CheckLine:
     text = f"time is up after {deadline.seconds:.3g} s: {left:,} of {count:,} were not looked at; see --timeout"
-    return Finding(what, text, Exit.TIMEOUT)
+    return CheckLine(what, text, Exit.TIMEOUT)
 
 
 def _how(config: ClientConfig) -> str:
@@ -155,7 +155,7 @@ def _nodes(cluster: ClusterClient) -> Mapping[int, Node] | Failure:
         return without_frames(failure)
 
 
-def _node(cluster: ClusterClient, node: Node, known: Address) -> Iterator[Finding]:
+def _node(cluster: ClusterClient, node: Node, known: Address) -> Iterator[CheckLine]:
     name = f"node {node.id}"
     try:
         connection = cluster.node(node.id)
@@ -163,24 +163,24 @@ def _node(cluster: ClusterClient, node: Node, known: Address) -> Iterator[Findin
         reachable = failure.code == Exit.UNREACHABLE and node.problem is None
         remedy = "; --dial-map tells where it is" if reachable else ""
         text = failure.text if "--dial-map" in failure.text else failure.text + remedy
-        yield Finding(name, text, failure.code)
+        yield CheckLine(name, text, failure.code)
         return
     if node.address == known:
-        yield Finding(name, f"{shown(node.address)} is the one that was asked")
+        yield CheckLine(name, f"{shown(node.address)} is the one that was asked")
     else:
         yield from _versions(name, connection)
 
 
-def _versions(name: str, connection: Connection) -> Iterator[Finding]:
+def _versions(name: str, connection: Connection) -> Iterator[CheckLine]:
     """Whether all that a broker speaks is judged by the table of what is rewritten."""
     offered = connection.versions
     strange = [*_above(offered), *_unknown(offered)]
     strange += (f"offers {each}: no client can ask for those" for each in impossible(connection.offer.answer))
     where = shown(connection.address)
     if not strange:
-        yield Finding(name, f"{where} speaks {count_of(len(offered), 'API')}, all known to kw")
+        yield CheckLine(name, f"{where} speaks {count_of(len(offered), 'API')}, all known to kw")
     for text in strange:
-        yield Finding(name, f"{where}: {text}", Exit.FINDINGS)
+        yield CheckLine(name, f"{where}: {text}", Exit.FINDINGS)
 
 
 def _above(offered: Mapping[int, Versions]) -> Iterator[str]:
@@ -204,12 +204,12 @@ def _unknown(offered: Mapping[int, Versions]) -> Iterator[str]:
             )
 
 
-def _ports(options: CheckOptions, ports: ProxyPorts, nodes: Collection[int], deadline: Deadline) -> Iterator[Finding]:
+def _ports(options: CheckOptions, ports: ProxyPorts, nodes: Collection[int], deadline: Deadline) -> Iterator[CheckLine]:
     if options.metrics is not None:
         try:
             metrics_socket(options.metrics).close()
         except Failure as failure:
-            yield Finding("metrics", failure.text, Exit.FINDINGS)
+            yield CheckLine("metrics", failure.text, Exit.FINDINGS)
     count = 1 + len(nodes)
     wanted = chain([("bootstrap", ports.bootstrap)], ((f"node {number}", ports.port(number)) for number in nodes))
     free: list[str] = []
@@ -218,33 +218,33 @@ def _ports(options: CheckOptions, ports: ProxyPorts, nodes: Collection[int], dea
             yield _late("ports", count - place, count, deadline)
             return
         if port is None:
-            yield Finding("ports", f"no port is left for {name}: give a lower --port-base", Exit.FINDINGS)
+            yield CheckLine("ports", f"no port is left for {name}: give a lower --port-base", Exit.FINDINGS)
             continue
         try:
             listening(options.bind, port).close()
         except Failure as failure:
-            yield Finding("ports", f"for {name}: {failure.text}", Exit.FINDINGS)
+            yield CheckLine("ports", f"for {name}: {failure.text}", Exit.FINDINGS)
         else:
             free.append(str(port))
     if len(free) == count:
-        yield Finding("ports", f"free on {options.bind}: {', '.join(free)}")
+        yield CheckLine("ports", f"free on {options.bind}: {', '.join(free)}")
 
 
-def _certificate(make: Callable[[], Inbound], advertise: str) -> Finding:
+def _certificate(make: Callable[[], Inbound], advertise: str) -> CheckLine:
     try:
         tls = make()
     except Failure as failure:
-        return Finding("certificate", failure.text, Exit.FINDINGS)
+        return CheckLine("certificate", failure.text, Exit.FINDINGS)
     if tls.trust is not None:
-        return Finding("certificate", f"made for {advertise}; clients trust {tls.trust}")
+        return CheckLine("certificate", f"made for {advertise}; clients trust {tls.trust}")
     ends, names = tls.shown()
     if ends < datetime.now(UTC):
-        return Finding("certificate", f"it ended on {ends:%Y-%m-%d}: give another --tls-cert", Exit.FINDINGS)
+        return CheckLine("certificate", f"it ended on {ends:%Y-%m-%d}: give another --tls-cert", Exit.FINDINGS)
     if not _covers(names, advertise):
         known = ", ".join(names) or "nobody"
         text = f"it is for {known}, not for {advertise}, which clients are told: see --advertise"
-        return Finding("certificate", text, Exit.FINDINGS)
-    return Finding("certificate", f"given, good for {advertise} until {ends:%Y-%m-%d}")
+        return CheckLine("certificate", text, Exit.FINDINGS)
+    return CheckLine("certificate", f"given, good for {advertise} until {ends:%Y-%m-%d}")
 
 
 def _covers(names: list[str], host: str) -> bool:

@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Final
 
 from kwcli.env import Environment, Exit, Failure
 from kwcli.net.config.client_config import ClientConfig
+from kwcli.proxy.as_kafka import VersionGate
 from kwcli.proxy.log.log_protocol import LogPlan
 from kwcli.proxy.log.log_queue import Overflow
 from kwcli.proxy.log.options import LogOptions
 from kwcli.proxy.log.start_process import start as launch
 from kwcli.proxy.server import Proxy, serve
 from kwcli.proxy.settings import Discovered, Listening, ProxySettings, discover
-from kwcli.proxy.tls.options import Security, check_exposure
+from kwcli.proxy.tls.options import TlsOptions, check_exposure
 
 if TYPE_CHECKING:
     from kwcli.proxy.deciders import Deciders
     from kwcli.proxy.faults.options import FaultOptions
     from kwcli.proxy.faults.rule_files import RuleFiles
+    from kwcli.proxy.steering import SteeringOptions
     from kwcli.proxy.tls.inbound import Inbound
 
 # What the log may take to write what it was given, at the end; after a second Ctrl-C.
@@ -31,23 +33,25 @@ def start(
     env: Environment,
     config: ClientConfig,
     listening: Listening,
-    security: Security,
+    security: TlsOptions,
     log: LogOptions,
     faults: FaultOptions,
+    steering: SteeringOptions,
     *,
     only_check: bool,
 ) -> int:
     """Run a proxy to its end, or only look whether one could; the exit code. Raises Failure."""
     if config.controllers:
         raise Failure("the proxy stands before brokers: give -b, not --bootstrap-controller", Exit.USAGE)
-    port_base, bind, advertise, metrics = listening
+    port_base, bind, advertise, metrics, served = listening
     if advertise is None and _anywhere(bind):
         raise Failure(f"--bind {bind} listens on every address: --advertise HOST says which clients use", Exit.USAGE)
     check_exposure(security, config, bind)
     host = advertise or bind
     make = partial(_inbound, env, security, [host, bind]) if security.tls else None
-    plan = log.plan(env)
+    plan = log.plan(env, recording=steering.control is not None)
     rules = faults.rules(env.now_ns)
+    steers = steering.check()
     if only_check:
         from kwcli.proxy.check import CheckOptions, check
 
@@ -57,23 +61,42 @@ def start(
     settings = ProxySettings(
         config, port_base, bind, host, verbose=log.shown.verbose, quiet=log.shown.quiet, metrics=metrics, tls=tls
     )
+    gate = None if served is None else VersionGate(served)
+    settings = settings._replace(gate=gate)
+    if steers:
+        from kwcli.proxy.steering import Steering
+
+        steered = Steering(env, steering, rules, reveal=log.content.reveal_secrets, gate=gate)
+        settings = settings._replace(deciders=steered.deciders, rules=steered.rules, steering=steered)
+    else:
+        settings = settings._replace(deciders=deciders_of(gate, rules), rules=rules)
+    try:
+        if plan is None:
+            return serve(Proxy(env, settings, found))
+        return _logged(env, settings, found, plan, log.overflow)
+    finally:
+        if settings.steering is not None:
+            settings.steering.close()
+
+
+def deciders_of(gate: VersionGate | None, rules: RuleFiles | None) -> Deciders | None:
+    """Who decides about frames: what a release served comes first, the rules of faults are for the rest."""
+    from kwcli.proxy.deciders import Decider, Deciders
+
+    found: list[Decider] = []
+    if gate is not None:
+        found.append(gate)
     if rules is not None:
-        settings = settings._replace(deciders=deciders_of(rules), rules=rules)
-    if plan is None:
-        return serve(Proxy(env, settings, found))
-    return _logged(env, settings, found, plan, log.overflow)
-
-
-def deciders_of(rules: RuleFiles) -> Deciders:
-    """Who decides about frames: the rules of faults."""
-    from kwcli.proxy.deciders import Deciders
-
-    deciders = Deciders([rules.faults])
-    rules.faults.changed = deciders.changed
+        found.append(rules.faults)
+    if not found:
+        return None
+    deciders = Deciders(found)
+    if rules is not None:
+        rules.faults.changed = deciders.changed
     return deciders
 
 
-def _inbound(env: Environment, security: Security, places: list[str]) -> Inbound:
+def _inbound(env: Environment, security: TlsOptions, places: list[str]) -> Inbound:
     from kwcli.proxy.tls.inbound import Inbound, TlsIn
 
     return Inbound(TlsIn(security.certificate, security.key, security.client_ca), places, env.variables)
@@ -81,14 +104,19 @@ def _inbound(env: Environment, security: Security, places: list[str]) -> Inbound
 
 def _logged(env: Environment, settings: ProxySettings, found: Discovered, plan: LogPlan, overflow: Overflow) -> int:
     """Run with a log beside it, which is given the time to write what it has."""
-    plan = plan._replace(report=settings.metrics is not None)
+    steering = settings.steering
+    controlled = steering is not None and steering.server is not None
+    plan = plan._replace(report=settings.metrics is not None or controlled, report_records=controlled)
     log = launch(plan, overflow=overflow, say=lambda text: env.say(f"kw: {text}"))
     code: int = Exit.INTERRUPTED
     try:
         proxy = Proxy(env, settings, found, log.feed, both=plan.record == "both")
         log.feed.pause = proxy.pause
+        if plan.report:
+            told = proxy.metrics.errors if proxy.metrics is not None else lambda _: None
+            log.feed.report_to(told, steering.ring.add if steering is not None else None)
+        log.feed.events = plan.events
         if proxy.metrics is not None:
-            log.feed.report_to(proxy.metrics.errors)
             proxy.metrics.dropped = lambda: log.feed.dropped
         code = serve(proxy)
     finally:

@@ -28,6 +28,7 @@ class ClientConnection(Protocol):
     number: int
     listener: Listener
     peer: str
+    deciding: ConnectionDeciders | None
 
     def decided(self, exchange: HeldExchange, decision: Decision) -> object:
         """A decision that took its time."""

@@ -22,8 +22,8 @@ from kwcli.proxy.listeners import Listener, ProxyListeners, ProxyPorts, ports_fi
 from kwcli.proxy.log_once import Folded, SaidOnce
 from kwcli.proxy.malloc_trim import TRIM_S, Trimmer, tune
 from kwcli.proxy.metrics import Metrics
-from kwcli.proxy.relay.connection import Relay
-from kwcli.proxy.relay.memory_share import Budget
+from kwcli.proxy.relay.connection import Relay, now_ns
+from kwcli.proxy.relay.memory_share import MemoryBudget
 from kwcli.proxy.relay.rewritten_answers import Remembered
 from kwcli.proxy.relay.socket_half import SocketHalf, Turns
 from kwcli.proxy.relay.upstream_login import BrokerLogin
@@ -72,8 +72,9 @@ class Proxy:
         self.paused = False
         self.metrics = Metrics() if settings.metrics is not None else None
         self._told: socket.socket | None = None  # for Prometheus
-        self.budget = Budget(settings.budget)
-        self.remembered = Remembered()
+        self.budget = MemoryBudget(settings.budget)
+        gate = settings.gate
+        self.remembered = Remembered(served=None if gate is None else gate.served)
         self.deciders = settings.deciders
         self.turns = Turns()
         self.dialler = Dialler(settings.config)
@@ -114,6 +115,8 @@ class Proxy:
 
     def _say(self, text: str) -> None:
         self.env.say(f"kw: {text}")
+        if self.feed is not None:
+            self.feed.event(0, text, now_ns())
 
     def pause(self, paused: bool) -> None:
         """Read nothing for a while: the log asks for it."""
@@ -152,6 +155,8 @@ class Proxy:
         if self._told is not None and self.metrics is not None:
             told = partial(MetricsConnection, self.metrics.text)
             self._telling = await loop.create_server(told, sock=self._told)
+        if self.settings.steering is not None:
+            await self.settings.steering.begin(self.sessions.values, lambda: self.listeners.all)
         self._start_told()
         self._trim()
         self._look_at_rules()
@@ -191,10 +196,14 @@ class Proxy:
             self.env.say(line)
         if self._found.remark:
             self._say(self._found.remark)
+        for line in self.settings.gate.served.lines(self._found.offered) if self.settings.gate is not None else []:
+            self._say(line)
         for line in self.settings.tls.lines() if self.settings.tls is not None else []:
             self.env.say(line)
         for line in self.settings.rules.lines() if self.settings.rules is not None else []:
             self._say(line)
+        for line in self.settings.steering.lines() if self.settings.steering is not None else []:
+            self.env.say(line)
         if self._told is not None:
             self.env.say(f"metrics      http://{shown(self._told.getsockname()[:2])}/metrics")
         self.env.say(f"bootstrap.servers={boot}      (Ctrl-C drains and ends; again: at once)")
@@ -291,6 +300,8 @@ class Proxy:
 
     async def _drain(self) -> None:
         """No new connections, no new requests; end when all answers are out, or time is."""
+        if self.settings.steering is not None:
+            self.settings.steering.release()
         await asyncio.gather(*self._starting)
         for each in self._accepting.values():
             each.close()
@@ -312,7 +323,11 @@ class Proxy:
         if not self.settings.quiet:
             self._folded.finish()
             self._notes.repeat(self._say)
+            for line in self.settings.gate.lines() if self.settings.gate is not None else []:
+                self._say(line)
             for line in self.settings.rules.faults.lines() if self.settings.rules is not None else []:
+                self._say(line)
+            for line in self.settings.steering.closing_lines() if self.settings.steering is not None else []:
                 self._say(line)
 
     def _idle(self) -> bool:

@@ -14,8 +14,11 @@ from kwcli.net.deadline import Deadline
 from kwcli.proxy.relay.memory_share import BUDGET
 
 if TYPE_CHECKING:
+    from decoders.schema.model import Versions
+    from kwcli.proxy.as_kafka import ServedVersions, VersionGate
     from kwcli.proxy.deciders import Deciders
     from kwcli.proxy.faults.rule_files import RuleFiles
+    from kwcli.proxy.steering import Steering
     from kwcli.proxy.tls.inbound import Inbound
 
 PORT_BASE: Final = 19092
@@ -25,12 +28,16 @@ DRAIN_S: Final = 10.0
 
 
 class Listening(NamedTuple):
-    """Where clients find the proxy, and Prometheus its numbers; without `advertise` clients are told `bind`."""
+    """Where clients find the proxy, and Prometheus its numbers; without `advertise` clients are told `bind`.
+
+    `served`: clients are offered no more than this.
+    """
 
     port_base: int = PORT_BASE
     bind: str = LOOPBACK
     advertise: str | None = None
     metrics: Address | None = None
+    served: ServedVersions | None = None
 
 
 class ProxySettings(NamedTuple):
@@ -46,8 +53,10 @@ class ProxySettings(NamedTuple):
     quiet: bool = False  # say nothing at the end
     metrics: Address | None = None  # where Prometheus asks
     tls: Inbound | None = None  # what listeners speak TLS by
+    gate: VersionGate | None = None  # what clients are offered, where it is less than brokers have
     deciders: Deciders | None = None  # about single frames: faults, and what else there is
     rules: RuleFiles | None = None  # of faults
+    steering: Steering | None = None  # a script, the control interface
 
 
 # The way to a cluster in, its nodes out, before the first client comes.
@@ -58,11 +67,12 @@ _TOLD_MAX: Final = 3
 
 
 class Discovered(NamedTuple):
-    """`remark` says why nothing is known of the nodes yet, or which of them are nowhere."""
+    """`remark` says why nothing is known of the nodes yet, or which of them are nowhere; `offered` is by API key."""
 
     nodes: Mapping[int, Node]
     cluster_id: str | None
     remark: str | None = None
+    offered: Mapping[int, Versions] | None = None
 
 
 def discover(config: ClientConfig) -> Discovered:
@@ -77,7 +87,7 @@ def discover(config: ClientConfig) -> Discovered:
             more = f"; so are {len(problems) - _TOLD_MAX} more" * (len(problems) > _TOLD_MAX)
             remark = "; ".join(problems[:_TOLD_MAX]) + more if problems else None
             usable = {number: node for number, node in nodes.items() if node.problem is None}
-            return Discovered(usable, cluster.cluster_id, remark)
+            return Discovered(usable, cluster.cluster_id, remark, cluster.any().versions)
     except Failure as failure:
         if failure.code != Exit.REFUSED or "SASL" in config.protocol:
             raise

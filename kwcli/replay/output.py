@@ -105,7 +105,10 @@ class ReplayOutput:
         time, verdict, was, now, client, version, what = self._cells(outcome)
         unsent = outcome.problem is not None or self._dry_run
         took = f"{_class(outcome):5}" if unsent else f"{was:>7} → {now:<7}"
-        lines = [f"{time}  {verdict:10} {took}  {client:16} {version}{'  ' if what else ''}{what}".rstrip()]
+        paint = self._paint
+        bad = paint.bad if outcome.verdict in ("different", "refused") else paint.dim
+        verdict, client = f"{bad}{verdict:10}{paint.off}", f"{paint.client}{client:16}{paint.off}"
+        lines = [f"{time}  {verdict} {took}  {client} {version}{'  ' if what else ''}{what}".rstrip()]
         shown = [each for each in outcome.differences if each.kind != "ids" or self._settings.verbose > 1]
         return "".join(f"{line}\n" for line in [*lines, *self._differences(f"{version} at {time}", shown)])
 

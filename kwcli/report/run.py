@@ -18,7 +18,7 @@ from kwcli.report.exchange_folds import ReportFolds
 from kwcli.user_files import keep_mode, open_private
 
 if TYPE_CHECKING:
-    from decoders.exchanges.exchange import Exchange, Settled
+    from decoders.exchanges.exchange import Ended, Exchange, Settled
     from kwcli.env import Environment, Settings
     from kwcli.report.build_report import Report
 
@@ -52,6 +52,7 @@ class ReportRenderer(AnswerRenderer):
         super().__init__(self.folds, "report", list, lambda _rows, _settings: "", settings)  # close() writes
         self._adds = []  # write() tells the folds, of many at once
         self.hear = self._hear
+        self.ended = self._ended
         self._env = env
         self._target = target
         self._html_path = html_path
@@ -61,6 +62,10 @@ class ReportRenderer(AnswerRenderer):
     def _hear(self, faults: list[str]) -> None:
         if "findings" in self.folds.found:
             self.folds.found["findings"].hear(faults)
+
+    def _ended(self, ended: Ended) -> None:
+        if "findings" in self.folds.found:
+            self.folds.found["findings"].end(ended)
 
     def write(self, rows: list[Settled]) -> None:
         """Give exchanges and skipped runs to the folds."""

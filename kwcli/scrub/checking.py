@@ -15,7 +15,7 @@ from decoders.scrubbing.batches import inflated
 from decoders.scrubbing.name_search import NameSearch, searchable
 from kwcli.inputs import Captures
 from kwcli.output.units import count_of
-from kwcli.scrub.reading import Reading, Tally
+from kwcli.scrub.reading import KeptFacts, Reading
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -48,7 +48,7 @@ class Check:
         self.names, self.secrets = len(wanted), len(secrets)
         self._kinds = replaced
         self._search = NameSearch({**secrets, **wanted})
-        self._tally = Tally()
+        self._tally = KeptFacts()
         try:
             self._look_at_bytes(path)
             self._look_at_exchanges(path, ports, env)
@@ -87,14 +87,14 @@ class Check:
                     for plain in inflated(data, BATCH_INFLATED_MAX):
                         self._search.feed(plain)
 
-    def _compare(self, before: Tally) -> None:
+    def _compare(self, before: KeptFacts) -> None:
         missing = more = 0
         shown: list[str] = []
         for mine, its in before.differences(self._tally):
             missing += mine is not None
             more += its is not None
             if mine is not None and len(shown) < _SHOWN_MAX:
-                time_ns, what = Tally.describe(mine)
+                time_ns, what = KeptFacts.describe(mine)
                 shown.append(f"{what} at {rfc3339(time_ns)}")
         if missing or more:
             what = f": {', '.join(shown)}" if shown else ""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from decoders.tcp.connections import HalfStream
     from decoders.tls.key_log import KeyLog
 
-__all__ = ["FIN", "PAYLOAD", "PLAINTEXT", "PLAIN_SAYS", "RST", "SEQ", "Reading", "Tally", "TlsEnds"]
+__all__ = ["FIN", "PAYLOAD", "PLAINTEXT", "PLAIN_SAYS", "RST", "SEQ", "KeptFacts", "Reading", "TlsEnds"]
 
 # Kinds of records by packet, and what they say.
 PAYLOAD, PLAINTEXT = range(2)
@@ -46,7 +46,7 @@ _NONE: Final = -1
 _FACTS: Final = Struct(">QQQQHHiiqqq")
 
 
-class Tally:
+class KeptFacts:
     """What the exchanges of a capture have that scrubbing promises to keep, in an order that does not depend on theirs.
 
     `names`: the addresses of ends become their pseudonyms.
@@ -81,7 +81,7 @@ class Tally:
         self._facts.add(facts + words.encode("utf-8", "surrogateescape"))
         self.count += 1
 
-    def differences(self, other: Tally) -> Iterator[tuple[bytes | None, bytes | None]]:
+    def differences(self, other: KeptFacts) -> Iterator[tuple[bytes | None, bytes | None]]:
         """Of the exchanges that only one of both has, the record here or there."""
         mine, theirs = iter(self._facts), iter(other._facts)
         first, second = next(mine, None), next(theirs, None)
@@ -157,7 +157,7 @@ class Reading:
         self.names = names
         self.scrubber = Scrubber(names)
         self.placed = SortedRecords(BY_FILE.size)
-        self.tally = Tally(names)
+        self.tally = KeptFacts(names)
         self.tls: dict[bytes, list[TlsEnds]] = {}
         self.topics: list[TopicName] = []
         self.counts: Counter[str] = Counter()

@@ -42,7 +42,7 @@ from uuid import UUID
 
 from decoders.apis import api_name
 from decoders.apis.keys import ENVELOPE
-from decoders.capture.cut_notes import MARK, CutNote, Part, TopicName, write_note, write_topics
+from decoders.capture.cut_notes import MARK, CutNote, PayloadPart, TopicName, write_note, write_topics
 from decoders.capture.merge import file_of
 from decoders.capture.packet_copies import PacketCopy
 from decoders.capture.pcapng_writer import PcapngWriter
@@ -103,7 +103,7 @@ class _Taken:
         return self.began_ns <= time_ns < self.ended_ns and time_ns <= self.until_ns
 
 
-class Pieces(NamedTuple):
+class ExchangePackets(NamedTuple):
     """What a row is made of: records by place and by packet, or (`alone` False) its connection up to a time."""
 
     met: MetConnection
@@ -156,7 +156,7 @@ class CutOut:
         for taken in self._taken_by_key.get(met.sides[0].half.key, ()):
             taken.ended_ns = min(taken.ended_ns, met.began_ns)
 
-    def take(self, row: Settled) -> Pieces | None:
+    def take(self, row: Settled) -> ExchangePackets | None:
         """What a row is made of; to be asked for before more segments are logged."""
         met = self.segments.met(row.ends.number)
         if met is None:
@@ -166,7 +166,7 @@ class CutOut:
         key = met.sides[client].half.key
         if row.kind != "exchange":
             if self._whole or row.reason in _CONNECTIONS:
-                return Pieces(met, False, key, "", NEVER_NS, [], [], {}, 0)
+                return ExchangePackets(met, False, key, "", NEVER_NS, [], [], {}, 0)
             return None
         packet = row.request_packet or row.response_packet or 0
         file = file_of(packet)
@@ -174,17 +174,17 @@ class CutOut:
         broker = row.ends.broker if row.ends.tls is None else ""
         until_ns = max(row.time_ns, row.request_end_ns or 0, row.response_end_ns or row.response_ns or 0)
         if self._whole:
-            return Pieces(met, False, key, broker, NEVER_NS, [], noted, row.topic_names, until_ns)
+            return ExchangePackets(met, False, key, broker, NEVER_NS, [], noted, row.topic_names, until_ns)
         if row.request_size is not None:
             noted.append(BY_PACKET.pack(file, packet, _ROW) + _ROW_SAYS.pack(row.place))
         if row.is_token or row.ends.tls is not None or row.envelope or row.api_key == ENVELOPE:
-            return Pieces(met, False, key, broker, until_ns, [], noted, row.topic_names, until_ns)
+            return ExchangePackets(met, False, key, broker, until_ns, [], noted, row.topic_names, until_ns)
         placed: list[bytes] = []
         if row.request_size is not None:
             placed += self._range(met, client, 0, row.place, row.request_size + 4, row.ends)
         if row.response_size is not None:
             placed += self._range(met, 1 - client, 1, row.response_place, row.response_size + 4, row.ends)
-        return Pieces(met, True, key, broker, until_ns, placed, noted, row.topic_names, until_ns)
+        return ExchangePackets(met, True, key, broker, until_ns, placed, noted, row.topic_names, until_ns)
 
     def _range(
         self, met: MetConnection, index: int, broker_sends: int, place: int, size: int, ends: ConnectionInfo
@@ -201,7 +201,7 @@ class CutOut:
             if acked is not None:
                 yield _PLACED.pack(direction ^ 1, acked, _ACKED) + _ACK_SAYS.pack(run.packet)
 
-    def keep(self, pieces: Pieces | None) -> None:
+    def keep(self, pieces: ExchangePackets | None) -> None:
         """A row is shown that is made of this."""
         if pieces is None or self._failed is not None:
             return
@@ -222,7 +222,7 @@ class CutOut:
         if not alone:
             self._keep_connection(pieces)
 
-    def _keep_connection(self, pieces: Pieces) -> None:
+    def _keep_connection(self, pieces: ExchangePackets) -> None:
         met = pieces.met
         taken = self._taken.get(met.number)
         if taken is None:
@@ -375,7 +375,7 @@ def _named(packet: PacketCopy, taken: _Taken, said: Iterable[bytes]) -> Iterator
 
 def _note(packet: PacketCopy, said: Iterable[bytes]) -> CutNote | None:
     """The note that records of a packet make."""
-    parts: list[Part] = []
+    parts: list[PayloadPart] = []
     ack: int | None = None
     broker = b""
     direction = 0
@@ -389,16 +389,16 @@ def _note(packet: PacketCopy, said: Iterable[bytes]) -> CutNote | None:
             for span in packet.spans:
                 step = ahead(seq, span.seq)
                 if 0 <= step < span.size:
-                    parts.append(Part(span.at + step, min(size, span.size - step), place))
+                    parts.append(PayloadPart(span.at + step, min(size, span.size - step), place))
                     break
     if not parts:
         return None
     return CutNote(direction >> 1, not direction & 1, _joined(sorted(parts)), ack, broker.decode())
 
 
-def _joined(parts: Iterable[Part]) -> tuple[Part, ...]:
+def _joined(parts: Iterable[PayloadPart]) -> tuple[PayloadPart, ...]:
     """Parts that follow each other in the packet and in the stream as one."""
-    out: list[Part] = []
+    out: list[PayloadPart] = []
     for part in parts:
         last = out[-1] if out else None
         if last is not None and (last.at + last.size, last.place + last.size) == (part.at, part.place):

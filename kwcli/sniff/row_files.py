@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
 from decoders.capture.merge import file_of, number_of
@@ -51,12 +51,12 @@ def name_files(rows: Iterable[Settled], names: Sequence[str], *, count: bool = T
             count_in_file(row)
 
 
-def without_ends(rows: Iterable[Row], tables: TableTaker) -> list[Settled]:
-    """Exchanges and runs of bytes; the ends of connections go to the tables."""
+def without_ends(rows: Iterable[Row], end: Callable[[Ended], None]) -> list[Settled]:
+    """Exchanges and runs of bytes; `end` takes the ends of connections."""
     kept: list[Settled] = []
     for row in rows:
         if row.kind == "connection":
-            tables.end(row)
+            end(row)
         else:
             kept.append(row)
     return kept

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from decoders.errors import DecodeError
-    from decoders.exchanges.exchange import Settled, Summary
+    from decoders.exchanges.exchange import Ended, Settled, Summary
     from decoders.filters import Filter
     from kwcli.env import Environment, Settings
     from kwcli.options import CaptureOptions
-    from kwcli.sniff.cutting import CutOut, Pieces
+    from kwcli.sniff.cutting import CutOut, ExchangePackets
 
 __all__ = [
     "FOREIGN",
@@ -253,6 +253,7 @@ class SniffView(NamedTuple):
     names_files: bool = False
     tables: TableTaker | None = None
     remembers: bool = False  # the renderer asks for what went before on a connection
+    ended: Callable[[Ended], None] | None = None  # takes the ends of connections, where there are no tables
 
 
 def own_view(settings: Settings) -> SniffView:
@@ -300,10 +301,11 @@ class Sniffing:
         self._key_logs = KeyLogFiles(()) if key_logs is None else key_logs
         wanted = Wanted(view.needs, selection.needs, *_order_needs(sort))
         self._tables = view.tables
-        self._engine = Engine(ports, wanted, connections=self._tables is not None, keys=self._key_logs.keys)
+        self._end_of = view.ended if self._tables is None else self._tables.end
+        self._engine = Engine(ports, wanted, connections=self._end_of is not None, keys=self._key_logs.keys)
         self._wanted = wanted
         self._cut: CutOut | None = None
-        self._pieces: dict[int, Pieces | None] = {}  # of rows that wait to be sorted, by their identity
+        self._pieces: dict[int, ExchangePackets | None] = {}  # of rows that wait to be sorted, by their identity
         self._left = limit
         self._sort = sort
         self._sorted: list[Settled] | None = [] if sort else None
@@ -554,8 +556,8 @@ class Sniffing:
             return True
         if self._cut is not None:
             self._take_pieces(rows, self._cut)
-        if self._tables is not None:
-            rows = without_ends(rows, self._tables)
+        if self._end_of is not None:
+            rows = without_ends(rows, self._end_of)
         if self._file_names:
             name_files(rows, self._file_names, count=self._tables is None)
         if self._outcome.strict and not self._outcome.lossy:

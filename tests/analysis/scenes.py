@@ -9,8 +9,8 @@ from typing import Any
 from decoders import encode_request, encode_response
 from decoders.analysis.fold import Fold
 from decoders.exchanges.engine import Engine
-from decoders.exchanges.exchange import Exchange
-from decoders.tcp.chunks import Segment
+from decoders.exchanges.exchange import Ended, Exchange, Row
+from decoders.tcp.chunks import ZERO_WINDOW, Segment
 from kwcli.output import Wanted
 
 SYN, ACK, FIN, RST, PUSH = 2, 16, 1, 4, 8
@@ -39,7 +39,7 @@ class Scene:
     def __init__(self) -> None:
         self._segments: list[tuple[int, Line, bool, int, bytes]] = []
         self._lines: dict[tuple[str, str, int], Line] = {}
-        self._asked = 0
+        self._asked = self._asked_ports = self._last_port = 0
 
     def ask(
         self,
@@ -59,8 +59,9 @@ class Scene:
         key, version = what
         self._asked += 1
         port = 20_000 + line * 100 + sum(client.encode()) % 100
-        place = (host, broker, port)
         now = round(BEGUN + at * NS)
+        place = (host, broker, port)
+        self._last_port = port
         if place not in self._lines:
             its = self._lines[place] = Line(host, broker, port)
             self._segments += [(now - 3000, its, True, SYN, b""), (now - 2000, its, False, SYN | ACK, b"")]
@@ -78,6 +79,30 @@ class Scene:
             self._segments.append((now + round(took * NS), its, False, ACK | PUSH, pack(">i", len(frame)) + frame))
         return self
 
+    def reset(self, at: float, *, by_broker: bool = True, broker: str = BROKER) -> Scene:
+        """Somebody resets the connection of the default client."""
+        its = self._lines.pop(("10.0.0.1", broker, self._last_port))
+        self._segments.append((round(BEGUN + at * NS), its, not by_broker, RST, b""))
+        return self
+
+    def shut(self, begin: float, end: float, *, broker: bool) -> Scene:
+        """A side of the default client's connection says every 0.2 s that it can take nothing."""
+        its = self._lines["10.0.0.1", BROKER, self._last_port]
+        for number in range(round((end - begin) * 5) + 1):
+            now = round(BEGUN + (begin + number / 5) * NS)
+            self._segments.append((now, its, not broker, ACK | ZERO_WINDOW, b""))
+        return self
+
+    def knock(self, at: float, broker: str, *, refused: bool = True) -> Scene:
+        """A connection that a broker refuses, or does not answer."""
+        self._asked_ports += 1
+        its = Line("10.0.0.1", broker, 40_000 + self._asked_ports)
+        now = round(BEGUN + at * NS)
+        self._segments.append((now, its, True, SYN, b""))
+        if refused:
+            self._segments.append((now + 1000, its, False, RST | ACK, b""))
+        return self
+
     def segments(self) -> list[Segment]:
         """All of it as TCP segments, by time."""
         found: list[Segment] = []
@@ -89,8 +114,12 @@ class Scene:
 
     def exchanges(self, fold: Fold) -> list[Exchange]:
         """Its exchanges, with what a fold reads of them."""
-        engine = Engine(ports=frozenset({9092, 9093, 9094}), needs=Wanted(fold.needs))
-        settled = engine.feed(self.segments()) + engine.finish()
-        found = [each for each in settled if isinstance(each, Exchange)]
-        assert len(found) == self._asked
+        return [each for each in self.rows(fold) if isinstance(each, Exchange)]
+
+    def rows(self, fold: Fold) -> list[Exchange | Ended]:
+        """Likewise, and the ends of its connections."""
+        engine = Engine(ports=frozenset({9092, 9093, 9094}), needs=Wanted(fold.needs), connections=True)
+        settled: list[Row] = [*engine.feed(self.segments()), *engine.finish()]
+        found = [each for each in settled if isinstance(each, Exchange | Ended)]
+        assert sum(isinstance(each, Exchange) for each in found) == self._asked
         return found

@@ -23,6 +23,7 @@ from decoders.apis.keys import (
     FETCH,
     HEARTBEAT,
     JOIN_GROUP,
+    LEADER_AND_ISR,
     METADATA,
     PRODUCE,
     PUSH_TELEMETRY,
@@ -31,7 +32,7 @@ from decoders.apis.keys import (
 from decoders.capture.files import CaptureReader
 from decoders.errors import Malformed
 from decoders.exchanges.engine import Engine
-from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.exchange import Ended, Exchange, Row
 from decoders.records.model import Record
 from decoders.records.write import encode_batch
 from kwcli.env import Exit
@@ -49,8 +50,13 @@ SHIPPED: dict[str, list[str]] = {
     "first-steps.pcapng": [],
     "share-groups.pcapng": [],
     "tour.pcapng": ["topic-unknown", "version-refused"],
-    "three-nodes.pcapng.zst": ["controller-moved", "election", "leader-moved", "leader-moved"],
-    "zookeeper-cluster.pcap.gz": ["controller-moved", "old-format", "under-replicated"],
+    # Their nodes go down one after the other at the end: those that are still there try to reach the others.
+    "three-nodes.pcapng.zst": [
+        *("controller-moved", "election", "leader-moved", "leader-moved", "no-connection", "no-connection"),
+    ],
+    "zookeeper-cluster.pcap.gz": [
+        *("controller-moved", "no-connection", "no-connection", "old-format", "under-replicated"),
+    ],
     "old-clients.pcap.gz": ["connection-churn", "old-format", "old-format"],
     "sasl-framed.pcapng": ["login-failed", "login-failed", "login-failed"],
     "sasl-gssapi.pcap.gz": ["old-format", "old-format"],
@@ -60,24 +66,27 @@ SHIPPED: dict[str, list[str]] = {
 
 
 @cache
-def exchanges(name: str) -> list[Exchange]:
-    """The exchanges of a capture."""
-    reader, engine = CaptureReader(), Engine(needs=NEEDS)
-    found = engine.feed([*reader.feed(capture_bytes(name)), *reader.finish()]) + engine.finish()
-    return [each for each in found if isinstance(each, Exchange)]
+def exchanges(name: str) -> list[Exchange | Ended]:
+    """The exchanges of a capture, and the ends of its connections."""
+    reader, engine = CaptureReader(), Engine(needs=NEEDS, connections=True)
+    found: list[Row] = [*engine.feed([*reader.feed(capture_bytes(name)), *reader.finish()]), *engine.finish()]
+    return [each for each in found if isinstance(each, Exchange | Ended)]
 
 
-def folded(some: list[Exchange]) -> Doctor:
+def folded(some: list[Exchange | Ended]) -> Doctor:
     fold = Doctor()
     for each in some:
-        fold.add(each)
+        if isinstance(each, Ended):
+            fold.end(each)
+        else:
+            fold.add(each)
     return fold
 
 
 @pytest.mark.parametrize("name", CLEAN)
 def test_any_split_gives_the_same_rows(name: str) -> None:
     draw = Random(name)
-    parts: list[list[Exchange]] = [[] for _ in range(4)]
+    parts: list[list[Exchange | Ended]] = [[] for _ in range(4)]
     for each in exchanges(name):
         draw.choice(parts).append(each)
     merged = Doctor()
@@ -281,6 +290,84 @@ def logins(times: int) -> Scene:
     return scene
 
 
+def beats(*seconds: float, timeout: int = 45_000, member: str = "m") -> Scene:
+    """A member joins and is heard at these seconds."""
+    asked, answer = join(1, member)
+    scene = Scene().ask(0, (JOIN_GROUP, 5), asked | {"session_timeout_ms": timeout}, answer)
+    for second in seconds:
+        scene.ask(second, (HEARTBEAT, 3), {"group_id": "billing", "member_id": member}, {})
+    return scene
+
+
+def read_from(*positions: int, connections: int = 1) -> Scene:
+    """Fetches of 500 records each, from these offsets."""
+    scene = Scene()
+    for number, at in enumerate(positions):
+        asked, answer = fetch(at, 10_000)
+        batch = encode_batch([Record(at + each, 0, None, b"x", ()) for each in (0, 499)])
+        answer["responses"][0]["partitions"][0]["records"] = batch
+        scene.ask(number, FETCH_11, asked, answer, line=number % connections)
+    return scene
+
+
+def followed(behind: int, times: int = 8, topic: str = "orders") -> Scene:
+    """A follower that asks for what is so much before the high watermark."""
+    scene = Scene()
+    for number in range(times):
+        asked, answer = fetch(number, number + behind)
+        for element in (asked["topics"][0], answer["responses"][0]):
+            element["topic"] = topic
+        scene.ask(number, FETCH_11, asked | {"replica_id": 2}, answer, client="broker-2-fetcher-0")
+    return scene
+
+
+def led(*epochs: int) -> Scene:
+    """Metadata of a topic of one partition, its leader's epoch each time."""
+    scene = Scene()
+    for number, epoch in enumerate(epochs):
+        answer = metadata(topic("orders"))
+        answer["topics"][0]["partitions"][0]["leader_epoch"] = epoch
+        scene.ask(number * 10, META, {}, answer)
+    return scene
+
+
+def assigned(*epochs: int) -> Scene:
+    """Leaders as a controller of the ZooKeeper era tells them to brokers."""
+    scene = Scene()
+    for number, epoch in enumerate(epochs):
+        part = {"partition_index": 0, "leader": number % 2, "leader_epoch": epoch, "isr": [1, 2], "replicas": [1, 2]}
+        asked = {"controller_id": 1, "topic_states": [{"topic_name": "orders", "partition_states": [part]}]}
+        scene.ask(number * 10, (LEADER_AND_ISR, 4), asked, {}, client="controller-1")
+    return scene
+
+
+def under_way(count: int, every: float, took: float, *, idempotent: bool = False) -> Scene:
+    """Produce requests on one connection."""
+    scene = Scene()
+    if idempotent:
+        scene.ask(0, (22, 1), {}, {"producer_id": 7})
+    for number in range(count):
+        scene.ask(1 + number * every, PRODUCE_9, produce("orders", count=20), {}, took=took)
+    return scene
+
+
+def cut_idle(times: int, silence: float, *, by_broker: bool = True) -> Scene:
+    scene = Scene()
+    for number in range(times):
+        scene.ask(number * 400, META, {}, metadata(topic("orders")), line=number)
+        scene.reset(number * 400 + silence, by_broker=by_broker)
+    return scene
+
+
+def shut(begin: float, end: float, *, broker: bool = True) -> Scene:
+    return Scene().ask(0, META, {}, metadata(topic("orders"))).shut(begin, end, broker=broker)
+
+
+def knocked(address: str, *, refused: bool = True) -> Scene:
+    nodes = [{"node_id": number, "host": "10.0.0.9", "port": 9091 + number} for number in (1, 2)]
+    return Scene().ask(0, META, {}, metadata(brokers=nodes)).knock(1, address, refused=refused)
+
+
 def produced(code: int) -> dict[str, Any]:
     return {"responses": [{"name": "a", "partition_responses": [{"index": 0, "error_code": code}]}]}
 
@@ -389,6 +476,46 @@ SCENES: list[tuple[str, Scene, str, str]] = [
         Scene().ask(0, (PUSH_TELEMETRY, 0), {}, {"error_code": 118}),
         *("note", "client app: TELEMETRY_TOO_LARGE (PushTelemetry)"),
     ),
+    (
+        "heartbeats-late",
+        beats(3, 6, 9, 50, 53),
+        "warning",
+        "app in group billing was not heard for 40.00s; its session",
+    ),
+    ("heartbeats-late", beats(2, 4, 10, 12, timeout=6000), "warning", "for 5.00s; its session times out after 6.00s"),
+    ("read-again", read_from(*range(0, 3000, 500), 0, 500), "note", "app fetched 1,000 of 4,000 offsets of orders"),
+    (
+        *("follower-behind", followed(5000), "warning"),
+        "node 2 replicates orders-0 with up to 5,000 records less than the replicas in sync",
+    ),
+    ("leaders-move", led(1, 4, 9), "warning", "the leaders of orders moved 8 times (1 partitions)"),
+    ("leaders-move", assigned(1, 2, 5, 9), "warning", "the leaders of orders moved 8 times"),
+    ("many-in-flight", under_way(300, 0.01, 0.1), "note", "app has 9.7 Produce requests under way"),
+    (
+        "one-in-flight",
+        under_way(300, 0.0101, 0.01),
+        "note",
+        "app waits for each Produce answer of 10.0.0.9:9092 (10.0ms)",
+    ),
+    (
+        "idle-cut",
+        cut_idle(3, 350),
+        "warning",
+        "3 connections of app to 10.0.0.9:9092 were reset from the broker's side",
+    ),
+    ("idle-cut", cut_idle(2, 60, by_broker=False), "warning", "from the client's side after 60s"),
+    ("zero-window", shut(1, 3), "warning", "10.0.0.9:9092 took nothing from app for 2.00s at least"),
+    ("zero-window", shut(1, 3, broker=False), "warning", "app took nothing from 10.0.0.9:9092"),
+    ("no-connection", knocked("10.0.0.9:9093"), "warning", "10.0.0.1 cannot connect to 10.0.0.9:9093: refused"),
+    (
+        *("no-connection", knocked("10.0.0.9:9093", refused=False), "warning"),
+        "10.0.0.1 cannot connect to 10.0.0.9:9093: not answered",
+    ),
+    (
+        "no-connection",
+        knocked("10.0.0.9:9093").ask(9, META, {}, metadata(topic("orders")), broker="10.0.0.9:9093"),
+        *("note", "cannot connect to 10.0.0.9:9093: refused"),
+    ),
     ("election", Scene().ask(0, (52, 0), {}, {}, client="raft-client-1"), "warning", "10.0.0.1 ask for votes"),
 ]
 NEAR: list[tuple[str, Scene]] = [
@@ -432,12 +559,34 @@ NEAR: list[tuple[str, Scene]] = [
     ("records-corrupt", Scene().ask(0, PRODUCE_9, produce("a"), {})),
     ("clock-ahead", Scene().ask(0, PRODUCE_9, produce("a", ahead_ms=30_000), {})),
     ("throttled", Scene().ask(0, META, {}, THROTTLED)),
+    ("heartbeats-late", beats(3, 6, 9, 38, 41)),
+    ("heartbeats-late", beats(3, 40)),
+    ("heartbeats-late", beats(*range(3, 100, 3))),
+    ("read-again", read_from(*range(0, 4000, 500))),
+    ("read-again", read_from(*range(0, 6000, 500), 0, 500)),
+    ("read-again", read_from(0, 0, 500, 500, 1000, 1000, 1500, 1500, connections=2)),
+    ("follower-behind", followed(500)),
+    ("follower-behind", followed(5000, times=4)),
+    ("follower-behind", followed(5000, topic="__cluster_metadata")),
+    ("leaders-move", led(1, 4, 7)),
+    ("leaders-move", led(9, 4, 1)),
+    ("leaders-move", assigned(1, 2, 3)),
+    ("many-in-flight", under_way(300, 0.01, 0.1, idempotent=True)),
+    ("many-in-flight", under_way(300, 0.025, 0.1)),
+    ("many-in-flight", under_way(100, 0.01, 0.1)),
+    ("one-in-flight", under_way(300, 0.02, 0.01)),
+    ("one-in-flight", under_way(100, 0.0101, 0.01)),
+    ("idle-cut", cut_idle(3, 15)),
+    ("idle-cut", cut_idle(1, 350)),
+    ("zero-window", shut(1, 1.6)),
+    ("zero-window", shut(1, 1.2).ask(5, META, {}, metadata()).shut(8, 8.2, broker=True)),
+    ("no-connection", knocked("10.0.0.7:80")),
 ]
 
 
 @pytest.mark.parametrize(("what", "scene", "severity", "title"), SCENES, ids=[f"{row[0]}-{row[2]}" for row in SCENES])
 def test_a_scene_shows_its_finding(what: str, scene: Scene, severity: str, title: str) -> None:
-    rows = folded(scene.exchanges(Doctor())).rows()
+    rows = folded(scene.rows(Doctor())).rows()
     (row,) = (row for row in rows if row["id"] == what)
     assert row["severity"] == severity
     assert title in row["title"]
@@ -450,7 +599,7 @@ def test_a_scene_shows_its_finding(what: str, scene: Scene, severity: str, title
 
 @pytest.mark.parametrize(("what", "scene"), NEAR, ids=[row[0] for row in NEAR])
 def test_what_comes_near_is_none(what: str, scene: Scene) -> None:
-    rows = folded(scene.exchanges(Doctor())).rows()
+    rows = folded(scene.rows(Doctor())).rows()
     assert what not in {row["id"] for row in rows}
 
 
@@ -461,7 +610,7 @@ def test_a_quiet_cluster_has_nothing() -> None:
         scene.ask(second, (HEARTBEAT, 3), {"group_id": "billing"}, {})
         scene.ask(second + 1, PRODUCE_9, produce("orders", count=20), {}, client="shop")
         scene.ask(second + 2, FETCH_11, *fetch(second, second))
-    assert folded(scene.exchanges(Doctor())).rows() == []
+    assert folded(scene.rows(Doctor())).rows() == []
 
 
 def test_thresholds_are_what_decides() -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from struct import pack, unpack
 from typing import Any, Final
 
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, admin
 
+from decoders import decode_response, encode_request
+from decoders.apis.keys import FETCH, FIND_COORDINATOR, HEARTBEAT, JOIN_GROUP, METADATA, SYNC_GROUP
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options
@@ -165,6 +169,88 @@ def _held_back(actor: Actor) -> None:
     reader.close()
 
 
+class RawClient:
+    """A client that does what no library would: it speaks by hand, does not read, or goes without a word."""
+
+    def __init__(self, place: str, *, buffer: int = 0) -> None:
+        host, _, port = place.rpartition(":")
+        self.socket = socket.socket()
+        if buffer:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+        self.socket.connect((host, int(port)))
+        self._asked = 0
+
+    def send(self, key: int, version: int, body: dict[str, Any]) -> None:
+        self._asked += 1
+        frame = encode_request(key, version, body, correlation_id=self._asked, client_id="raw")
+        self.socket.sendall(pack(">i", len(frame)) + frame)
+
+    def ask(self, key: int, version: int, body: dict[str, Any]) -> dict[str, Any]:
+        self.send(key, version, body)
+        (size,) = unpack(">i", self._read(4))
+        return decode_response(self._read(size), key, version).body
+
+    def _read(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            piece = self.socket.recv(size - len(data))
+            assert piece
+            data += piece
+        return data
+
+    def reset(self) -> None:
+        """End with RST, without FIN."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, pack("ii", 1, 0))
+        self.socket.close()
+
+
+def _cut_when_idle(actor: Actor) -> None:
+    clients = [RawClient(actor.place) for _ in range(3)]
+    for client in clients:
+        client.ask(METADATA, 9, {"topics": []})
+    time.sleep(22)
+    for client in clients:
+        client.reset()
+
+
+def _takes_nothing(actor: Actor) -> None:
+    actor.write(20_000, 1000, **{"compression.type": "none"})
+    client = RawClient(actor.place, buffer=4096)
+    client.ask(METADATA, 9, {"topics": []})
+    part = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 50 << 20}
+    asked = {"replica_id": -1, "max_wait_ms": 100, "min_bytes": 1, "max_bytes": 50 << 20}
+    client.send(FETCH, 4, asked | {"topics": [{"topic": actor.topic, "partitions": [part]}]})
+    time.sleep(6)
+    client.socket.close()
+
+
+def _silent_member(actor: Actor) -> None:
+    name = f"members-of-{actor.topic}"
+    client = RawClient(actor.place)
+    while client.ask(FIND_COORDINATOR, 2, {"key": name})["error_code"]:
+        time.sleep(0.5)
+    asked = {"group_id": name, "session_timeout_ms": 9000, "rebalance_timeout_ms": 9000, "protocol_type": "consumer"}
+    asked |= {"protocols": [{"name": "range", "metadata": b""}]}
+    member = client.ask(JOIN_GROUP, 4, asked | {"member_id": ""})["member_id"]
+    joined = client.ask(JOIN_GROUP, 4, asked | {"member_id": member})
+    its = {"group_id": name, "generation_id": joined["generation_id"], "member_id": member}
+    client.ask(SYNC_GROUP, 2, its | {"assignments": [{"member_id": member, "assignment": b""}]})
+    for pause in (1, 1, 8.2, 1):
+        time.sleep(pause)
+        assert client.ask(HEARTBEAT, 2, its)["error_code"] == 0
+    client.socket.close()
+
+
+def _reads_again(actor: Actor) -> None:
+    actor.write(3000)
+    client = RawClient(actor.place)
+    asked = {"replica_id": -1, "max_wait_ms": 100, "min_bytes": 1, "max_bytes": 50 << 20}
+    for _ in range(3):
+        part = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 50 << 20}
+        client.ask(FETCH, 4, asked | {"topics": [{"topic": actor.topic, "partitions": [part]}]})
+    client.socket.close()
+
+
 # Finding, how many partitions its topic has, what is done, what may be found besides.
 ROWS: Final[list[tuple[str, int, Callable[[Actor], None], set[str]]]] = [
     ("small-batches", 1, _one_record_a_batch, set()),
@@ -177,6 +263,10 @@ ROWS: Final[list[tuple[str, int, Callable[[Actor], None], set[str]]]] = [
     ("producer-fenced", 1, _fenced, set()),
     ("rebalance-storm", 2, _storm, set()),
     ("fetch-waits", 1, _held_back, set()),
+    ("idle-cut", 1, _cut_when_idle, set()),
+    ("zero-window", 1, _takes_nothing, {"unanswered"}),
+    ("heartbeats-late", 1, _silent_member, set()),
+    ("read-again", 1, _reads_again, set()),
 ]
 
 

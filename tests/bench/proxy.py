@@ -31,6 +31,9 @@ SECONDS: Final = 2.0
 ROUNDS: Final = 3
 RATE: Final = 15_000
 
+# Rules that never match: about an API that is not asked for, and about all that are.
+RULES: Final = {"other": "close, when api == CreateTopics", "looked": "close, when client_id == nobody"}
+
 ONE: Final = Plan("one small", "small")
 FIVE: Final = Plan("5 small", "small", in_flight=5)
 SEVERAL: Final = Plan("8 × 5 small", "small", links=8, in_flight=5)
@@ -74,7 +77,7 @@ class World(NamedTuple):
         seen: dict[str, list[Measured]] = {way.name: [] for way in self.ways}
         for _ in range(self.rounds):
             for way in self.ways:
-                seen[way.name].append(self._once(plan, way))
+                seen[way.name].append(self.once(plan, way))
         paced = plan.most < 1e9
         best = {}
         for name, all_of in seen.items():
@@ -82,7 +85,8 @@ class World(NamedTuple):
         _show(plan.title, best)
         return {name: each.figures for name, each in best.items()}
 
-    def _once(self, plan: Plan, way: Way) -> Measured:
+    def once(self, plan: Plan, way: Way) -> Measured:
+        """Load on one way."""
         pids = [self.broker, *way.pids]
         every, before, begun, own = busy(), [spent(pid) for pid in pids], time.monotonic(), time.process_time()
         figures = drive(way.port, plan, self.seconds, self.authority)
@@ -135,6 +139,30 @@ def plain(world: World) -> list[Promise]:
     ]
 
 
+def faulty(world: World) -> list[Promise]:
+    """With rules of faults that never match: one about another API, one that has to look at every request.
+
+    Ratios of the processor time that a request takes in the proxy, of rounds in turn.
+    """
+    print(_HEAD)
+    found: dict[str, float] = {}
+    for plan in (FIVE, BIG):
+        costs: dict[str, list[float]] = {way.name: [] for way in world.ways[1:]}
+        for _ in range(world.rounds):
+            for way in world.ways[1:]:
+                each = world.once(plan, way)
+                costs[way.name].append(sum(each.used[2:]) / each.figures.rate)
+        base = min(costs["proxy"])
+        for name, all_of in costs.items():
+            ratio = min(all_of) / base
+            print(
+                f"{plan.title:16}{name:9}{min(all_of) * 1e6:11,.1f} µs of processor a request{ratio:11.0%}", flush=True
+            )
+            found[name] = max(found.get(name, 0.0), ratio)
+    text = "% of the processor time of a proxy without faults, with a rule that never matches"
+    return [Promise(text, found["other"] * 100, 110, most=True)]
+
+
 def logged(world: World, proxy: Proxied) -> list[Promise]:
     """With a line of NDJSON for every exchange, to a file."""
     print(_HEAD)
@@ -184,6 +212,11 @@ def measure(folder: Path, given: argparse.Namespace) -> list[Promise]:
         stack.callback(silent.close)
         ways = [direct, Way("relay", first_port(relay), [relay.pid]), Way("proxy", silent.port, silent.pids)]
         found += plain(World(pid, ways, None, *times))
+        for name, rule in RULES.items():
+            proxy = Proxied(folder, name, port, ["--no-log", "--fault", rule, *given.words])
+            stack.callback(proxy.close)
+            ways.append(Way(name, proxy.port, proxy.pids))
+        found += faulty(World(pid, [ways[0], *ways[2:]], None, *times))
         telling = Proxied(folder, "logged", port, ["-o", "ndjson", *given.words])
         stack.callback(telling.close)
         ways = [direct, Way("logged", telling.port, telling.pids)]

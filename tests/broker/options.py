@@ -14,7 +14,7 @@ Mode = Literal["kraft", "zookeeper"]
 
 
 @dataclass(frozen=True, slots=True)
-class Options(properties.Options):
+class Options(properties.ClusterOptions):
     """`kerberos` starts a realm and lets SASL listeners take GSSAPI (clients must know the host as localhost)."""
 
     mode: Mode = "kraft"

@@ -94,10 +94,10 @@ def record(recording: Recording, name: str, version: int, response: dict[str, An
 
         sides: dict[str, Any]
 
-        def values(self, side: str) -> Any:  # type: ignore[override]  # of two words
+        def values(self, side: str) -> Any:
             return self.sides[side]
 
-        def raw(self, side: str) -> bytes | None:  # type: ignore[override]  # of two words
+        def raw(self, side: str) -> bytes | None:
             return side.encode()
 
         failures: Any = {}  # noqa: RUF012  # none
@@ -288,5 +288,7 @@ def test_a_redacted_body_is_refused() -> None:
     ]
     (batches,) = (row["records"] for row in rows[0]["request"]["topic_data"][0]["partition_data"][:1])
     batches[0]["records"][0]["value"] = {"redacted": 5}
+    read = FromRecords().read(rows[0])
+    assert read.kind == "exchange"
     with pytest.raises(RedactedRecording, match="redacted"):
-        Recording().add(FromRecords().read(rows[0]))
+        Recording().add(read)

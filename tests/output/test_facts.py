@@ -14,13 +14,13 @@ from decoders.exchanges.exchange import Exchange
 from decoders.schema.model import Field, Side
 from kwcli.output.fact_functions import FUNCTIONS, NO_VIEW, needs, row_of
 from kwcli.output.fact_rows import ROWS
-from kwcli.output.facts import TOPIC_FIELDS, Shape
+from kwcli.output.facts import TOPIC_FIELDS, FactRoom
 from tests.output.fakes import exchange
 
 TOPIC = UUID(int=7)
 
 
-def facts_of(made: Exchange, shape: Shape) -> list[str]:
+def facts_of(made: Exchange, shape: FactRoom) -> list[str]:
     """The facts of an exchange, as the text line asks for them."""
     row = row_of(made.api_key)
     assert row is not None
@@ -120,19 +120,19 @@ def test_facts(key: int | None, version: int | None, request_view: Any, response
     made = exchange(
         key, version, request_view=request_view, response_view=response_view, latency_ms=502.0, topics={TOPIC: "known"}
     )
-    assert " ".join(facts_of(made, Shape())) == facts
+    assert " ".join(facts_of(made, FactRoom())) == facts
 
 
 @pytest.mark.parametrize("key", sorted({*ROWS, *FUNCTIONS}))
 def test_views_with_nothing_in_them_say_nothing_false(key: int) -> None:
     """A side that is missing, or that could not be decoded beyond its first byte."""
     for request_view, response_view in (({}, {}), (None, None), ({}, None), (None, {})):
-        text = " ".join(facts_of(exchange(key, 0, request_view=request_view, response_view=response_view), Shape()))
+        text = " ".join(facts_of(exchange(key, 0, request_view=request_view, response_view=response_view), FactRoom()))
         assert not re.search(r"None|\[\]|\?", text)
 
 
 def test_a_narrow_shape_shortens_lists_and_ids() -> None:
     made = exchange(15, 5, request_view={"groups": ["a", "b", "c"]})
-    assert facts_of(made, Shape(2, 8)) == ["group a,b,+1"]
+    assert facts_of(made, FactRoom(2, 8)) == ["group a,b,+1"]
     made = exchange(12, 4, request_view={"group_id": "g", "member_id": "consumer-1-aaaa"})
-    assert facts_of(made, Shape(2, 8)) == ["group g", "consume…"]
+    assert facts_of(made, FactRoom(2, 8)) == ["group g", "consume…"]

@@ -17,7 +17,7 @@ from decoders.exchanges.exchange import Settled
 from kwcli.env import Settings
 from kwcli.output import Wanted, needs
 from kwcli.output.fact_functions import row_of
-from kwcli.output.facts import Shape
+from kwcli.output.facts import FactRoom
 from kwcli.output.text import TextLines, layout
 from kwcli.output.units import cell_width
 from tests.apis.everything import layouts
@@ -121,7 +121,7 @@ def test_no_row_says_what_only_python_reads(key: int) -> None:
         request, response = sides["request", version], sides["response", version]
         response.pop("error_message", None)  # it is shown without secrets, for which the bytes are needed
         made = exchange(key, version, request_view=request, response_view=response)
-        for shape in (Shape(2, 8), Shape()):
+        for shape in (FactRoom(2, 8), FactRoom()):
             for fact in found.facts(made, request, response, shape):
                 assert not REPR.search(fact), (version, fact)
 

@@ -46,7 +46,7 @@ def test_the_same_tables_on_a_cluster(tmp_path: Path) -> None:
             env={**os.environ, "PYSPARK_PYTHON": str(made.python)},
             capture_output=True,
             text=True,
-            timeout=200,
+            timeout=900,
             check=False,
         )
     assert (done.returncode, done.stderr) == (0, "")

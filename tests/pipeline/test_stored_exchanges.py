@@ -31,7 +31,7 @@ from decoders.exchanges.exchange import Exchange, Settled
 from decoders.messages.bodies import Options
 from kwcli.env import Exit
 from kwcli.output import Wanted
-from kwcli.pipeline.tables.stored_exchanges import RowReader, StoredExchanges
+from kwcli.pipeline.tables.stored_exchanges import StoredExchanges, StoredRowReader
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes, segments
 from tests.cli.worlds import Outcome, kw
 from tests.pipeline.jobs import job_of
@@ -98,7 +98,7 @@ QUICK = ("tour.pcapng", "share-groups.pcapng", "sasl-raw.pcap")
 
 @pytest.mark.parametrize("name", [pytest.param(each, marks=[pytest.mark.long] * (each not in QUICK)) for each in CLEAN])
 def test_every_fold_over_tables_gives_the_rows_of_the_capture(name: str) -> None:
-    reader = RowReader()
+    reader = StoredRowReader()
     read = [reader.read(row) for row in table_rows(name)]
     assert reader.bodiless == 0
     assert [(row.kind, row.time_ns, row.ends.client) for row in read] == [
@@ -120,7 +120,7 @@ def test_split_anywhere_between_captures_and_tables_and_merged(name: str, data: 
     draw = data.draw(st.randoms(use_true_random=False))
     count = draw.randint(1, 4)
     parts: list[list[Settled]] = [[] for _ in range(count)]
-    readers = [RowReader() if draw.random() < 0.7 else None for _ in parts]
+    readers = [StoredRowReader() if draw.random() < 0.7 else None for _ in parts]
     for settled, row in zip(captured(name), table_rows(name), strict=True):
         at = draw.randrange(count)
         reader = readers[at]
@@ -250,7 +250,7 @@ def test_a_body_that_was_too_long_for_its_cell_is_null(monkeypatch: pytest.Monke
     monkeypatch.setattr("kwcli.pipeline.tables.rows.BODY_CUT", '{"limit":"more than 200 bytes as JSON"}')
     monkeypatch.setattr("kwcli.pipeline.tables.stored_exchanges.BODY_CUT", '{"limit":"more than 200 bytes as JSON"}')
     rows = batch_of(settled_for_tables(segments("tour.pcapng")), bodies=Options(deferred=True)).to_pylist()
-    reader = RowReader()
+    reader = StoredRowReader()
     read = [reader.read(row) for row in rows]
     cut = sum(
         "limit" in (row["request_body"] or "")[:10] or "limit" in (row["response_body"] or "")[:10] for row in rows
@@ -263,9 +263,9 @@ def test_a_row_that_is_none_of_ours_is_an_error() -> None:
     row = dict(table_rows("tour.pcapng")[0])
     for broken in ({"status": "fine"}, {"request_body": "[]"}, {"client_id": '{"base64":"a"}'}):
         with pytest.raises(Malformed, match="no exchange"):
-            RowReader().read({**row, **broken})
+            StoredRowReader().read({**row, **broken})
     with pytest.raises(orjson.JSONDecodeError):
-        RowReader().read({**row, "request_body": "{"})
+        StoredRowReader().read({**row, "request_body": "{"})
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import random
+import re
 import shutil
 import stat
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any, Final
 
 import pytest
 
-from kwcli.env import Failure
+from kwcli.env import Exit, Failure
 from kwcli.pipeline.store.commits import COMMITS
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.store.store import open_store, tables_at
@@ -330,3 +331,51 @@ def test_dates_that_are_old_by_the_clock_of_the_captures_are_dropped(tmp_path: P
     assert len({row["time"].date() for row in found}) == 2
     _, manifest = tables_at(str(tmp_path / "out"))
     assert manifest.tables["exchanges"].rows == len(found)
+
+
+def test_prometheus_is_told_how_far_it_is(tmp_path: Path) -> None:
+    ring(tmp_path / "in", RAW, 2)
+    watched = Watched([str(tmp_path / "in")], tmp_path / "out")
+    with watched.started() as watching:
+        assert watching.step() is not None
+        watched.clock.now += 3
+        rows = dict(line.rsplit(" ", 1) for line in watching.metrics().splitlines() if not line.startswith("#"))
+    assert float(rows["kw_watch_batches_total"]) == 1
+    assert float(rows["kw_watch_packets_total"]) == len(list(packets(RAW)))
+    assert float(rows["kw_watch_lag_bytes"]) == 0
+    assert float(rows["kw_watch_idle_seconds"]) == 3
+    last = max(int.from_bytes(one[:4], "little") for one in packets(RAW))
+    assert int(float(rows['kw_watch_read_time_seconds{point=""}'])) == last
+
+
+def test_tls_goes_on_from_batch_to_batch_and_no_key_is_kept(tmp_path: Path) -> None:
+    folder = FOLDER / "tls"
+    keys = str(folder / "librdkafka-jsse.keys")
+    kept = ring(tmp_path / "aside", (folder / "librdkafka-jsse.pcap").read_bytes(), 5)
+    (tmp_path / "in").mkdir()
+    watched = Watched([str(tmp_path / "in")], tmp_path / "out", keylogs=(keys,))
+    for path in kept:
+        shutil.copy(path, tmp_path / "in" / path.name)
+        watched.clock.now += 1
+        assert watched.read() == 1
+    written = b"".join(path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file())
+    secrets = [
+        found[0] for line in Path(keys).read_text().splitlines() if (found := re.findall("[0-9a-fA-F]{64,}$", line))
+    ]
+    assert len(secrets) > 3
+    for secret in secrets:
+        assert secret.encode() not in written
+        assert bytes.fromhex(secret) not in written
+    watched.finish()
+    run_over([str(tmp_path / "aside")], tmp_path / "run", keylogs=(keys,))
+    expected = tables_in(tmp_path / "run")
+    assert len(expected["exchanges"]) > 5
+    assert tables_in(tmp_path / "out") == expected
+
+
+def test_who_reads_once_is_told_by_the_exit_code_of_a_source_that_is_not_there(tmp_path: Path) -> None:
+    watched = Watched([str(tmp_path / "none" / "in.pcap")], tmp_path / "out", once=True)
+    with watched.started() as watching:
+        watching.run()
+        assert watching.exit() == Exit.FAILURE
+    assert watched.said == f"kw: {tmp_path}/none/in.pcap: no such file\n"

@@ -60,12 +60,14 @@ def _environment(stderr: io.BytesIO, **more: Any) -> Environment:
 class Watched:
     """A watch in this process, a batch at a time; `said` is what it told the user."""
 
-    def __init__(self, sources: list[str], out: Path, *points: tuple[str, str], **more: Any) -> None:
+    def __init__(
+        self, sources: list[str], out: Path, *points: tuple[str, str], keylogs: tuple[str, ...] = (), **more: Any
+    ) -> None:
         self.out = out
         self.clock = Clock()
         self.reports: list[TaskReport] = []
         self._error = io.BytesIO()
-        self._asked = options(sources, out, *points)
+        self._asked = options(sources, out, *points, keylogs=keylogs)
         self._wanted = WatchOptions(**({"lateness_s": 0.0, "interval_s": 0.0} | more))
         self._env = _environment(self._error, monotonic=self.clock)
 
@@ -101,9 +103,9 @@ class Watched:
             watching.run()
 
 
-def run_over(sources: list[str], out: Path, *points: tuple[str, str]) -> None:
+def run_over(sources: list[str], out: Path, *points: tuple[str, str], keylogs: tuple[str, ...] = ()) -> None:
     """`kw pipeline run` over these."""
-    run(_environment(io.BytesIO()), options(sources, out, *points))
+    run(_environment(io.BytesIO()), options(sources, out, *points, keylogs=keylogs))
 
 
 def tables_in(out: Path) -> dict[str, list[dict[str, Any]]]:

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -32,14 +32,22 @@ class Logged:
     """`kw proxy` as a child, whose standard output and error are files."""
 
     def __init__(
-        self, mock: str, folder: Path, *words: str, stdout: int | None = None, host: str = "127.0.0.1"
+        self,
+        mock: str,
+        folder: Path,
+        *words: str,
+        stdout: int | None = None,
+        host: str = "127.0.0.1",
+        env: Mapping[str, str] | None = None,
     ) -> None:
         self.base = port_base(3)
         self.bootstrap = f"{host}:{self.base}"
         self.out, self.err = folder / "out", folder / "err"
         command = [sys.executable, "-m", "kwcli.main", "proxy", "-b", mock, "--port-base", str(self.base), *words]
         with self.out.open("wb") as out, self.err.open("wb") as err:
-            self.process = subprocess.Popen(command, cwd=ROOT, stdout=out if stdout is None else stdout, stderr=err)
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, stdout=out if stdout is None else stdout, stderr=err, env=env
+            )
         deadline = time.monotonic() + START_S
         while f"ready {self.bootstrap}" not in self.err.read_text():
             assert self.process.poll() is None, self.err.read_text()

@@ -14,6 +14,7 @@ from typing import Any, Final
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
+from decoders.apis.keys import PRODUCE
 from decoders.filters import parse
 from decoders.replaying.mapping import Names
 from kwcli.env import Exit, Settings
@@ -225,10 +226,36 @@ def test_a_table_has_a_line_for_each_request(mock: str) -> None:
     assert "Metadata 6" in line
 
 
+def test_differences_are_coloured_where_that_is_wanted(mock: str) -> None:
+    words = ("--api", "ApiVersions", "--client-id", "web-1", "--speed", "max", "-o", "text")
+    plain, painted = (kw("replay", TOUR, "-b", mock, *words, "--color", when).out for when in ("never", "always"))
+    assert "\x1b" not in plain
+    assert "\x1b[" in painted.splitlines()[0].partition("DIFFERENT")[0]
+
+
+def test_records_that_kw_wrote_ask_the_same_as_the_capture(tmp_path: Path) -> None:
+    file = tmp_path / "tour.ndjson"
+    file.write_text(kw("sniff", TOUR, "--records", "--reveal-secrets", "-o", "ndjson").out)
+    captured, written = (recorded("data", "admin:create_topics", file=name).requests for name in (TOUR, str(file)))
+    wrong: list[str] = []
+    for one, other in zip(captured, written, strict=True):
+        assert (one.exchange.time_ns, one.exchange.api_key) == (other.exchange.time_ns, other.exchange.api_key)
+        if one.problem is not None or other.problem is not None:
+            assert one.problem is not None
+            assert other.problem is not None
+            assert one.problem.reason == other.problem.reason
+        elif one.key != PRODUCE and one.data != other.data:
+            wrong.append(f"{one.exchange.api} {one.version}")
+        elif one.body().keys() != other.body().keys():
+            wrong.append(f"{one.exchange.api} {one.version}: fields")
+    assert wrong == []
+    assert len(captured) == 193
+
+
 # The order in which requests are asked, with a cluster that answers when it likes.
 
 
-def recorded(*changes: str) -> Recording:
+def recorded(*changes: str, file: str = TOUR) -> Recording:
     env = world()
     recording = Recording(Allowed.parse(changes))
     view = SniffView(lambda _key, _side: frozenset(), lambda _write: recording)
@@ -242,7 +269,7 @@ def recorded(*changes: str) -> Recording:
         strict=False,
         view=view,
     )
-    sniffing.files([TOUR])
+    sniffing.files([file])
     return recording
 
 

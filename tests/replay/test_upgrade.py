@@ -123,7 +123,9 @@ def test_the_release_that_was_recorded_answers_the_same() -> None:
     assert counts["asked"] == 193
     assert counts["not_asked"] == []
     verdicts = Counter(counts["verdicts"])
-    assert verdicts["uncompared"] == 1  # ListOffsets 0, on which 4.3 hangs up, and which is asked in version 1
+    # On ListOffsets 0 the recorded broker hung up; it is asked in version 1. A fast broker ends a transaction at once.
+    uncompared = {row["api"] for row in rows if row["comparison"]["verdict"] == "uncompared"}
+    assert {"ListOffsets"} <= uncompared <= {"ListOffsets", "EndTxn"}
     assert verdicts["same"] > 80
     assert verdicts["same"] + verdicts["other_ids"] + verdicts["uncompared"] == 193
 

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
-from ipaddress import ip_address
 from statistics import median
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.doctor.findings import CODES, FINDINGS, OTHER, SEVERITIES, Severity
+from decoders.analysis.doctor.case import (
+    LISTED,
+    NS,
+    Case,
+    Found,
+    api_text,
+    clients_in,
+    less_severe,
+    rate_of,
+    united,
+    words_of,
+)
+from decoders.analysis.doctor.findings import CODES, FINDINGS, OTHER, SEVERITIES
 from decoders.analysis.doctor.observations import Observation, Observations, most_named
+from decoders.analysis.doctor.reachability import REACHABILITY
 from decoders.analysis.fold import percentile
-from decoders.apis import NAMES, api
 from decoders.apis.error_codes import ERRORS, error_name
-from decoders.apis.keys import METADATA
+from decoders.apis.keys import INIT_PRODUCER_ID, METADATA
 from decoders.apis.remedies import REMEDIES
 from decoders.frames.framing import BEGINS_LATE
 from decoders.wire.units import format_latency, format_size
@@ -27,52 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ABOUT", "diagnose"]
 
-_NS: Final = 1_000_000_000
 _MS: Final = 1_000_000
-# Names that a finding lists.
-_LISTED: Final = 20
-# Metadata, Produce, Fetch, ListOffsets …: what a client whose topic does not exist asks again and again.
-_HERE: Final = ("localhost", "localhost.localdomain", "ip6-localhost")
-
-
-class Found(NamedTuple):
-    """One finding before it is a row: `values` fill the title and are keys of the row, but those with None."""
-
-    id: str
-    severity: Severity
-    seen: Observation
-    values: dict[str, Any]
-    code: int | None = None
-
-
-class Case:
-    """What all the functions below look at."""
-
-    def __init__(
-        self,
-        seen: Observations,
-        done: Mapping[tuple[str, int, str | None], int],
-        latencies: Mapping[tuple[str, int], GroupStatistics],
-        offers: Mapping[tuple[str, int], Versions],
-        faults: list[str],
-        limits: Thresholds,
-    ) -> None:
-        self.seen = seen
-        self.done = done
-        self.latencies = latencies
-        self.offers = offers
-        self.faults = faults
-        self.limits = limits
-        self.brokers = {broker for (_, _, broker), _ in seen.of("client")}
-        self.topics = {topic for (topic,), _ in seen.of("topic")}
-        self.answered: dict[tuple[str, int], int] = {}
-        for (client, key, _), time_ns in done.items():
-            self.answered[client, key] = max(self.answered.get((client, key), 0), time_ns)
-        self.last = max((its.last for _, its in seen.of("client")), default=0)
-
-    def found(self, kind: str, seen: Observation, **values: Any) -> Found:
-        """A finding of this kind, as bad as its table says."""
-        return Found(kind, FINDINGS[kind].severity, seen, values)
 
 
 def diagnose(
@@ -95,7 +61,7 @@ def diagnose(
 def _row(found: Found) -> Row:
     kind, seen = FINDINGS[found.id], found.seen
     values = {name: value for name, value in found.values.items() if value is not None}
-    words = defaultdict(str, {name: _words(value) for name, value in values.items()})
+    words = defaultdict(str, {name: words_of(value) for name, value in values.items()})
     meaning, remedy = kind.meaning.format_map(words), kind.remedy
     if found.code is not None:
         error = ERRORS.get(found.code)
@@ -117,36 +83,20 @@ def _row(found: Found) -> Row:
 ABOUT: Final = frozenset(
     {
         *("client_id", "clients", "topic", "topics", "partition", "partitions", "group", "transactional_id"),
-        *("broker", "node_id", "address", "api", "api_version", "error", "went_on", "nearest_topic", "reasons"),
+        *(
+            "broker",
+            "node_id",
+            "address",
+            "api",
+            "api_version",
+            "error",
+            "went_on",
+            "nearest_topic",
+            "reasons",
+            "users",
+        ),
     }
 )
-
-
-def _words(value: Any) -> str:
-    if isinstance(value, list):
-        more = f" and {len(value) - 3} more" if len(value) > 3 else ""
-        return ", ".join(map(str, value[:3])) + more
-    return str(value)
-
-
-def _united(several: Iterable[Observation]) -> Observation:
-    whole = Observation()
-    for each in several:
-        whole.merge(each)
-    return whole
-
-
-def _rate(seen: Observation, count: int) -> float:
-    """How many a second over the time from the first to the last; over a second at least."""
-    return count / max((seen.last - seen.first) / _NS, 1.0)
-
-
-def _less(severity: Severity) -> Severity:
-    return SEVERITIES[min(SEVERITIES.index(severity) + 1, len(SEVERITIES) - 1)]
-
-
-def _name(key: int) -> str:
-    return api(key).name if key in NAMES else f"UNKNOWN({key})"
 
 
 # Error codes.
@@ -172,30 +122,32 @@ def _errors(case: Case) -> Iterator[Found]:
 def _told(
     case: Case, what: str, code: int, kind: str, subject: str | None, some: list[tuple[str, int, Observation]]
 ) -> Found:
-    whole = _united(seen for _, _, seen in some)
+    whole = united(seen for _, _, seen in some)
     about = subject if kind != "client_id" else None
     went_on = all(_went_on(case, client, key, about, seen) for client, key, seen in some)
     row = FINDINGS[what]
     severity = row.went_on if went_on else row.severity
     if not went_on and whole.count < case.limits["errors.few"]:
-        severity = _less(severity)
+        severity = less_severe(severity)
     clients = Observation()
     for client, _, seen in some:
         clients.meet("clients", client, seen.count)
     names = most_named(clients.names["clients"])
     values: dict[str, Any] = {kind: subject, "error": error_name(code), "subject": _subject(kind, subject)}
-    values["clients"] = names[:_LISTED]
-    apis = {_name(key) for _, key, _ in some}
+    values["clients"] = names[:LISTED]
+    apis = {api_text(key) for _, key, _ in some}
     values["api"] = apis.pop() if len(apis) == 1 else None
     partitions = whole.names.get("partitions")
-    values["partitions"] = sorted(map(int, partitions))[:_LISTED] if partitions and kind == "topic" else None
+    values["partitions"] = sorted(map(int, partitions))[:LISTED] if partitions and kind == "topic" else None
     values["client"] = names[0]
+    values["by_user"] = f" ({words_of(most_named(whole.names['users']))})" if "users" in whole.names else ""
+    values["users"] = most_named(whole.names.get("users", {}))[:LISTED] or None
     values["by"] = f" ({values['api']})" if values["api"] else ""
     brokers = [str(subject)] if kind == "broker" else most_named(whole.names.get("brokers", {}))
     values["broker"] = brokers[0] if len(brokers) == 1 or what == "version-refused" else None
     if what == "version-refused":
         versions = sorted(map(int, whole.names.get("versions", {"0": 1})))
-        values |= {"api": values["api"] or _name(some[0][1]), "api_version": versions[0]}
+        values |= {"api": values["api"] or api_text(some[0][1]), "api_version": versions[0]}
         values["offered"] = _offered(case, values["broker"], some[0][1])
     if what == "topic-unknown" and subject is not None:
         near = get_close_matches(subject, sorted(case.topics - {subject}), 1, 0.75)
@@ -240,7 +192,7 @@ def _unanswered(case: Case) -> Iterator[Found]:
     for (client, broker, key, version, closed), seen in case.seen.of("unanswered"):
         versions = case.offers.get((broker, key))
         known = versions is not None or any(where == broker for where, _ in case.offers)
-        about = {"client": client, "clients": [client], "api": _name(key), "broker": broker}
+        about = {"client": client, "clients": [client], "api": api_text(key), "broker": broker}
         if known and (versions is None or not versions.low <= version <= versions.high):
             about |= {"api_version": version, "offered": _offered(case, broker, key), "pace": _pace(case, seen)}
             yield case.found("version-refused", seen, **about)
@@ -250,108 +202,6 @@ def _unanswered(case: Case) -> Iterator[Found]:
 
 
 _CLOSED: Final = {"fin": "closed", "rst": "reset", "idle": "silent for hours"}
-
-
-# Who reaches whom.
-
-
-def _listeners(case: Case) -> Iterator[Found]:
-    """Addresses that brokers advertise and clients cannot use."""
-    for (asked, number, host, port), seen in case.seen.of("advertised"):
-        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        about = {"node_id": number, "address": address, "broker": asked, "clients": _clients(seen)}
-        try:
-            place = ip_address(host)
-        except ValueError:
-            place = None
-        strangers = [name for name in seen.names.get("clients", ()) if not _is_loopback(name)]
-        if place is not None and place.is_unspecified:
-            yield case.found("advertised-wildcard", seen, **about)
-        elif strangers and (host in _HERE or (place is not None and place.is_loopback)):
-            yield case.found("advertised-loopback", seen, **about | {"clients": sorted(strangers)[:_LISTED]})
-        elif _is_mapped(case, asked, host, port):
-            yield case.found("advertised-elsewhere", seen, **about)
-
-
-def _clients(seen: Observation) -> list[str]:
-    return most_named(seen.names.get("clients", {}))[:_LISTED]
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host in _HERE
-
-
-def _is_mapped(case: Case, asked: str, host: str, port: int) -> bool:
-    """Whether a broker advertises its own host with a port that nobody connected to, and none that was."""
-    here, _, _ = asked.rpartition(":")
-    names = {host, f"[{host}]", *(("127.0.0.1", "[::1]") if host in _HERE else ())}
-    if here not in names or any(f"{name}:{port}" in case.brokers for name in names):
-        return False
-    return (
-        not any(
-            f"{other}:{its}" == asked or (other in _HERE and _is_loopback(here) and asked.endswith(f":{its}"))
-            for (_, _, other, its), _ in case.seen.of("advertised")
-        )
-        and len({number for (where, number, _, _), _ in case.seen.of("advertised") if where == asked}) == 1
-    )
-
-
-def _links(case: Case) -> Iterator[Found]:
-    """Connections opened again and again; links that lose packets."""
-    limits = case.limits
-    by_client: dict[str, list[Observation]] = defaultdict(list)
-    by_link: dict[tuple[str, str], list[Observation]] = defaultdict(list)
-    for (client, host, broker), seen in case.seen.of("client"):
-        by_client[client].append(seen)
-        by_link[host, broker].append(seen)
-    for client, some in by_client.items():
-        whole = _united(some)
-        opened = whole.sums.get("connections", 0)
-        each = whole.count / opened if opened else 0
-        many = opened >= limits["connections.least"] and _rate(whole, opened) >= limits["connections.rate"]
-        if many and each <= limits["connections.exchanges"]:
-            rate, exchanges = f"{_rate(whole, opened):.1f}", f"{each:.1f}"
-            yield case.found("connection-churn", whole, client=client, client_id=client, rate=rate, exchanges=exchanges)
-    for (host, broker), some in by_link.items():
-        whole = _united(some)
-        again = whole.sums.get("retransmitted", 0)
-        if again >= limits["retransmitted.least"] and again >= limits["retransmitted.share"] * whole.count:
-            share = f"{again / whole.count:.0%}"
-            yield case.found("retransmissions", whole, host=host, broker=broker, share=share, clients=[host])
-
-
-def _live(case: Case) -> Iterator[Found]:
-    """What was found by looking at the cluster itself."""
-    for (address, number, why), seen in case.seen.of("unreachable"):
-        about = {"address": address, "node_id": number, "why": why.removeprefix(f"{address} ")}
-        whom = address if number is None else f"node {number} at {address}"
-        yield case.found("unreachable", seen, whom=whom, **about)
-    for (broker, why), seen in case.seen.of("controller-silent"):
-        yield case.found("controller-silent", seen, broker=broker, why=why.removeprefix(f"{broker} "))
-    late = [(f"node {number} at {address}", seen) for (address, number), seen in case.seen.of("not-looked-at")]
-    if late:
-        yield case.found("not-looked-at", _united(seen for _, seen in late), brokers=[name for name, _ in late])
-    releases: dict[str, list[tuple[int, Observation]]] = defaultdict(list)
-    for (release, number), seen in case.seen.of("release"):
-        releases[release].append((number, seen))
-    if len(releases) > 1:
-        words = [f"{release} (node {_words([n for n, _ in its])})" for release, its in sorted(releases.items())]
-        whole = _united(seen for its in releases.values() for _, seen in its)
-        yield case.found("releases-differ", whole, releases="; ".join(words))
-    features: dict[str, list[Observation]] = defaultdict(list)
-    for (feature, _), seen in case.seen.of("feature"):
-        features[feature].append(seen)
-    for feature, some in features.items():
-        level, most = max(each.most["level"] for each in some), min(each.most["most"] for each in some)
-        if level < most:
-            yield case.found("feature-behind", _united(some), feature=feature, level=level, most=most)
-    for (number,), seen in case.seen.of("controller-clock"):
-        if seen.most["apart"] >= case.limits["clock.apart"] * _NS:
-            apart = format_latency(seen.most["apart"] / _MS)
-            yield case.found("controller-clock", seen, node_id=number, apart=apart)
 
 
 # Topics, partitions, brokers.
@@ -367,13 +217,13 @@ def _partitions(case: Case) -> Iterator[Found]:
             nodes = tuple(sorted(seen.names.get("replicas", {})))
             found[healed, nodes][topic, number] = seen
         for (healed, nodes), some in found.items():
-            whole = _united(some.values())
+            whole = united(some.values())
             topics = sorted({topic for topic, _ in some})
-            values: dict[str, Any] = {"topics": topics[:_LISTED], "went_on": healed or None}
+            values: dict[str, Any] = {"topics": topics[:LISTED], "went_on": healed or None}
             if len(topics) == 1:
-                values |= {"topic": topics[0], "partitions": sorted(number for _, number in some)[:_LISTED]}
+                values |= {"topic": topics[0], "partitions": sorted(number for _, number in some)[:LISTED]}
             values["places"] = [f"{topic}-{number}" for topic, number in sorted(some)]
-            values["replicas"] = f" (node {_words(list(nodes))})" if nodes else ""
+            values["replicas"] = f" (node {words_of(list(nodes))})" if nodes else ""
             severity = FINDINGS[what].went_on if healed else FINDINGS[what].severity
             yield Found(what, severity, whole, values)
 
@@ -389,8 +239,8 @@ def _in_sync(case: Case) -> Iterator[Found]:
             shrunk[topic, number] = seen
     for what, some in (("isr-flapping", flapping), ("isr-shrunk", shrunk)):
         if some:
-            whole = _united(some.values())
-            topics = sorted({str(topic) for topic, _ in some})[:_LISTED]
+            whole = united(some.values())
+            topics = sorted({str(topic) for topic, _ in some})[:LISTED]
             places = [f"{topic}-{number}" for topic, number in some]
             yield case.found(what, whole, topics=topics, places=places, changes=f"{whole.count:,}")
 
@@ -414,15 +264,51 @@ def _brokers(case: Case) -> Iterator[Found]:
             usual = median(peers) if peers else None
             if usual is None or ms < limits["slow.factor"] * usual or ms - usual < limits["slow.least"]:
                 continue
-            seen = _united(its for (_, _, where), its in case.seen.of("client") if where == broker)
+            seen = united(its for (_, _, where), its in case.seen.of("client") if where == broker)
             words = {"latency": f"{ms:.1f} ms", "peers": f"{usual:.1f} ms"}
-            yield case.found("slow-broker", seen, broker=broker, api=_name(key), **words)
+            yield case.found("slow-broker", seen, broker=broker, api=api_text(key), **words)
 
 
 def _elections(case: Case) -> Iterator[Found]:
     seen = case.seen.get("election")
     if seen is not None:
         yield case.found("election", seen, nodes=most_named(seen.names["nodes"]))
+
+
+def _followers(case: Case) -> Iterator[Found]:
+    """Followers behind what all replicas in sync have: one finding a node."""
+    found: dict[int, dict[tuple[str, int], Observation]] = defaultdict(dict)
+    for (replica, _, topic, number), seen in case.seen.of("follower"):
+        if seen.most["behind"] >= case.limits["follower.records"] and seen.count >= case.limits["follower.fetches"]:
+            found[replica][str(topic), number] = united(
+                each for each in (found[replica].get((str(topic), number)), seen) if each is not None
+            )
+    for replica, some in found.items():
+        whole = united(some.values())
+        about = {"node_id": replica, "topics": sorted({topic for topic, _ in some})[:LISTED]}
+        places = [f"{topic}-{number}" for topic, number in sorted(some)]
+        yield case.found("follower-behind", whole, places=places, behind=f"{whole.most['behind']:,}", **about)
+
+
+def _leaders(case: Case) -> Iterator[Found]:
+    """Leaders that move more often than when all brokers restart in turn."""
+    each, least = case.limits["leaders.each"], case.limits["leaders.least"]
+    found: dict[str, tuple[int, int, Observation]] = {}
+    for (topic,), seen in case.seen.of("topic"):
+        if "epochs" in seen.edges:
+            (_, first), (_, last) = seen.edges["epochs"]
+            found[topic] = (last - first, seen.most.get("partitions", 1), seen)
+    by_controller: dict[str, list[Observation]] = defaultdict(list)
+    for (topic, _), seen in case.seen.of("led"):
+        by_controller[str(topic)].append(seen)
+    for topic, some in by_controller.items():
+        moves = sum(last - first for (_, first), (_, last) in (seen.edges["epoch"] for seen in some))
+        found[topic] = max(
+            (moves, len(some), united(some)), found.get(topic, (0, 0, Observation())), key=lambda its: its[0]
+        )
+    for topic, (moves, partitions, seen) in sorted(found.items()):
+        if moves >= max(least, each * partitions):
+            yield case.found("leaders-move", seen, topic=topic, moves=f"{moves:,}", parts=f"{partitions:,}")
 
 
 # Groups, transactions.
@@ -433,14 +319,14 @@ def _groups(case: Case) -> Iterator[Found]:
     for (group, _), seen in case.seen.of("generation"):
         generations[group].append(seen)
     for group, some in generations.items():
-        whole = _united(some)
+        whole = united(some)
         members = len(whole.names.get("clients", ()))
         its = case.seen.get("group", group)
         came = sum(its.names.get("came", {}).values()) if its is not None else 0
         least = max(case.limits["rebalance.generations"], case.limits["rebalance.per-member"] * max(members, came))
         if len(some) >= least:
-            reasons = most_named(its.names.get("reasons", {}))[:_LISTED] if its is not None else []
-            about = {"group": group, "clients": _clients(whole), "reasons": reasons or None}
+            reasons = most_named(its.names.get("reasons", {}))[:LISTED] if its is not None else []
+            about = {"group": group, "clients": clients_in(whole), "reasons": reasons or None}
             if its is not None:
                 about |= {"cause": _cause(its), "waited": _longest(its)}
             yield case.found("rebalance-storm", whole, generations=len(some), members=members, **about)
@@ -458,18 +344,33 @@ def _cause(its: Observation) -> str | None:
 
 def _longest(its: Observation) -> str | None:
     waited = its.most.get("waited", 0)
-    return f"; members waited up to {format_latency(waited / _MS)}" if waited >= _NS else None
+    return f"; members waited up to {format_latency(waited / _MS)}" if waited >= NS else None
+
+
+def _heartbeats(case: Case) -> Iterator[Found]:
+    """Members whose heartbeats come late: one finding for all of a client in a group."""
+    found: dict[tuple[str, str], list[tuple[int, int, int, Observation]]] = defaultdict(list)
+    for (group, _), seen in case.seen.of("alive"):
+        timeout = seen.most.get("timeout", round(case.limits["heartbeat.session"] * 1000))
+        pause, second = seen.longest_pause()
+        if seen.count >= case.limits["heartbeat.least"] and pause * 1000 >= case.limits["heartbeat.share"] * timeout:
+            found[group, clients_in(seen)[0]].append((pause, timeout, second, seen))
+    for (group, client), some in found.items():
+        pause, timeout, second, _ = max(some, key=lambda its: its[:3])
+        words = {"pause": format_latency(pause * 1000), "timeout": format_latency(timeout), "client": client}
+        about = {"group": group, "client_id": client}
+        yield case.found("heartbeats-late", united(its for *_, its in some), **words, **about)
 
 
 def _transactions(case: Case) -> Iterator[Found]:
     limits = case.limits
     for (name,), seen in case.seen.of("transaction"):
         aborts, commits = seen.sums.get("aborts", 0), seen.sums.get("commits", 0)
-        about = {"transactional_id": name, "clients": _clients(seen)}
+        about = {"transactional_id": name, "clients": clients_in(seen)}
         if aborts >= limits["aborts.least"] and aborts >= limits["aborts.share"] * (aborts + commits):
             yield case.found("transactions-abort", seen, aborts=aborts, transactions=aborts + commits, **about)
         begun = seen.most.get("begun", 0)
-        if begun > seen.most.get("ended", 0) and case.last - begun >= limits["transaction.open"] * _NS:
+        if begun > seen.most.get("ended", 0) and case.last - begun >= limits["transaction.open"] * NS:
             yield case.found("transaction-hangs", seen, open=format_latency((case.last - begun) / _MS), **about)
 
 
@@ -478,14 +379,28 @@ def _lags(case: Case) -> Iterator[Found]:
     found: dict[tuple[str, str | None], list[tuple[int, int, Observation]]] = defaultdict(list)
     for (client, topic, _), seen in case.seen.of("lag"):
         (began_ns, before), (last_ns, after) = seen.edges["lag"]
-        if last_ns - began_ns >= limits["lag.span"] * _NS:
+        if last_ns - began_ns >= limits["lag.span"] * NS:
             found[client, topic].append((before, after, seen))
     for (client, topic), some in found.items():
         before, after = sum(each[0] for each in some), sum(each[1] for each in some)
         if after >= limits["lag.records"] and after >= limits["lag.growth"] * before:
-            whole = _united(seen for _, _, seen in some)
+            whole = united(seen for _, _, seen in some)
             about = {"client": client, "client_id": client, "topic": topic}
             yield case.found("lag-growing", whole, lag=f"{after:,}", before=f"{before:,}", **about)
+
+
+def _read_again(case: Case) -> Iterator[Found]:
+    """Offsets that a connection fetches more than once."""
+    limits = case.limits
+    found: dict[tuple[str, str | None], list[Observation]] = defaultdict(list)
+    for (client, _, topic, _), seen in case.seen.of("read"):
+        found[client, topic].append(seen)
+    for (client, topic), some in found.items():
+        read = sum(seen.sums["offsets"] for seen in some)
+        again = sum(max(seen.sums["offsets"] - seen.most["end"] - seen.most["start"], 0) for seen in some)
+        if again >= limits["again.offsets"] and again >= limits["again.share"] * read:
+            words = {"again": f"{again:,}", "read": f"{read:,}"}
+            yield case.found("read-again", united(some), client=client, client_id=client, topic=topic, **words)
 
 
 # Producers and their records.
@@ -498,11 +413,11 @@ def _records(case: Case) -> Iterator[Found]:
     for (client, topic, does), seen in case.seen.of("old-format"):
         old[client, does][str(topic)] = seen
     for (client, does), its in old.items():
-        about = {"client": client, "client_id": client, "topics": sorted(its)[:_LISTED], "does": does}
-        yield case.found("old-format", _united(its.values()), **about)
+        about = {"client": client, "client_id": client, "topics": sorted(its)[:LISTED], "does": does}
+        yield case.found("old-format", united(its.values()), **about)
     for (client,), seen in case.seen.of("clock"):
         ahead = seen.most.get("ahead", 0)
-        if ahead >= case.limits["clock.ahead"] * _NS:
+        if ahead >= case.limits["clock.ahead"] * NS:
             yield case.found("clock-ahead", seen, client=client, client_id=client, ahead=format_latency(ahead / _MS))
 
 
@@ -511,7 +426,7 @@ def _producers(case: Case) -> Iterator[Found]:
     for (client, topic), seen in case.seen.of("produce"):
         batches, records = seen.sums.get("batches", 0), seen.sums.get("records", 0)
         about = {"client": client, "client_id": client, "topic": topic}
-        rate = _rate(seen, batches)
+        rate = rate_of(seen, batches)
         small = batches and records / batches < limits["batch.records"]
         if small and batches >= limits["batch.least"] and rate >= limits["batch.rate"]:
             mean = f"{records / batches:.1f}"
@@ -524,9 +439,25 @@ def _producers(case: Case) -> Iterator[Found]:
         total = sum(sizes.values())
         partition, most = max(sizes.items(), key=lambda item: (item[1], item[0]), default=("", 0))
         if len(sizes) >= 4 and total >= limits["skew.size"] and most >= limits["skew.share"] * total:
-            writers = _united(its for (_, where), its in case.seen.of("produce") if where == topic)
+            writers = united(its for (_, where), its in case.seen.of("produce") if where == topic)
             about = {"topic": topic, "partition": int(partition), "share": f"{most / total:.0%}"}
             yield case.found("skew", writers, **about)
+
+
+def _in_flight(case: Case) -> Iterator[Found]:
+    """How many requests with records a busy connection has under way, on average (Little's law)."""
+    limits = case.limits
+    for (client, _, broker), seen in case.seen.of("in-flight"):
+        span = seen.most["ended"] - seen.first
+        if seen.count < limits["in-flight.least"] or span <= 0:
+            continue
+        mean = seen.sums["took"] / span
+        about = {"client": client, "client_id": client, "broker": broker, "mean": f"{mean:.1f}"}
+        about["took"] = format_latency(seen.sums["took"] / seen.count / _MS)
+        if mean > limits["in-flight.most"] and (client, INIT_PRODUCER_ID) not in case.answered:
+            yield case.found("many-in-flight", seen, **about)
+        elif limits["in-flight.alone"] <= mean <= 1:
+            yield case.found("one-in-flight", seen, **about)
 
 
 def _load(case: Case) -> Iterator[Found]:
@@ -545,13 +476,13 @@ def _load(case: Case) -> Iterator[Found]:
             about = {"client": client, "client_id": client, "broker": broker}
             yield case.found("fetch-sessions-lost", seen, lost=f"{seen.count:,}", **about)
     for (client,), seen in case.seen.of("metadata"):
-        rate = _rate(seen, seen.count)
+        rate = rate_of(seen, seen.count)
         if seen.count >= limits["metadata.least"] and rate >= limits["metadata.rate"]:
-            about = {"client": client, "client_id": client, "api": _name(METADATA)}
+            about = {"client": client, "client_id": client, "api": api_text(METADATA)}
             yield case.found("metadata-storm", seen, rate=f"{rate:.1f}", **about)
     for (client, key, side), seen in case.seen.of("large"):
         if seen.most["size"] >= limits["huge.size"]:
-            about = {"client": client, "client_id": client, "api": _name(key)}
+            about = {"client": client, "client_id": client, "api": api_text(key)}
             yield case.found("huge-frames", seen, side=side, size=format_size(seen.most["size"]), **about)
 
 
@@ -564,6 +495,6 @@ def _captures(case: Case) -> Iterator[Found]:
 
 
 _EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
-    *(_captures, _live, _errors, _unanswered, _listeners, _links, _partitions, _in_sync, _brokers, _elections),
-    *(_groups, _transactions, _lags, _records, _producers, _load),
+    *(_captures, _errors, _unanswered, *REACHABILITY, _partitions, _in_sync, _followers, _brokers, _elections),
+    *(_leaders, _groups, _heartbeats, _transactions, _lags, _read_again, _records, _producers, _in_flight, _load),
 )

@@ -3,7 +3,8 @@
 Theory of operation. No exchange is judged when it comes, for nobody knows what comes later or was seen elsewhere:
 
 ```
-exchange ─► how it went (errors, unanswered, throttled)    ┐
+end of a connection ─► resets, windows of 0                ┐
+exchange ─► how it went (errors, unanswered, throttled)    ┤
          ─► what its API says (looks.py)                   ├─► observations ─► diagnosis.py ─► findings
          ─► what went well, with whom and when last        ┘    (merge)          (once)
 ```
@@ -43,13 +44,14 @@ from decoders.wire.pack import fields, pack, unpack
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
-    from decoders.exchanges.exchange import Exchange
+    from decoders.exchanges.exchange import Ended, Exchange
     from decoders.schema.model import Side
 
 __all__ = ["Doctor"]
 
 # APIs by whose latency brokers are compared: done at once by each of them, and asked of all.
 _COMPARED: Final = frozenset({PRODUCE, METADATA, OFFSET_COMMIT, HEARTBEAT, 1})
+NS_PER_S: Final = 1_000_000_000
 # Frames from this size on are remembered, whatever is called huge later.
 _LARGE: Final = 1 << 20
 _ENTITIES: Final = (("group", "groupId"), ("transactional_id", "transactionalId"))
@@ -126,6 +128,31 @@ class Doctor:
         else:
             self._succeeded(exchange, key, client)
 
+    def end(self, ended: Ended) -> None:
+        """Observe the end of a connection: who cut it, who took nothing, whom nobody let in."""
+        ends, seen = ended.ends, self._seen
+        host = host_of(ends.client)
+        if not ended.kafka:
+            silent = not ended.server_packets
+            refused = ended.how == "rst" and ended.server_quiet_ns == 0 and ended.server_packets == 1
+            if ended.opened and not (ended.client_bytes or ended.server_bytes) and (silent or refused):
+                seen.at("no-entry", host, ends.broker, "silent" if silent else "refused").see_end(ended)
+            return
+        client = client_of(ended.client_id, ends.client)
+        for side, quiet_ns, shut_ns in (
+            ("client", ended.client_quiet_ns, ended.client_shut_ns),
+            ("broker", ended.server_quiet_ns, ended.server_shut_ns),
+        ):
+            if ended.how == "rst" and quiet_ns >= NS_PER_S:
+                its = seen.at("cut", client, host, ends.broker, side)
+                its.see_end(ended)
+                its.meet("seconds", str(quiet_ns // NS_PER_S))
+            if shut_ns:
+                its = seen.at("shut", client, host, ends.broker, side)
+                its.see_end(ended)
+                its.add("ns", shut_ns)
+                its.peak("ns", shut_ns)
+
     def _sizes(self, exchange: Exchange, key: int, client: str) -> None:
         for side, size in (("request", exchange.request_size), ("response", exchange.response_size)):
             if size is not None and size >= _LARGE:
@@ -151,6 +178,9 @@ class Doctor:
             its.see(exchange)
             its.meet("brokers", exchange.ends.broker)
             its.meet("versions", str(exchange.api_version))
+            user = exchange.user
+            if user:
+                its.meet("users", user)
             for number in partitions:
                 if number is not None:
                     its.meet("partitions", str(number))

@@ -64,7 +64,7 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         "upgrade the client, or see with kw audit which clients a release leaves behind",
     ),
     "login-failed": FindingKind(_ERROR, "logins of {client} fail with {error}{pace}", went_on=_WARNING),
-    "access-denied": FindingKind(_ERROR, "{subject} is denied: {error}", went_on=_WARNING),
+    "access-denied": FindingKind(_ERROR, "{subject} is denied: {error}{by_user}", went_on=_WARNING),
     "unanswered": FindingKind(
         _WARNING,
         "{api} of {client} stays unanswered by {broker}; the connection ended ({closed}){then}",
@@ -82,6 +82,25 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         "{share} of the exchanges between {host} and {broker} had bytes sent again",
         "packets get lost between the two: each loss stops a connection for 200 ms or more",
         "look at the link, its switches and the buffers of both machines",
+    ),
+    "idle-cut": FindingKind(
+        _WARNING,
+        "{cuts} connections of {client} to {broker} were reset from the {whose} side after {idle} of silence",
+        "brokers and clients end idle connections with FIN; a reset without one is a firewall, a load balancer or a NAT"
+        " whose idle time-out is shorter, or a machine that went away: the next request is lost",
+        "set connections.max.idle.ms of clients below that time-out, or raise the time-out; TCP keep-alive helps too",
+    ),
+    "zero-window": FindingKind(
+        _WARNING,
+        "{who} took nothing from {other} for {total} at least: its TCP window was 0",
+        "its buffers were full, for its program did not read: it was stopped, collected garbage, or was overloaded",
+        "look at the CPU, pauses and request queue of that side at the time; the network is not to blame",
+    ),
+    "no-connection": FindingKind(
+        _WARNING,
+        "{host} cannot connect to {address}: {how}",
+        "clients that are told this address get no further than the first broker that they ask",
+        "start the broker, or correct advertised.listeners, routes and firewalls between the two",
     ),
     # What only a look at the cluster itself (-b) shows.
     "unreachable": FindingKind(
@@ -145,6 +164,18 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         "one more failure may stop writing (min.insync.replicas) or lose the partition",
         "bring these brokers back, or look why they lag behind (disk, network, num.replica.fetchers)",
     ),
+    "follower-behind": FindingKind(
+        _WARNING,
+        "node {node_id} replicates {places} with up to {behind} records less than the replicas in sync",
+        "it is out of sync until it has caught up: the partition has one copy less",
+        "a broker that restarted catches up; else look at its disk and network, and at num.replica.fetchers",
+    ),
+    "leaders-move": FindingKind(
+        _WARNING,
+        "the leaders of {topic} moved {moves} times ({parts} partitions)",
+        "clients of a partition stop until they know its new leader; brokers or their sessions come and go",
+        "look in the controller's log why brokers were fenced; see replica and session time-outs, garbage collection",
+    ),
     "leader-missing": FindingKind(_ERROR, "{subject}: {error}{by}"),
     "leader-moved": FindingKind(_WARNING, "{subject}: {error}{by}"),
     "replicas-missing": FindingKind(_ERROR, "writes to {subject} fail with {error}", went_on=_WARNING),
@@ -170,6 +201,19 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         "while a classic group rebalances nobody in it reads",
         "look who comes and leaves and why: time-outs (max.poll.interval.ms, session.timeout.ms), restarts, crashes;"
         " static membership (group.instance.id) and cooperative assignors make rebalances fewer and shorter",
+    ),
+    "heartbeats-late": FindingKind(
+        _WARNING,
+        "{client} in group {group} was not heard for {pause}; its session times out after {timeout}",
+        "a member that is silent for longer than its session is thrown out, and the group rebalances",
+        "look at pauses of the process (garbage collection, CPU limits) and of the network; heartbeat.interval.ms is a"
+        " third of session.timeout.ms or less",
+    ),
+    "read-again": FindingKind(
+        _NOTE,
+        "{client} fetched {again} of {read} offsets of {topic} a second time on the same connection",
+        "what was fetched before was thrown away: by pausing and seeking, by rebalances, or by a poll that failed",
+        "do not seek back or pause for each batch; see kw groups for the share of each group",
     ),
     "fetch-sessions-lost": FindingKind(
         _WARNING,
@@ -233,6 +277,18 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         "a request for each record costs brokers and network many times what a batch costs",
         "raise linger.ms (5 to 20) and batch.size; flush less often",
     ),
+    "many-in-flight": FindingKind(
+        _NOTE,
+        "{client} has {mean} Produce requests under way to {broker} on average, without idempotence",
+        "a request that is sent again then comes behind later ones: records change their order",
+        "set enable.idempotence=true, or max.in.flight.requests.per.connection to 5 or less",
+    ),
+    "one-in-flight": FindingKind(
+        _NOTE,
+        "{client} waits for each Produce answer of {broker} ({took}) before it sends the next",
+        "its throughput is one request a round trip: max.in.flight is 1, or the program waits for each record",
+        "send without waiting, with enable.idempotence=true and max.in.flight.requests.per.connection=5; raise linger",
+    ),
     "no-compression": FindingKind(
         _NOTE,
         "{client} writes {size} to {topic} without compression",
@@ -286,7 +342,7 @@ CODES: Final[dict[int, str]] = {
     7: "timed-out",
     **dict.fromkeys((14, 15, 16), "coordinator-moved"),
     **dict.fromkeys((22, 25, 82, 110, 113), "member-fenced"),
-    **dict.fromkeys((45, 59), "sequence-broken"),
+    **dict.fromkeys((45, 46, 59), "sequence-broken"),
     **dict.fromkeys((47, 90), "producer-fenced"),
     89: "quota-exceeded",
     118: "telemetry-refused",

@@ -6,17 +6,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.analysis.dimensions import host_of
-from decoders.analysis.exchange_facts import NS_PER_MS, WAIT_MIN_MS, topic_of
+from decoders.analysis.exchange_facts import GATHERINGS, NS_PER_MS, WAIT_MIN_MS, topic_of
 from decoders.apis.keys import (
     ALTER_PARTITION,
     DESCRIBE_CLUSTER,
     FETCH,
     FIND_COORDINATOR,
+    HEARTBEAT,
     JOIN_GROUP,
+    LEADER_AND_ISR,
     LEAVE_GROUP,
     METADATA,
     PRODUCE,
     SASL_HANDSHAKE,
+    SYNC_GROUP,
 )
 from decoders.exchanges.topics import structs
 from decoders.records.summary import batch_heads
@@ -33,6 +36,11 @@ Watch = Callable[["Observations", "Exchange", str], None]
 _CONSUMER: Final = -1
 # FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH.
 _SESSION_LOST: Final = (70, 71)
+_METADATA_LOG: Final = "__cluster_metadata"
+
+
+# Answers that come sooner do not keep other requests waiting.
+_IN_FLIGHT_NS: Final = NS_PER_MS
 
 
 class Look(NamedTuple):
@@ -54,6 +62,13 @@ def _body(exchange: Exchange, side: Side) -> dict[str, Any]:
 
 def _produced(seen: Observations, exchange: Exchange, client: str) -> None:
     raw = exchange.request_raw
+    if exchange.response_ns is not None and exchange.request_end_ns is not None:
+        took = exchange.response_ns - exchange.request_end_ns
+        if took >= _IN_FLIGHT_NS:
+            its = seen.at("in-flight", client, exchange.ends.client, exchange.ends.broker)
+            its.see(exchange)
+            its.add("took", took)
+            its.peak("ended", exchange.response_ns)
     for element in structs(exchange.view("request"), "topic_data"):
         topic = topic_of(exchange, element)
         its = seen.at("produce", client, topic)
@@ -87,7 +102,7 @@ def _fetched(seen: Observations, exchange: Exchange, client: str) -> None:
         seen.at("sessions-lost", client, exchange.ends.broker).see(exchange)
     state = request.get("replica_state")
     replica = state.get("replica_id", _CONSUMER) if isinstance(state, dict) else request.get("replica_id", _CONSUMER)
-    if replica != _CONSUMER:
+    if not isinstance(replica, int) or replica < _CONSUMER:
         return
     positions: dict[tuple[str | None, Any], int] = {}
     for element in structs(request, "topics"):
@@ -96,13 +111,16 @@ def _fetched(seen: Observations, exchange: Exchange, client: str) -> None:
             offset = part.get("fetch_offset")
             if offset is not None and offset >= 0:
                 positions[topic, part.get("partition")] = offset
+    if replica != _CONSUMER:
+        _followed(seen, exchange, replica, answer, positions)
+        return
     raw = exchange.response_raw
     found = False
     for element in structs(answer, "responses"):
         topic = topic_of(exchange, element)
         for part in structs(element, "partitions"):
             number, newest = part.get("partition_index"), part.get("high_watermark")
-            position = positions.get((topic, number))
+            position = asked = positions.get((topic, number))
             for head in batch_heads(part.get("records"), raw):
                 found = True
                 position = head.last_offset + 1
@@ -110,12 +128,39 @@ def _fetched(seen: Observations, exchange: Exchange, client: str) -> None:
                     seen.at("old-format", client, topic, "fetches").see(exchange)
                 if not head.sound:
                     seen.at("crc", client, topic, "fetched").see(exchange)
+            if position is not None and asked is not None and position > asked:
+                its = seen.at("read", client, exchange.ends.client, topic, number)
+                its.see(exchange)
+                its.add("offsets", position - asked)
+                its.peak("end", position)
+                its.peak("start", -asked)
             if position is not None and newest is not None and newest >= 0 and not part.get("error_code"):
                 its = seen.at("lag", client, topic, number)
                 its.see(exchange)
                 its.edge("lag", exchange.response_ns or exchange.time_ns, max(newest - position, 0))
     if found and request.get("min_bytes", 1) > 1:
         _held_back(seen, exchange, client, request.get("max_wait_ms") or 0)
+
+
+def _followed(
+    seen: Observations,
+    exchange: Exchange,
+    replica: int,
+    answer: dict[str, Any],
+    positions: dict[tuple[str | None, Any], int],
+) -> None:
+    """A follower that asks for less than what all replicas in sync have: it is none of them."""
+    for element in structs(answer, "responses"):
+        topic = topic_of(exchange, element)
+        if topic == _METADATA_LOG:
+            continue  # a majority alone moves its high watermark
+        for part in structs(element, "partitions"):
+            number, newest = part.get("partition_index"), part.get("high_watermark")
+            position = positions.get((topic, number))
+            if position is not None and newest is not None and newest > position and not part.get("error_code"):
+                its = seen.at("follower", replica, exchange.ends.broker, topic, number)
+                its.see(exchange)
+                its.peak("behind", newest - position)
 
 
 def _held_back(seen: Observations, exchange: Exchange, client: str, most_ms: int) -> None:
@@ -159,9 +204,10 @@ def _metadata(seen: Observations, exchange: Exchange, client: str) -> None:
             continue
         its = seen.at("topic", topic)
         its.see(exchange)
-        trouble = False
+        trouble, epochs = False, 0
         for part in structs(element, "partitions"):
             number = part.get("partition_index")
+            epochs += max(part.get("leader_epoch") or 0, 0)
             missing = len(part.get("replica_nodes") or ()) - len(part.get("isr_nodes") or ())
             if part.get("leader_id", 0) < 0:
                 what = "offline"
@@ -174,8 +220,27 @@ def _metadata(seen: Observations, exchange: Exchange, client: str) -> None:
             bad.see(exchange)
             for node in set(part.get("replica_nodes") or ()) - set(part.get("isr_nodes") or ()):
                 bad.meet("replicas", str(node))
+        its.peak("partitions", len(element.get("partitions") or ()))
+        if epochs:
+            its.edge("epochs", exchange.time_ns, epochs)
         if not trouble:
             its.peak("whole", exchange.time_ns)
+
+
+def _led(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all looks have it
+    """Leaders as a controller of the ZooKeeper era gives them to brokers."""
+    request = _body(exchange, "request")
+    flat = [(part, part) for part in structs(request, "ungrouped_partition_states")]
+    grouped = [
+        (element, part) for element in structs(request, "topic_states") for part in structs(element, "partition_states")
+    ]
+    for element, part in flat + grouped:
+        epoch = part.get("leader_epoch")
+        if isinstance(epoch, int):
+            its = seen.at("led", topic_of(exchange, element), part.get("partition_index"))
+            its.see(exchange)
+            its.edge("epoch", exchange.time_ns, epoch)
+            its.meet("leaders", str(part.get("leader")))
 
 
 def _cluster(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all looks have it
@@ -200,11 +265,29 @@ def _joined(seen: Observations, exchange: Exchange, client: str) -> None:
         if exchange.response_ns is not None and exchange.request_end_ns is not None:
             seen.at("group", group).add("waited", exchange.response_ns - exchange.request_end_ns)
             seen.at("group", group).peak("waited", exchange.response_ns - exchange.request_end_ns)
+    _alive(seen, exchange, client)
     its = seen.at("group", group)
     its.see(exchange)
     its.meet("came" if not request.get("member_id") else "again", client)
     if request.get("reason"):
         its.meet("reasons", request["reason"])
+
+
+def _alive(seen: Observations, exchange: Exchange, client: str) -> None:
+    """A sign of life of a member: it is not late as long as it waits for the others."""
+    request, answer = _body(exchange, "request"), _body(exchange, "response")
+    group, member = request.get("group_id"), request.get("member_id") or answer.get("member_id")
+    if not group or not member:
+        return
+    its = seen.at("alive", group, member)
+    its.meet("clients", client)
+    last = exchange.time_ns if exchange.response_ns is None else exchange.response_ns
+    its.mark(exchange.time_ns, max(last, exchange.time_ns))
+    timeout = request.get("session_timeout_ms")
+    if timeout:
+        its.peak("timeout", timeout)
+    elif exchange.api_key not in GATHERINGS:
+        its.see(exchange)
 
 
 def _generation(seen: Observations, exchange: Exchange, group: str, number: int, client: str) -> None:
@@ -229,6 +312,7 @@ def _beat(seen: Observations, exchange: Exchange, client: str) -> None:
     group, epoch = request.get("group_id"), answer.get("member_epoch")
     if not group:
         return
+    _alive(seen, exchange, client)
     its = seen.at("group", group)
     asked = request.get("member_epoch")
     if asked == 0:
@@ -274,7 +358,8 @@ def _elected(seen: Observations, exchange: Exchange, client: str) -> None:  # no
 
 
 _NODES: Final = ("node_id", "host", "port")
-_BEAT: Final = Look(_beat, ("group_id", "member_epoch"), ("error_code", "member_epoch"))
+_LED: Final = ("partition_index", "leader", "leader_epoch")
+_BEAT: Final = Look(_beat, ("group_id", "member_id", "member_epoch"), ("error_code", "member_epoch"))
 
 # API key → what is looked at.
 LOOKS: Final[dict[int, Look]] = {
@@ -309,7 +394,14 @@ LOOKS: Final[dict[int, Look]] = {
             *(f"topics[].{name}" for name in ("error_code", "name", "topic_id")),
             *(
                 f"topics[].partitions[].{name}"
-                for name in ("partition_index", "leader_id", "replica_nodes", "isr_nodes", "offline_replicas")
+                for name in (
+                    "partition_index",
+                    "leader_id",
+                    "leader_epoch",
+                    "replica_nodes",
+                    "isr_nodes",
+                    "offline_replicas",
+                )
             ),
         ),
     ),
@@ -319,7 +411,21 @@ LOOKS: Final[dict[int, Look]] = {
         (),
         ("error_code", *_NODES, *(f"coordinators[].{name}" for name in ("error_code", *_NODES))),
     ),
-    JOIN_GROUP: Look(_joined, ("group_id", "member_id", "reason"), ("error_code", "generation_id")),
+    JOIN_GROUP: Look(
+        _joined,
+        ("group_id", "member_id", "reason", "session_timeout_ms"),
+        ("error_code", "generation_id", "member_id"),
+    ),
+    SYNC_GROUP: Look(_alive, ("group_id", "member_id")),
+    HEARTBEAT: Look(_alive, ("group_id", "member_id")),
+    LEADER_AND_ISR: Look(
+        _led,
+        (
+            *(f"ungrouped_partition_states[].{name}" for name in ("topic_name", *_LED)),
+            *(f"topic_states[].{name}" for name in ("topic_name", "topic_id")),
+            *(f"topic_states[].partition_states[].{name}" for name in _LED),
+        ),
+    ),
     LEAVE_GROUP: Look(_left, ("group_id", "members[].reason")),
     68: _BEAT,
     76: _BEAT,

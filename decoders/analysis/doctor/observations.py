@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from decoders.errors import Malformed
 from decoders.exchanges.exchange import rfc3339
-from decoders.limits import EVIDENCE_MAX, NAMES_OBSERVED_MAX, OBSERVATIONS_MAX
+from decoders.limits import EVIDENCE_MAX, MINUTES_MARKED_MAX, NAMES_OBSERVED_MAX, OBSERVATIONS_MAX
 from decoders.wire.pack import fields, pack, unpack
 
 if TYPE_CHECKING:
-    from decoders.exchanges.exchange import Exchange
+    from decoders.exchanges.exchange import Ended, Exchange
 
 __all__ = ["Evidence", "Observation", "Observations"]
 
+_NS: Final = 1_000_000_000
+# Seconds that one exchange marks at most.
+_MARKED_MOST: Final = 600
 # What is observed, and what it is about.
 Key = tuple[str | int | None, ...]
 # Time in ns, connection (its number, client, broker), correlation id, first and last packet of both sides.
@@ -40,10 +43,11 @@ class Observation:
     """One of them.
 
     `sums` are added up, `most` are greatest values, `names` says by facet how often each name was met, `edges` has the
-    value at the first time and the one at the last: (ns, value).
+    value at the first time and the one at the last: (ns, value). `marks` are seconds in which something was heard: by
+    minute a bit for each of its seconds.
     """
 
-    __slots__ = ("count", "edges", "evidence", "first", "last", "most", "names", "sums")
+    __slots__ = ("count", "edges", "evidence", "first", "last", "marks", "most", "names", "sums")
 
     def __init__(self) -> None:
         self.count = self.first = self.last = 0
@@ -52,6 +56,7 @@ class Observation:
         self.names: dict[str, dict[str, int]] = {}
         self.edges: dict[str, tuple[tuple[int, int], tuple[int, int]]] = {}
         self.evidence: list[Evidence] = []
+        self.marks: dict[int, int] = {}
 
     def see(self, exchange: Exchange) -> None:
         """Count an exchange that shows it."""
@@ -60,6 +65,12 @@ class Observation:
         evidence = self.evidence
         if len(evidence) < EVIDENCE_MAX or time_ns < evidence[-1][0]:
             self._keep([_shown_by(exchange)])
+
+    def see_end(self, ended: Ended) -> None:
+        """Count the end of a connection that shows it."""
+        self.at(ended.last_ns)
+        ends = ended.ends
+        self._keep([(ended.last_ns, ends.number, ends.client, ends.broker, None, None, None)])
 
     def at(self, time_ns: int) -> None:
         """Count it at a time, without an exchange."""
@@ -93,6 +104,31 @@ class Observation:
         before = self.edges.get(name)
         self.edges[name] = (found, found) if before is None else (min(before[0], found), max(before[1], found))
 
+    def mark(self, begin_ns: int, end_ns: int) -> None:
+        """Something was heard in all seconds from the one to the other; beyond the limit nothing is kept."""
+        end = end_ns // _NS
+        for second in range(max(begin_ns // _NS, end - _MARKED_MOST), end + 1):
+            self._mark(second // 60, 1 << second % 60)
+
+    def _mark(self, minute: int, seconds: int) -> None:
+        if minute in self.marks or len(self.marks) < MINUTES_MARKED_MAX:
+            self.marks[minute] = self.marks.get(minute, 0) | seconds
+
+    def longest_pause(self) -> tuple[int, int]:
+        """The most whole seconds between two marks, and the second before; (0, 0): there is none, or too many marks."""
+        longest = (0, 0)
+        if len(self.marks) >= MINUTES_MARKED_MAX:
+            return longest
+        before: int | None = None
+        for minute, bits in sorted(self.marks.items()):
+            for number in range(60):
+                if bits >> number & 1:
+                    second = minute * 60 + number
+                    if before is not None:
+                        longest = max(longest, (second - before - 1, before))
+                    before = second
+        return longest
+
     def merge(self, other: Observation) -> None:
         """Take in another, which stays as it is."""
         self.first = min(self.first, other.first) if self.count and other.count else self.first or other.first
@@ -108,6 +144,8 @@ class Observation:
         for name, (first, last) in other.edges.items():
             self.edge(name, *first)
             self.edge(name, *last)
+        for minute, seconds in other.marks.items():
+            self._mark(minute, seconds)
         self._keep(other.evidence)
 
     def _keep(self, more: Iterable[Evidence]) -> None:
@@ -141,9 +179,11 @@ class Observation:
     def of(cls, state: object) -> Observation:
         """Of which `state` gave this. Raises DecodeError."""
         made = cls()
-        found = fields(state, int, int, int, dict, dict, dict, dict, list)
+        found = fields(state, int, int, int, dict, dict, dict, dict, list, dict)
         for name, value in zip(_STATE, found, strict=True):
             setattr(made, name, value)
+        for item in made.marks.items():
+            fields(item, int, int)
         for amounts in (made.sums, made.most, *made.names.values()):
             (amounts,) = fields([amounts], dict)
             for item in amounts.items():
@@ -156,7 +196,7 @@ class Observation:
         return made
 
 
-_STATE: Final = ("count", "first", "last", "sums", "most", "names", "edges", "evidence")
+_STATE: Final = ("count", "first", "last", "sums", "most", "names", "edges", "evidence", "marks")
 
 
 class Observations:

@@ -47,6 +47,29 @@ THRESHOLDS: Final[dict[str, Threshold]] = {
     ),
     "unanswered.least": Threshold(3, "requests", "one or two are a client that was stopped"),
     "throttle.total": Threshold(1000, "ms", "less is not felt"),
+    "heartbeat.share": Threshold(
+        0.67, "of the session", "clients send three heartbeats in a session time-out: two of them are missing then"
+    ),
+    "heartbeat.session": Threshold(
+        45, "s", "the default of group.consumer.session.timeout.ms, and of clients whose JoinGroup was not captured"
+    ),
+    "heartbeat.least": Threshold(3, "heartbeats", "fewer say nothing of how often they come"),
+    "follower.records": Threshold(1000, "records", "fewer are caught up with the next fetch or two"),
+    "follower.fetches": Threshold(5, "fetches", "fewer are a follower that catches up at once"),
+    "leaders.each": Threshold(
+        6,
+        "moves",
+        "a restart of all brokers in turn moves a leader away and back, in ZooKeeper's time in twice the steps",
+    ),
+    "leaders.least": Threshold(8, "moves", "fewer are the restarts of one broker"),
+    "again.offsets": Threshold(1000, "offsets", "fewer are the beginning of a batch that was asked for in the middle"),
+    "again.share": Threshold(0.2, "of the offsets", "less is a seek or a rebalance now and then"),
+    "in-flight.least": Threshold(200, "requests", "fewer have no meaningful mean"),
+    "in-flight.most": Threshold(5, "requests", "brokers keep the order of five with idempotence, and no more"),
+    "in-flight.alone": Threshold(0.9, "requests", "a mean below this is a producer that has nothing to send"),
+    "idle.least": Threshold(20, "s", "a reset after less silence is a program that ended"),
+    "idle.cuts": Threshold(2, "connections", "one is a machine that went away"),
+    "window.shut": Threshold(1, "s", "less is a reader that is slower than the network for a moment"),
     "lag.records": Threshold(10_000, "records", "a lag below this is one fetch or two"),
     "lag.growth": Threshold(1.5, "times", "lag at the end against the beginning: below it is the usual up and down"),
     "lag.span": Threshold(10, "s", "over less time no trend can be told"),

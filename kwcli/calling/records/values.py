@@ -21,7 +21,7 @@ FORMATS: Final = ("text", "ndjson", "json")
 _LISTED: Final = 5
 
 
-class Part(NamedTuple):
+class PartitionAnswer(NamedTuple):
     """What an answer says of one partition, and the offset that was asked for."""
 
     name: str  # orders[0]
@@ -110,7 +110,7 @@ class RecordValues:
             self._json.add({"key": record["key"], "value": record["value"]})
 
 
-def _parts(record: Mapping[str, Any]) -> Iterator[Part]:
+def _parts(record: Mapping[str, Any]) -> Iterator[PartitionAnswer]:
     """The partitions of an answer, by name where the names of topic ids are known."""
     request, response = record["request"], record["response"]
     if not isinstance(request, dict) or not isinstance(response, dict):
@@ -125,7 +125,7 @@ def _parts(record: Mapping[str, Any]) -> Iterator[Part]:
         place = _topic(topic)
         for each in topic.get("partitions", ()):
             index = each["partition_index"]
-            yield Part(f"{names.get(place, place)}[{index}]", index, asked.get((place, index), 0), each)
+            yield PartitionAnswer(f"{names.get(place, place)}[{index}]", index, asked.get((place, index), 0), each)
 
 
 def _topic(value: Mapping[str, Any]) -> str:

@@ -113,10 +113,10 @@ class Logins:
     def _make(self, address: Address) -> Mechanism:
         from kwcli.net.sasl.mechanism import SaslRefused
         from kwcli.net.session.authentication import failed
-        from kwcli.net.session.login import Begun, Login
+        from kwcli.net.session.login import Begun, SaslLogin
 
         deadline = Deadline(self._config.timeout_s, time.monotonic)
-        made = Login(self._sasl, address, deadline, self._credentials)()
+        made = SaslLogin(self._sasl, address, deadline, self._credentials)()
         try:
             return Begun(made)
         except SaslRefused as refused:

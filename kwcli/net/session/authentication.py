@@ -18,7 +18,7 @@ from decoders.wire.text import concealer, spellings
 from kwcli.env import Exit
 from kwcli.net.errors.connection_stops import Cause, ConnectionStop, broken
 from kwcli.net.sasl.mechanism import Mechanism, SaslRefused
-from kwcli.net.session.opening import Ask, BareToken, Frame, Step
+from kwcli.net.session.opening import Ask, BareToken, Step, TimedFrame
 
 _AUTHENTICATE_HIGHEST: Final = 2
 _UNSUPPORTED_MECHANISM: Final = 33
@@ -39,7 +39,7 @@ _REMEDIES: Final = {
 
 def authenticate(
     mechanism: Mechanism, versions: Mapping[int, Versions], *, tls: bool
-) -> Generator[Step, Frame, tuple[int, int]]:
+) -> Generator[Step, TimedFrame, tuple[int, int]]:
     """Returns for how many ms the broker takes us as authenticated (KIP-368), 0 where it sets no end, and since when.
 
     Raises Stop.
@@ -100,7 +100,7 @@ def failed(name: str, refused: SaslRefused) -> ConnectionStop:
     return ConnectionStop(Cause.REFUSED, f"could not be logged in to by {name}: {refused.text}", code=Exit.REFUSED)
 
 
-def _handshake(name: str, version: int, tls: bool) -> Generator[Step, Frame, None]:
+def _handshake(name: str, version: int, tls: bool) -> Generator[Step, TimedFrame, None]:
     body = encode_message(SASL_HANDSHAKE, version, "request", {"mechanism": name})
     frame = yield Ask(SASL_HANDSHAKE, version, body)
     answer = _decoded(frame, SASL_HANDSHAKE, version)
@@ -123,7 +123,7 @@ def _other_mechanism(name: str, offered: list[str]) -> ConnectionStop:
 
 def _carried(
     mechanism: Mechanism, token: bytes, sent: list[bytes], version: int
-) -> Generator[Step, Frame, tuple[bytes, int, int]]:
+) -> Generator[Step, TimedFrame, tuple[bytes, int, int]]:
     frame = yield Ask(
         SASL_AUTHENTICATE, version, encode_message(SASL_AUTHENTICATE, version, "request", {"auth_bytes": token})
     )
@@ -153,7 +153,7 @@ def hung_up(name: str, api_key: int | None) -> ConnectionStop:
     return _refused(name, "it closed the connection")
 
 
-def _decoded(frame: Frame, api_key: int, version: int) -> dict[str, Any]:
+def _decoded(frame: TimedFrame, api_key: int, version: int) -> dict[str, Any]:
     try:
         return decode_response(frame.data[4:], api_key, version).body
     except DecodeError as error:

@@ -24,7 +24,7 @@ from kwcli.net.session.session import Answer, Event, Opened, Outgoing, Session, 
 
 if TYPE_CHECKING:
     from kwcli.net.session.credentials import Credentials
-    from kwcli.net.session.login import Login
+    from kwcli.net.session.login import SaslLogin
 
 __all__ = ["Connection", "Record", "Reply", "Timing", "now_ns"]
 
@@ -89,7 +89,7 @@ class Connection:
         deadline: Deadline,
         *,
         timing: Timing,
-        login: Login | None = None,
+        login: SaslLogin | None = None,
         node_id: int | None = None,
         record: Record | None = None,
     ) -> None:
@@ -352,9 +352,11 @@ def _older(
     raise way.failure(way.no_broker(stop, deadline))
 
 
-def _login(config: ClientConfig, address: Address, deadline: Deadline, credentials: Credentials | None) -> Login | None:
+def _login(
+    config: ClientConfig, address: Address, deadline: Deadline, credentials: Credentials | None
+) -> SaslLogin | None:
     if config.sasl is None or "SASL" not in config.protocol:
         return None
-    from kwcli.net.session.login import Login, credentials_of
+    from kwcli.net.session.login import SaslLogin, credentials_of
 
-    return Login(config.sasl, address, deadline, credentials or credentials_of(config))
+    return SaslLogin(config.sasl, address, deadline, credentials or credentials_of(config))

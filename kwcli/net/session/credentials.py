@@ -24,7 +24,7 @@ _LIFETIME_MAX_S: Final = 365 * 86_400
 _SHOWN: Final = 200
 
 
-class Token(NamedTuple):
+class OAuthToken(NamedTuple):
     """A token, and for how many seconds it is good (None where the endpoint does not say)."""
 
     text: str
@@ -58,7 +58,7 @@ def authorization(oauth: OAuth) -> str:
     return "Basic " + b64encode(f"{client}:{secret}".encode()).decode()
 
 
-def read(status: int, content: bytes) -> Token:
+def read(status: int, content: bytes) -> OAuthToken:
     """The token in an answer. TokenRefused says what is there instead."""
     try:
         answer = json.loads(content)
@@ -68,7 +68,7 @@ def read(status: int, content: bytes) -> Token:
         raise TokenRefused(f"answered {status} with no JSON object{_quoted(content)}")
     token = answer.get("access_token")
     if 200 <= status < 300 and isinstance(token, str) and token:
-        return Token(token.strip(), _lifetime_s(answer.get("expires_in")))
+        return OAuthToken(token.strip(), _lifetime_s(answer.get("expires_in")))
     said = ", ".join(str(answer[name]) for name in ("error", "error_description") if answer.get(name))
     if said:
         raise TokenRefused(f"refuses the client: {said[:_SHOWN]} (HTTP {status})")
@@ -116,7 +116,7 @@ class Credentials:
             return unsigned(oauth, self._now_s())
         return self._kept_token(lambda: ask(oauth, deadline))
 
-    def _kept_token(self, fetch: Callable[[], Token]) -> str:
+    def _kept_token(self, fetch: Callable[[], OAuthToken]) -> str:
         """The last one while it is good, else a fresh one."""
         if self._kept is None or self._monotonic() >= self._kept[1]:
             asked = self._monotonic()
@@ -125,7 +125,7 @@ class Credentials:
         return self._kept[0]
 
 
-def signed_by_aws(aws: Aws, deadline: Deadline, now_s: Callable[[], float]) -> Token:
+def signed_by_aws(aws: Aws, deadline: Deadline, now_s: Callable[[], float]) -> OAuthToken:
     """A token for Amazon MSK, signed (SigV4) by the library of its makers. Raises Failure.
 
     Signing needs no network, getting credentials may: a role is assumed, an instance asks its metadata service.
@@ -159,10 +159,10 @@ def signed_by_aws(aws: Aws, deadline: Deadline, now_s: Callable[[], float]) -> T
     except Exception as error:  # boto's own, of which there are many
         said = " ".join(str(error).split())[:_SHOWN]
         raise Failure(f"AWS gives no credentials: {said}", Exit.REFUSED) from None
-    return Token(text, max(0.0, good_until_ms / 1000 - now_s()))
+    return OAuthToken(text, max(0.0, good_until_ms / 1000 - now_s()))
 
 
-def ask(oauth: OAuth, deadline: Deadline) -> Token:
+def ask(oauth: OAuth, deadline: Deadline) -> OAuthToken:
     """A fresh token from the endpoint, or from the file that `file:` names. Raises Failure."""
     try:
         url = urlsplit(oauth.endpoint or "")
@@ -186,9 +186,9 @@ def _no_address(endpoint: str) -> Failure:
     return Failure(text, Exit.USAGE)
 
 
-def _from_file(path: str) -> Token:
+def _from_file(path: str) -> OAuthToken:
     try:
-        return Token(Path(path).read_text(encoding="utf-8").strip(), None)
+        return OAuthToken(Path(path).read_text(encoding="utf-8").strip(), None)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no text"
         raise Failure(f"the token's file {path} cannot be read: {reason}", Exit.USAGE) from None
@@ -217,7 +217,7 @@ class _Exchange:
             if self._connection.sock is not None:
                 self._connection.sock.shutdown(2)
 
-    def token(self, deadline: Deadline) -> Token:
+    def token(self, deadline: Deadline) -> OAuthToken:
         """Ask. Raises Failure."""
         where = self.where
         try:

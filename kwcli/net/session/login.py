@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Outcome = TypeVar("Outcome")
 
 
-class Login:
+class SaslLogin:
     """The logins of one connection. `deadline` is for what must be asked before; it moves on with the connection's."""
 
     def __init__(self, sasl: Sasl, address: Address, deadline: Deadline, credentials: Credentials | None) -> None:
@@ -60,7 +60,7 @@ class Begun(Around):
 class _Patient(Around):
     """GSSAPI, whose library asks a KDC and waits for it as long as it pleases."""
 
-    def __init__(self, sasl: Sasl, host: str, login: Login) -> None:
+    def __init__(self, sasl: Sasl, host: str, login: SaslLogin) -> None:
         self._login = login
         super().__init__(self._in_time(lambda: mechanism(sasl, host, None)))
 

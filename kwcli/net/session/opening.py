@@ -22,7 +22,7 @@ _STRANGE_MAX: Final = 1024
 _SHOWN: Final = 64
 
 
-class Frame(NamedTuple):
+class TimedFrame(NamedTuple):
     """`data` begins with the size field; times are those at which its first and last byte were handed in."""
 
     data: bytes
@@ -61,7 +61,7 @@ class FrameReader:
         """(bytes there, bytes due in all) of the frame that is not whole yet; due is 4 while its size is unknown."""
         return self._framer.kept, self._framer.wanted or SIZE_FIELD
 
-    def feed(self, data: bytes, now_ns: int) -> Iterator[Frame]:
+    def feed(self, data: bytes, now_ns: int) -> Iterator[TimedFrame]:
         """The frames that end in `data`. Raises BadSize."""
         framer = self._framer
         first_ns = self._first_ns if framer.kept else now_ns
@@ -71,7 +71,7 @@ class FrameReader:
             if frame is None:
                 return
             self.whole += 1
-            yield Frame(frame, first_ns, now_ns)
+            yield TimedFrame(frame, first_ns, now_ns)
             first_ns = now_ns
         else:
             data = framer.join(data)
@@ -82,7 +82,7 @@ class FrameReader:
             if frame is None:
                 break
             self.whole += 1
-            yield Frame(frame, first_ns, now_ns)
+            yield TimedFrame(frame, first_ns, now_ns)
             first_ns = now_ns
         self._first_ns = first_ns
 
@@ -132,12 +132,12 @@ class Offer(NamedTuple):
 
 
 Step = Ask | BareToken
-Steps = Generator[Step, Frame, None]
+Steps = Generator[Step, TimedFrame, None]
 
 
 def negotiate(
     software: tuple[str, str], cluster_id: str | None = None, node_id: int | None = None
-) -> Generator[Step, Frame, Offer]:
+) -> Generator[Step, TimedFrame, Offer]:
     """Ask with the highest version there is sense in; a broker that knows less says what it knows, or gets version 0.
 
     Raises Stop.
@@ -169,12 +169,12 @@ def negotiate(
     raise broken("takes no version of ApiVersions, not even those that it names")
 
 
-def _unsupported(frame: Frame) -> bool:
+def _unsupported(frame: TimedFrame) -> bool:
     """Whether an answer that is broken behind it begins with UNSUPPORTED_VERSION: librdkafka's mock sends such."""
     return frame.data[_ERROR_AT : _ERROR_AT + 2] == UNSUPPORTED_VERSION.to_bytes(2, "big")
 
 
-def probe_old(client: str) -> Generator[Step, Frame, None]:
+def probe_old(client: str) -> Generator[Step, TimedFrame, None]:
     """Make sure that a broker which did not know ApiVersions is one at all: ask for no offsets of no group."""
     body = encode_message(OFFSET_FETCH, 0, "request", {"group_id": client, "topics": []})
     frame = yield Ask(OFFSET_FETCH, 0, body)

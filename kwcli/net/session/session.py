@@ -25,7 +25,7 @@ from decoders.schema.model import Versions
 from decoders.wire.text import in_bytes
 from kwcli.net.errors.connection_stops import ConnectionStop, broken, closed
 from kwcli.net.errors.foreign_answers import named, not_kafka
-from kwcli.net.session.opening import BadSize, BareToken, Frame, FrameReader, Offer, Steps, negotiate, probe_old
+from kwcli.net.session.opening import BadSize, BareToken, FrameReader, Offer, Steps, TimedFrame, negotiate, probe_old
 
 if TYPE_CHECKING:
     from kwcli.net.sasl.mechanism import Mechanism
@@ -90,7 +90,7 @@ class Answer:
 
     __slots__ = ("frame", "request")
 
-    def __init__(self, request: Outgoing, frame: Frame) -> None:
+    def __init__(self, request: Outgoing, frame: TimedFrame) -> None:
         self.request = request
         self.frame = frame
 
@@ -283,7 +283,7 @@ class Session:
         self._advance(None, events)
         return events
 
-    def _advance(self, answer: Frame | None, events: list[Event]) -> None:
+    def _advance(self, answer: TimedFrame | None, events: list[Event]) -> None:
         """Go on with the session's own conversation until it waits for an answer, or is over."""
         steps = self._steps
         assert steps is not None
@@ -310,7 +310,7 @@ class Session:
                 self._queue(step.api_key, step.version, step.body, own=True)
                 waiting = True
 
-    def _take(self, frame: Frame, events: list[Event]) -> None:
+    def _take(self, frame: TimedFrame, events: list[Event]) -> None:
         due = self.due
         if due is None:
             raise self._over(broken(f"sent {len(frame.data):,} bytes that answer nothing"))

@@ -17,7 +17,7 @@ from kwcli.pipeline.tables.stored_exchanges import (
     AT_ONCE,
     EXCHANGE_COLUMNS,
     SKIPPED_COLUMNS,
-    RowReader,
+    StoredRowReader,
     number_connections,
 )
 from kwcli.report.exchange_folds import ReportFolds
@@ -49,7 +49,7 @@ def fold_here(tables: Tables, progress: Progress | None = None) -> ReportFolds:
     if progress is not None:
         progress.expect(sum(tables.rows[name] for name in _COLUMNS if name in tables))
     for name, columns in _COLUMNS.items():
-        reader = RowReader(numbers)
+        reader = StoredRowReader(numbers)
         for batch in tables.read(name, columns, AT_ONCE) if name in tables else ():
             _feed(folds, reader, batch)
             done += batch.num_rows
@@ -85,14 +85,14 @@ def _folds(tables: Tables) -> ReportFolds:
 
 def _fold_part(numbers: Mapping[ConnectionKey, int], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """What one task does: its rows in, the state of its folds out."""
-    folds, reader = ReportFolds(PLAIN), RowReader(numbers)
+    folds, reader = ReportFolds(PLAIN), StoredRowReader(numbers)
     for batch in batches:
         for at in range(0, batch.num_rows, AT_ONCE):
             _feed(folds, reader, batch.slice(at, AT_ONCE))
     yield pa.RecordBatch.from_pydict({"state": pa.array([folds.export()], pa.binary())})
 
 
-def _feed(folds: ReportFolds, reader: RowReader, batch: pa.RecordBatch) -> None:
+def _feed(folds: ReportFolds, reader: StoredRowReader, batch: pa.RecordBatch) -> None:
     """Rows that are no exchanges are left out: `kw report DIR` tells of them."""
     for row in batch.to_pylist():
         try:

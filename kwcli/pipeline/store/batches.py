@@ -185,6 +185,7 @@ class BatchStore:
         What is not given stays as it is.
         """
         before = self.newest()
+        roll_forward(self.files, before)  # what its writer was killed before
         number = 1 if before is None else before["commit"] + 1
         manifest = None if before is None else Manifest.of_json(before)
         sizes = dict(before["sizes"]) if before is not None else {}
@@ -204,6 +205,7 @@ class BatchStore:
         value = {
             **made.to_json(),
             "commit": number,
+            "renames": self.renames,
             "sizes": sizes,
             "moves": [list(move) for move in moves],
             "swaps": [list(swap) for swap in change.swaps],

@@ -43,7 +43,7 @@ def roll_forward(files: OutputFolder, value: Mapping[str, Any] | None) -> bool:
             folders.add(os.path.dirname(to))
             done = True
     for new, partition, mark in value["swaps"]:
-        if files.exists(new):
+        if files.exists(new) or files.exists(_aside(new)):
             swap_folders(files, new, partition, mark)
             folders.add(os.path.dirname(partition))
             done = True
@@ -67,13 +67,18 @@ def swap_folders(files: OutputFolder, new: str, old: str, mark: str) -> None:
 
     Every step may have happened already: the folder with the file `mark` is the new one, whatever it is called.
     """
-    aside = f"{new}.old"
+    aside = _aside(new)
     if files.exists(f"{new}/{mark}") and not (files.exists(old) and _exchange(files.path(new), files.path(old))):
         if files.exists(old):
             files.rename(old, aside)
         files.move(new, old)
     for path in (new, aside):  # what was there before
         files.remove(path)
+
+
+def _aside(new: str) -> str:
+    """Where a folder is for a moment that has to make room."""
+    return f"{new}.old"
 
 
 def _exchange(new: str, old: str) -> bool:

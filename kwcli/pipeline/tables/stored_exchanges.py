@@ -31,7 +31,7 @@ from kwcli.pipeline.tables.schemas import SCHEMAS
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
 
-__all__ = ["ConnectionKey", "RowReader", "StoredExchanges", "number_connections"]
+__all__ = ["ConnectionKey", "StoredExchanges", "StoredRowReader", "number_connections"]
 
 # Point, client, broker, time of the first packet.
 ConnectionKey = tuple[str, str, str, int]
@@ -58,7 +58,7 @@ _TIMES: Final = ("request_end_ns", "response_ns", "response_end_ns", "place")
 _BASE64: Final = '{"base64":"'
 
 
-class RowReader:
+class StoredRowReader:
     """Turns rows of the tables `exchanges` and `skipped` into what they were made of.
 
     `bodiless` counts the exchanges whose bodies are not in the table. `numbers` are those of connections that were
@@ -200,7 +200,7 @@ class StoredExchanges:
         if "exchanges" not in self._tables:
             raise Failure(f"{place}: no table of exchanges; kw pipeline run --tables exchanges,… makes one")
         self._names = [name for name in ("exchanges", "skipped") if name in self._tables]
-        self._reader = RowReader(number_connections(self._tables))
+        self._reader = StoredRowReader(number_connections(self._tables))
         self._broken = 0
         self.place = place
         self.rows = sum(self._tables.rows[name] for name in self._names)

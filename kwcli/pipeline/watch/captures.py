@@ -204,7 +204,7 @@ class CaptureFiles:
         reached = True
         self.unreachable = {}
         self._by_path = {(file.place, file.path): file for file in self.files.values()}
-        for point, word in [("", word) for word in self.words] + list(self.points):
+        for point, word in [*self.points, *(("", word) for word in self.words)]:  # a named point comes first
             try:
                 for found, listed in list_files(word):
                     if isinstance(found, Problem):

@@ -47,6 +47,7 @@ from kwcli.pipeline.store.store import as_failures, empty_files
 from kwcli.pipeline.tables.write import RunCounts
 from kwcli.pipeline.watch.captures import BatchPlan, CaptureFiles
 from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points, merge_reports
+from kwcli.pipeline.watch.messages import Progress, metrics_text
 from kwcli.sniff.run import left_over
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
     from kwcli.pipeline.run_options import RunOptions, WatchOptions
     from kwcli.pipeline.watch.captures import PointPlan
 
-__all__ = ["Watching", "watch"]
+__all__ = ["EngineGone", "Watching", "watch"]
 
 # Between two looks where nothing has come.
 LOOK_S: Final = 0.5
@@ -69,6 +70,10 @@ RETRY_MAX_S: Final = 30.0
 SAY_S: Final = 60.0
 # Problems of captures that a commit keeps: the latest ones.
 PROBLEMS_MAX: Final = 1000
+
+
+class EngineGone(Failure):
+    """The Spark that decodes is no more: another process may begin anew, this one cannot."""
 
 
 class BatchDone(NamedTuple):
@@ -89,12 +94,32 @@ def watch(env: Environment, options: RunOptions, wanted: WatchOptions) -> Exit:
     chosen = choose_engine(options, 0, env.variables)
     with open_batches(options.out, renames=wanted.renames) as store, _decoding(env, chosen) as decode:
         watching = Watching(env, options, wanted, store, decode)
-        watching.begin(str(chosen))
-        try:
-            watching.run()
-        except KeyboardInterrupt:
-            watching.stopped()
+        own = options.engine == "auto" and options.master is None
+        watching.begin("engine local (Spark with --master)" if own else str(chosen))
+        with _serving(env, watching, wanted.metrics, quiet=options.quiet):
+            try:
+                watching.run()
+            except KeyboardInterrupt:
+                watching.stopped()
         return watching.exit()
+
+
+@contextmanager
+def _serving(env: Environment, watching: Watching, where: tuple[str, int] | None, *, quiet: bool) -> Iterator[None]:
+    """Tell Prometheus how a watch goes, where that is wanted."""
+    if where is None:
+        yield
+        return
+    from kwcli.telemetry.http_server import MetricsServer
+
+    server = MetricsServer(where, watching.metrics)
+    if not quiet:
+        host, port = server.address
+        env.say(f"kw: metrics on http://{f'[{host}]' if ':' in host else host}:{port}/metrics")
+    try:
+        yield
+    finally:
+        server.close()
 
 
 class Watching:
@@ -118,6 +143,9 @@ class Watching:
         self._problems: list[str] = []
         self._damaged = 0
         self._said: dict[str, str] = {}
+        self._retries = 0  # of batches, in this process
+        self._committed_s = 0.0  # when, and how long the latest batch took
+        self._took_s = 0.0
         self._said_at = env.monotonic()
         self._since = BatchDone(0, 0, 0, 0.0)  # all batches since something was said
         RowFilter(self._spec(BatchPlan((), (), 0, frozenset())))  # what is no filter is told now
@@ -147,7 +175,12 @@ class Watching:
             try:
                 with as_failures(self._options.out):
                     done = self.step()
+            except EngineGone:
+                with suppress(OSError):
+                    self._store.recover()
+                raise
             except Failure as failure:
+                self._retries += 1
                 self._recover(failure)
                 time.sleep(pause)
                 pause = min(pause * 2, RETRY_MAX_S)
@@ -220,6 +253,7 @@ class Watching:
             facts=self._facts(),
         )
         self.batch, self._states = batch, states
+        self._committed_s, self._took_s = self._env.monotonic(), self._env.monotonic() - begun
         self._tell(report.problems, counted=False)
         self._store.files.remove(staging.folder)
         self._store.sweep_states(states.values())
@@ -236,14 +270,19 @@ class Watching:
 
     def _recover(self, failure: Failure) -> None:
         """A batch has failed: all is as the latest commit says. Raises the failure where nobody waits for a retry."""
-        with suppress(OSError):
-            self._store.recover()
         if self._captures.whole:
+            with suppress(OSError):
+                self._store.recover()
             raise failure
         if self._said.get("batch") != failure.text:
             self._env.say(f"kw: {failure.text}; trying again")
-        self._load()
         self._said["batch"] = failure.text
+        while True:
+            with suppress(OSError):  # the folder is away, or its disk is full: nothing goes on before it is back
+                self._store.recover()
+                self._load()
+                return
+            time.sleep(RETRY_MAX_S)
 
     def _load(self) -> None:
         """Be as the latest commit says."""
@@ -326,7 +365,8 @@ class Watching:
         now = self._captures.unreachable
         for word, text in now.items():
             if self._said.get(word) != text:
-                self._env.say(f"kw: {text if text.startswith(word) else f'{word}: {text}'}; waiting for it")
+                waits = "" if self._captures.whole else "; waiting for it"
+                self._env.say(f"kw: {text if text.startswith(word) else f'{word}: {text}'}{waits}")
         for word in [word for word in self._said if word not in now and word != "batch"]:
             del self._said[word]
             self._env.say(f"kw: {word}: can be read again")
@@ -355,6 +395,21 @@ class Watching:
         behind = f"{format_size(lag.size)} and {lag.seconds:.1f} s behind" if lag.size else "nothing waits"
         return f"{count_of(done.rows, 'exchange')} of {format_size(done.size)} in {done.seconds:.1f} s; {behind}"
 
+    def metrics(self) -> str:
+        """How it goes, as Prometheus reads it."""
+        now = self._env.monotonic()
+        lag = self._captures.lag(now)
+        numbers = Progress(
+            self.batch,
+            lag,
+            self._took_s,
+            now - self._committed_s if self._committed_s else None,
+            self._retries,
+            self._damaged,
+            len(self._captures.unreachable),
+        )
+        return metrics_text(numbers, self._tally.exchanges, self._counts["packets"], self._captures.last_ns)
+
     def stopped(self) -> None:
         """Somebody has ended it: what was not committed is done again by the same command."""
         with suppress(OSError, Failure):
@@ -363,7 +418,9 @@ class Watching:
             self._env.say(f"kw: stopped behind batch {self.batch:,}; the same command goes on")
 
     def exit(self) -> Exit:
-        """The exit code."""
+        """The exit code: where what is there was to be read, a source that cannot be reached is a failure."""
+        if self._captures.whole and self._captures.unreachable:
+            return Exit.FAILURE
         return Exit.LOSSY if self._options.strict and (self.lost or self._facts()["lossy"]) else Exit.DONE
 
 
@@ -387,5 +444,12 @@ def _decode_here(batch: BatchInput, points: Sequence[PointPlan]) -> list[TaskRep
 
 
 def _decode_on_spark(run_batch: Any, spark: Any, batch: BatchInput, points: Sequence[PointPlan]) -> list[TaskReport]:
-    found: list[TaskReport] = run_batch(spark, batch, points, spark.sparkContext.defaultParallelism)
+    try:
+        found: list[TaskReport] = run_batch(spark, batch, points, spark.sparkContext.defaultParallelism)
+    except Failure as failure:
+        try:
+            spark.range(1).count()
+        except Exception:
+            raise EngineGone(f"{failure.text}; Spark is gone: the same command goes on", failure.code) from failure
+        raise
     return found

@@ -425,10 +425,10 @@ def _side(action: Action, asked: When | None, selection: Filter) -> When:
         return asked
     if action.side != "either":
         return action.side
-    return "request" if all(_known(atom, "request") for atom in selection.atoms()) else "answer"
+    return "request" if all(known_at(atom, "request") for atom in selection.atoms()) else "answer"
 
 
-def _known(atom: Atom, side: When) -> bool:
+def known_at(atom: Atom, side: When) -> bool:
     """Whether the data path knows at that moment what the filter asks."""
     if atom.name in _NEVER:
         return False
@@ -445,7 +445,7 @@ def _known(atom: Atom, side: When) -> bool:
 
 def _check_known(selection: Filter, side: When, begun: int) -> None:
     for atom in selection.atoms():
-        if not _known(atom, side):
+        if not known_at(atom, side):
             names = [atom.name, *(word for word, name in ALIASES.items() if name == atom.name)]
             place = re.search(rf"(?<![\w.])({'|'.join(map(re.escape, names))})(?![\w.])", selection.text)
             column = begun + (place.start() if place else 0) + 1
@@ -455,4 +455,4 @@ def _check_known(selection: Filter, side: When, begun: int) -> None:
 
 
 def _known_nowhere(atom: Atom) -> bool:
-    return not _known(atom, "answer")
+    return not known_at(atom, "answer")

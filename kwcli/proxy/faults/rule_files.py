@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from importlib.resources import files
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from kwcli.env import Exit, Failure
 from kwcli.proxy.faults.decider import Faults, notes
@@ -103,6 +103,8 @@ class RuleFiles:
             for number, text in enumerate(rules, 1)
         ]
         self._parts: list[_File | list[Rule]] = [self._part(name) for name in names]
+        self._added: list[Rule] = []  # by the control interface
+        self._removed: set[str] = set()
         self.seed = seed
         self.faults = Faults(list(self._rules()), seed, now_ns)
 
@@ -119,13 +121,41 @@ class RuleFiles:
         return read_rules(known[word].text, name)
 
     def _rules(self) -> Iterator[Rule]:
-        yield from self._given
-        for part in self._parts:
-            yield from part.rules if isinstance(part, _File) else part
+        parts = (part.rules if isinstance(part, _File) else part for part in self._parts)
+        for part in (self._given, *parts, self._added):
+            yield from (rule for rule in part if rule.text not in self._removed)
+
+    def add(self, rule: str) -> dict[str, Any]:
+        """One more rule; its row. Raises RuleError."""
+        found = parse_rule(rule)
+        self._removed.discard(found.text)
+        if all(found.text != known.text for known in self._rules()):
+            self._added.append(found)
+            self.faults.replace(list(self._rules()))
+        return next(row for row in self.rows() if row["rule"] == found.text)
+
+    def remove(self, number: int) -> bool:
+        """End a rule by its number; False when there is none."""
+        text = next((each.rule.text for each in self.faults.schedules if each.number == number), None)
+        if text is None:
+            return False
+        self._added = [rule for rule in self._added if rule.text != text]
+        self._removed.add(text)
+        self.faults.replace(list(self._rules()))
+        return True
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rules at work."""
+        return [
+            {"id": each.number, "rule": each.rule.text, "met": each.matched, "hit": each.hits}
+            for each in self.faults.schedules
+        ]
 
     def lines(self) -> list[str]:
         """What is said at the start."""
         count = len(self.faults.schedules)
+        if not count:
+            return []
         rules = f"{count} rule{'' if count == 1 else 's'}"
         return [f"faults on purpose by {rules} (--seed {self.seed} gives the same again)", *notes(self._rules())]
 

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
+from decoders.messages.bodies import Options
 from kwcli.env import Complaints, Environment, Failure
 from kwcli.gc_tuning import SELDOM
 from kwcli.proxy.log.log_protocol import LogPlan, MessageKind, Parser
@@ -73,7 +74,10 @@ def _run(env: Environment, sock: socket.socket) -> int:
             plan = LogPlan.of_json(content)
             env.debug = plan.debug
             plan.settings.allow_colors(env)
-            reporter = Reporter(sock) if plan.report else None
+            if plan.report:
+                shown = plan.settings
+                told = Options(shown.records, shown.reveal_secrets, names=shown.names) if plan.report_records else None
+                reporter = Reporter(sock, told)
             keeping = Recorder(env, plan, reporter)
         if keeping is not None:
             keeping.take(messages)

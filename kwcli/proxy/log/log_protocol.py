@@ -39,6 +39,8 @@ class LogPlan(NamedTuple):
     rotate_interval: float | None = None
     debug: bool = False
     report: bool = False  # errors in answers, to the data path
+    report_records: bool = False  # and whole exchanges, for the control interface
+    events: bool = False  # print what happens to connections, and what people are told, as well
 
     def to_json(self) -> bytes:
         """For `of_json`."""
@@ -74,11 +76,13 @@ class MessageKind(IntEnum):
     RAW_GAP_SERVER = 7
     OPENED = 8  # JSON: [client, listener, upstream]
     UPSTREAM = 9  # TIMES: correlation id, when the request had left, when the answer began to come
-    CLOSED = 10  # how
+    CLOSED = 10  # how, and behind a line's end why
     DROPPED = 11  # COUNTS: bytes, exchanges, connections left out so far
     PLAN = 12  # JSON: what to do
     DIALLED = 13  # JSON: [local, upstream]
     FAULT = 14  # JSON: {id, rule, action, hit}: what a rule has done to the exchange with this correlation id
+    TLS = 15  # JSON: [version, cipher] between client and proxy
+    EVENT = 16  # what people were told, of this connection or (0) of none
 
 
 HEAD: Final = Struct("<BIqI")
@@ -113,7 +117,7 @@ class Parser:
         self._need = head
         while end - at >= head:
             kind, connection, time_ns, size = unpack(data, at)
-            if size > LIMITS or kind > MessageKind.FAULT:
+            if size > LIMITS or kind > MessageKind.EVENT:
                 raise ValueError("not a message of the data path")
             after = at + head + size
             if after > end:

@@ -7,7 +7,7 @@ takes at once:
 
 ```
 relay ──▶ LogQueue (≤ HELD_MOST bytes) ──▶ socket pair ──▶ log's process (log_process.py) ──▶ rows, capture file
-relay ◀── Reports: errors in answers, for metrics      ◀──
+relay ◀── Reports: errors in answers, for metrics; whole records, for the control interface ◀──
 ```
 
 What always holds: the relay never waits for the log unless `--log-overflow block` says so, and what was left out is
@@ -23,6 +23,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal
 
+import orjson
+
 from decoders.apis.error_codes import error_name
 from kwcli.proxy.log.log_protocol import CLIENT, COUNTS, HEAD, SERVER, SIZE, TIMES, MessageKind
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     import socket
 
     from decoders.exchanges.exchange import Exchange
+    from decoders.messages.bodies import Options
 
 __all__ = ["CLIENT", "HELD_MOST", "SERVER", "LogQueue", "Overflow", "Reporter", "Reports"]
 
@@ -38,22 +41,30 @@ READ: Final = 64 << 10
 # No line is as long: 95 APIs with some errors each.
 LINE_MOST: Final = 1 << 20
 
+# A record that is longer goes without its bodies; so many wait at most, and the oldest go.
+RECORD_MOST: Final = 256 << 10
+RECORDS_MOST: Final = 256
+
 # API, error's name, how many more.
 Errors = list[tuple[str, str, int]]
 
 
 class Reporter:
-    """The log's end."""
+    """The log's end. `options`: how whole records are told, None: only their errors are."""
 
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(self, sock: socket.socket, options: Options | None = None) -> None:
         self._sock = sock
+        self._options = options
         self._found: Counter[tuple[str, str]] = Counter()
+        self._records: deque[bytes] = deque(maxlen=RECORDS_MOST)
         self._unsent = b""
 
     def add(self, exchange: Exchange) -> None:
-        """Note its errors, if it has any."""
+        """Note its errors, if it has any, and its record where that is wanted."""
         for _, code in exchange.unexpected:
             self._found[exchange.api or "other", error_name(code)] += 1
+        if self._options is not None:
+            self._records.append(_record_line(exchange, self._options))
 
     def send(self) -> None:
         """Tell what was noted since, as far as it goes out at once."""
@@ -61,6 +72,9 @@ class Reporter:
             rows = [(api, error, count) for (api, error), count in self._found.items()]
             self._unsent = json.dumps(rows).encode() + b"\n"
             self._found.clear()
+        if self._records and len(self._unsent) < RECORD_MOST:
+            self._unsent += b"".join(self._records)
+            self._records.clear()
         try:
             while self._unsent:
                 self._unsent = self._unsent[self._sock.send(self._unsent, socket.MSG_DONTWAIT) :]
@@ -68,12 +82,26 @@ class Reporter:
             return  # later, or to nobody
 
 
-class Reports:
-    """The data path's end: `told` gets what comes."""
+def _record_line(exchange: Exchange, options: Options) -> bytes:
+    """Its record as a line of JSON."""
+    from decoders.messages.record import to_json_dict  # not for the data path, which has this module too
 
-    def __init__(self, sock: socket.socket, told: Callable[[Errors], None]) -> None:
+    record = to_json_dict(exchange, options)
+    line = orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
+    if len(line) > RECORD_MOST:
+        line = orjson.dumps(record | {"request": None, "response": None}, option=orjson.OPT_APPEND_NEWLINE)
+    return line
+
+
+class Reports:
+    """The data path's end: `told` gets errors, `record` the JSON of each exchange."""
+
+    def __init__(
+        self, sock: socket.socket, told: Callable[[Errors], None], record: Callable[[bytes], None] | None = None
+    ) -> None:
         self._sock = sock
         self._told = told
+        self._record = record
         self._loop: asyncio.AbstractEventLoop | None = None
         self._line = b""
 
@@ -100,7 +128,10 @@ class Reports:
             return
         *lines, self._line = (self._line + data).split(b"\n")
         for line in lines:
-            self._told([(api, error, count) for api, error, count in json.loads(line)])
+            if line[:1] != b"{":
+                self._told([(api, error, count) for api, error, count in json.loads(line)])
+            elif self._record is not None:
+                self._record(line)
 
 
 # Messages are gathered and sent in one piece a little later. What the socket does not take is held up to a bound;
@@ -159,6 +190,7 @@ class LogQueue:
         self._late: list[bytes] = []  # messages that must arrive, and did not find room
         self.alive = True
         self.reports: Reports | None = None  # what comes back
+        self.events = False  # whether it wants to hear of TLS and of what people are told
         self.dropped_bytes = 0
         self.dropped_exchanges = 0
         self.dropped_connections = 0
@@ -173,9 +205,11 @@ class LogQueue:
         """Bytes, answers and connections that were left out so far."""
         return self.dropped_bytes, self.dropped_exchanges, self.dropped_connections
 
-    def report_to(self, told: Callable[[Errors], None]) -> None:
-        """Have the errors told that the log finds in answers, where its plan is to `report`; before `attach`."""
-        self.reports = Reports(self._sock, told)
+    def report_to(self, told: Callable[[Errors], None], record: Callable[[bytes], None] | None = None) -> None:
+        """Have the errors told that the log finds in answers, where its plan is to `report`, and exchanges where it is
+        to report `records`; before `attach`.
+        """
+        self.reports = Reports(self._sock, told, record)
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
         """Send from now on by itself, in this loop."""
@@ -230,14 +264,24 @@ class LogQueue:
         if connection not in self._unseen and self._room():
             self._tell(MessageKind.FAULT, connection, time_ns, json.dumps(said).encode())
 
-    def closed(self, connection: int, how: str, time_ns: int) -> None:
-        """A connection is over: `fin` or `rst`."""
+    def tls(self, connection: int, version: str, cipher: str, time_ns: int) -> None:
+        """What a client's TLS is."""
+        if self.events and connection not in self._unseen and self._room():
+            self._tell(MessageKind.TLS, connection, time_ns, json.dumps([version, cipher]).encode())
+
+    def event(self, connection: int, text: str, time_ns: int) -> None:
+        """What people were told, of a connection or (0) of none."""
+        if self.events and connection not in self._unseen and self._room():
+            self._tell(MessageKind.EVENT, connection, time_ns, text.encode())
+
+    def closed(self, connection: int, how: str, time_ns: int, reason: str = "") -> None:
+        """A connection is over: `fin` or `rst`, and why."""
         if connection in self._unseen:
             self._unseen.discard(connection)
             return
         for kind in (MessageKind.GAP, MessageKind.GAP_SERVER, MessageKind.RAW_GAP, MessageKind.RAW_GAP_SERVER):
             self._declare(connection, kind, time_ns)
-        self._must(MessageKind.CLOSED, connection, time_ns, how.encode())
+        self._must(MessageKind.CLOSED, connection, time_ns, f"{how}\n{reason}".encode() if reason else how.encode())
 
     def tell(self, message: bytes) -> None:
         """A message that is whole already (log_protocol.py)."""

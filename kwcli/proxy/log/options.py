@@ -39,9 +39,10 @@ class LogOptions(NamedTuple):
     rotate_size: int | None
     rotate_interval: float | None
     overflow: Overflow
+    events: bool
 
-    def plan(self, env: Environment) -> LogPlan | None:
-        """What the log is to do; None where there is to be none. Raises Failure."""
+    def plan(self, env: Environment, *, recording: bool = False) -> LogPlan | None:
+        """What the log is to do; None where there is to be none, and nobody is `recording`. Raises Failure."""
         for name, value in (
             ("--rotate-size", self.rotate_size is not None),
             ("--rotate-interval", self.rotate_interval is not None),
@@ -52,12 +53,14 @@ class LogOptions(NamedTuple):
         from kwcli.proxy.log.log_protocol import LogPlan
 
         self.filters.select()  # what is wrong with them is said before anything begins
-        if self.no_log and self.write is None:
+        if self.no_log and self.write is None and not recording:
             return None
         shown = self.shown.settings(env, self.content, live=True)
         interval = None if self.rotate_interval is None else self.rotate_interval / 1000
         file = (self.write, self.record, self.rotate_size, interval)
-        return LogPlan(shown, self.filters._asdict(), not self.no_log, *file, env.debug)
+        if self.events and (self.no_log or shown.format != "ndjson"):
+            raise Failure("--events is about rows of JSON: it needs -o ndjson", Exit.USAGE)
+        return LogPlan(shown, self.filters._asdict(), not self.no_log, *file, env.debug, events=self.events)
 
 
 def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -65,6 +68,9 @@ def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
     shown = with_options(
         gathered("log", LogOptions, LogOptions._fields)(command),
         click.option("--no-log", is_flag=True, help="Print no exchanges."),
+        click.option(
+            "--events", is_flag=True, help="Rows for what happens to connections, and what is told, too (-o ndjson)."
+        ),
         click.option(
             "-w",
             "--write",

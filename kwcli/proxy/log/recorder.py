@@ -36,10 +36,11 @@ class CaptureTrack:
 class RecordedConnection:
     """One client's connection. `client` and `upstream` are what the file gets of it."""
 
-    __slots__ = ("client", "connection", "halves", "upstream")
+    __slots__ = ("client", "connection", "ends", "halves", "upstream")
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, client: str, listener: str) -> None:
         self.connection = connection
+        self.ends = (client, listener, connection.number)
         self.halves = (connection.first, connection.second)
         self.client: CaptureTrack | None = None
         self.upstream: CaptureTrack | None = None
@@ -83,6 +84,7 @@ class Recorder:
             kept = known.get(number)
             if kept is None:
                 self._other(kind, number, time_ns, content)
+                chunks = self._chunks  # those before a row of another kind were settled
             elif kind <= SERVER:
                 if kept.client is None:
                     chunks.append((kept.halves[kind], time_ns, 0, content))
@@ -96,6 +98,7 @@ class Recorder:
                 self._rows.upstream(kept.connection.number, correlation_id, (first_ns - sent_ns) / 1e6)
             else:
                 self._event(kept, kind, number, time_ns, content)
+                chunks = self._chunks
         self._settle()
         if self._files is not None:
             self._filed(self._files.flush)
@@ -124,6 +127,9 @@ class Recorder:
             self._open(number, time_ns, content)
         elif kind == MessageKind.DROPPED:
             self._dropped = COUNTS.unpack(content)
+        elif kind == MessageKind.EVENT:
+            self._settle()
+            self._rows.event(content.decode(), time_ns, None)
 
     def _event(self, kept: RecordedConnection, kind: int, number: int, time_ns: int, content: bytes) -> None:
         """Of one that is."""
@@ -135,6 +141,13 @@ class Recorder:
                 self._chunks.append((kept.halves[side], time_ns, 0, Gap(size, "lost")))
         elif kind == MessageKind.CLOSED:
             self._close(number, kept, time_ns, content)
+        elif kind in (MessageKind.TLS, MessageKind.EVENT):
+            self._settle()
+            if kind == MessageKind.EVENT:
+                self._rows.event(content.decode(), time_ns, kept.connection.number)
+            else:
+                version, cipher = json.loads(content)
+                self._rows.happened(kept.ends, "tls", time_ns, {"version": version, "cipher": cipher})
         elif kind == MessageKind.FAULT:
             self._rows.fault(kept.connection.number, json.loads(content))
         elif kind == MessageKind.DIALLED and self._files is not None:
@@ -145,16 +158,20 @@ class Recorder:
             self._track(kept, kept.upstream, kind - MessageKind.RAW_GAP, time_ns, b"", SIZE.unpack(content)[0])
 
     def _open(self, number: int, time_ns: int, content: bytes) -> None:
-        client, listener, _upstream = json.loads(content)
+        client, listener, upstream = json.loads(content)
         self._count += 1
         connection = Connection(self._count, client, listener, time_ns, opened=True)
-        kept = self._kept[number] = RecordedConnection(connection)
+        kept = self._kept[number] = RecordedConnection(connection, client, listener)
         self._rows.opened(connection)
+        if self._rows.events:
+            self._settle()
+            self._rows.happened(kept.ends, "opened", time_ns, {"upstream": upstream})
         if self._files is not None:
             kept.client = self._begun((client, listener), time_ns, CLIENTS)
 
     def _close(self, number: int, kept: RecordedConnection, time_ns: int, content: bytes) -> None:
-        how: How = "rst" if content == b"rst" else "fin"
+        word, _, reason = content.decode().partition("\n")
+        how: How = "rst" if word == "rst" else "fin"
         self._drain(kept)
         for track in (kept.client, kept.upstream):
             if track is not None:
@@ -163,6 +180,9 @@ class Recorder:
         del self._kept[number]
         self._lost.discard(kept)
         self._ended.append(kept.connection.number)
+        if self._rows.events:
+            self._settle()
+            self._rows.happened(kept.ends, "closed", time_ns, {"how": word, "reason": reason or None})
 
     # -- the file ------------------------------------------------------------------------------------------------------
 

@@ -6,11 +6,16 @@ A client connection enters as one whose first byte was seen and whose other end,
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from decoders.exchanges.exchange import Exchange, Skipped
+import orjson
+
+from decoders.exchanges.api_versions import LOGGING_IN
+from decoders.exchanges.exchange import Exchange, Skipped, rfc3339
 from decoders.exchanges.pairer import Pairer
+from decoders.messages.record import SCHEMA
 from kwcli.env import unwritten
 from kwcli.filter_options import select
 from kwcli.output import Wanted, asks_history, needs, open_renderer
@@ -21,7 +26,7 @@ from kwcli.sniff.row_output import Output
 from kwcli.sniff.run import ShownCounts, closing_lines
 
 if TYPE_CHECKING:
-    from decoders.exchanges.exchange import Settled
+    from decoders.exchanges.exchange import Login, Settled
     from decoders.tcp.chunks import Chunk, Connection
     from kwcli.env import Environment
     from kwcli.proxy.log.log_protocol import LogPlan
@@ -52,6 +57,8 @@ class LogRows:
         self._shown = 0
         self._begun = env.monotonic()
         self.listening = plan.rows
+        self.events = plan.events and plan.rows
+        self._logins: dict[int, Login] = {}  # connection → who has logged in, as it was told
         self.failed = False  # rows that somebody wanted could not be written
 
     def opened(self, connection: Connection) -> None:
@@ -62,6 +69,7 @@ class LogRows:
     def closed(self, number: int) -> None:
         """No chunk of it comes any more, and what it held is settled."""
         self._upstream.pop(number, None)
+        self._logins.pop(number, None)
 
     def upstream(self, number: int, correlation_id: int, latency_ms: float) -> None:
         """How long the broker took, of an answer whose chunks come after this."""
@@ -75,6 +83,32 @@ class LogRows:
         place = (number, said.pop("id"))
         if place in self._faults or len(self._faults) < TIMES_MOST:
             self._faults.setdefault(place, []).append(said)
+
+    def happened(self, ends: tuple[str, str, int], what: str, time_ns: int, more: Mapping[str, Any]) -> None:
+        """A row of kind `connection`, where they are asked for: `what` is opened, tls, login or closed.
+
+        `ends` are the client's address, the listener's, and the number of the connection.
+        """
+        said = dict(zip(("client", "broker", "connection"), ends, strict=True))
+        self._put({"kind": "connection", "schema": SCHEMA, "time": rfc3339(time_ns), **said, "what": what, **more})
+
+    def event(self, text: str, time_ns: int, number: int | None) -> None:
+        """A row of kind `event`: what people were told."""
+        said = {"kind": "event", "schema": SCHEMA, "time": rfc3339(time_ns), "connection": number, "text": text}
+        self._put(said)
+
+    def _put(self, row: dict[str, Any]) -> None:
+        if self.events:
+            self._guard(self._output.write, orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
+            self._guard(self._output.settle)
+
+    def _login(self, exchange: Exchange) -> None:
+        """Who has logged in, told with the first request that they send."""
+        login, number = exchange.login, exchange.ends.number
+        if login is None or exchange.api_key in LOGGING_IN or self._logins.get(number) == login:
+            return
+        self._logins[number] = login
+        self.happened((exchange.client, exchange.broker, number), "login", exchange.time_ns, login)
 
     def take(self, chunks: list[Chunk]) -> None:
         """Show what settles with these chunks."""
@@ -104,6 +138,8 @@ class LogRows:
         for row in rows:
             if isinstance(row, Exchange):
                 self._mark(row)
+                if self.events:
+                    self._login(row)
                 if self._reporter is not None:
                     self._reporter.add(row)
         if not rows or not self.listening:

@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from kwcli.proxy.log.log_queue import LogQueue
     from kwcli.proxy.metrics import Metrics
     from kwcli.proxy.relay.intervention import Decision, HeldExchange
-    from kwcli.proxy.relay.memory_share import Budget
+    from kwcli.proxy.relay.memory_share import MemoryBudget
     from kwcli.proxy.relay.rewritten_answers import Remembered
     from kwcli.proxy.relay.socket_half import Turns
     from kwcli.proxy.relay.upstream_login import BrokerLogin
@@ -98,7 +98,7 @@ class Shared(Protocol):
     remembered: Remembered
     deciders: Deciders | None  # about single frames, if there are some
     turns: Turns
-    budget: Budget
+    budget: MemoryBudget
     listeners: ProxyListeners
     dialler: Dialler
     backoff: LoginBackoff
@@ -195,6 +195,7 @@ class Relay:
         else:
             if self._feed is not None:
                 self._feed.opened(self.number, self.peer, self.client.local, self.upstream, now_ns())
+                self._tell_tls(self._feed)
             self._proxy.told(self, f"to {self.upstream}", loud=False)
             if self._both is not None:
                 self._record(self._both)
@@ -207,6 +208,11 @@ class Relay:
                 self._from_client(b"".join(early))
             if self._early_end:
                 self.ended(self.client)
+
+    def _tell_tls(self, feed: LogQueue) -> None:
+        link = self.client.transport.get_extra_info("ssl_object") if self.client.transport is not None else None
+        if link is not None and link.cipher() is not None:
+            feed.tls(self.number, link.version(), link.cipher()[0], now_ns())
 
     def _log_in(self) -> None:
         """Where the proxy has credentials of its own, it says who it is before the client says anything."""
@@ -490,7 +496,7 @@ class Relay:
             self._login.stop()
         self._proxy.told(self, reason, loud=loud)
         if self._feed is not None:
-            self._feed.closed(self.number, how, now_ns())
+            self._feed.closed(self.number, how, now_ns(), reason)
         self.client.close()
         self.server.close()
         self.room.wait_no_more()

@@ -28,7 +28,16 @@ from kwcli.proxy.relay.intervention import (
     Then,
     WantedRule,
 )
-from kwcli.proxy.relay.request_rules import ACKS, HINT, MECHANISM, REFUSE, TELL, RequestRule, about_mechanism
+from kwcli.proxy.relay.request_rules import (
+    ACKS,
+    HINT,
+    MECHANISM,
+    REFUSE,
+    TELL,
+    WANTED,
+    RequestRule,
+    about_mechanism,
+)
 from kwcli.proxy.relay.responses import Responses
 from kwcli.proxy.relay.rewrite import highest
 from kwcli.proxy.relay.state import (
@@ -270,7 +279,8 @@ class Requests:
             route = known.get(number) or self._routes.find(number)
             stop = at + SIZE_FIELD + size
             answered: bool | None = True
-            if isinstance(route, WantedRule):
+            if route.reads >= WANTED:
+                assert isinstance(route, WantedRule)
                 if self._keep(route, size, out):
                     left -= DECIDED
                     at = self._want(route, correlation_id, data, at, now_ns, out)

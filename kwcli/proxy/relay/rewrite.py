@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from decoders.apis import api
 from decoders.apis.headers import response_header_plan, response_header_version
 from decoders.apis.keys import API_VERSIONS, DESCRIBE_CLUSTER
 from decoders.errors import DecodeError, without_frames
 from decoders.limits import FRAME_MAX
-from decoders.schema.codec import CRUDE, Projector, decoder, projector
+from decoders.schema.codec import CRUDE, Projector, decoder, encode, projector
 from decoders.schema.model import Plan, Side, Versions, resolve
 from decoders.schema.walk import UNKNOWN, Span, walk
 from decoders.wire.primitives import write_size, write_uvarint
@@ -126,7 +126,7 @@ class Endpoint(NamedTuple):
     end: int
 
 
-class Rewritten(NamedTuple):
+class RewrittenFrame(NamedTuple):
     """The frame to send, and whether places were left out because a node had no listener."""
 
     frame: bytes
@@ -155,7 +155,7 @@ def rewrite(
     frame: bytes,
     where: Mapping[int, Address],
     found: Sequence[Endpoint] | None = None,
-) -> Rewritten:
+) -> RewrittenFrame:
     """The frame with the place of each node in `where`; `found` is what `endpoints` gave for it. Raises RewriteFailed.
 
     A node that `where` lacks fails, but where clients do without places: there all of them are left out.
@@ -163,17 +163,17 @@ def rewrite(
     row = row_of(api_key, version)
     found = endpoints(api_key, version, frame) if found is None else found
     if row is None or not found:
-        return Rewritten(frame, stripped=False)
+        return RewrittenFrame(frame, stripped=False)
     missing = [each for each in found if each.node_id not in where]
     plan = _plan(api_key, version)
     if missing and not row.optional:
         raise RewriteFailed(f"node {missing[0].node_id} has no listener")
     if missing:
-        return Rewritten(_without(plan, row, frame, body_at(api_key, version, frame)), stripped=True)
+        return RewrittenFrame(_without(plan, row, frame, body_at(api_key, version, frame)), stripped=True)
     edits = [(each.at, each.end, _place(*where[each.node_id], plan.flexible)) for each in found]
     if any(field.name == row.array for field in plan.tagged):
         edits += _tag_size(plan, row, frame, body_at(api_key, version, frame), edits)
-    return Rewritten(spliced(frame, edits), stripped=False)
+    return RewrittenFrame(spliced(frame, edits), stripped=False)
 
 
 def _plan(api_key: int, version: int) -> Plan:
@@ -327,14 +327,25 @@ class Cap(NamedTuple):
     left: int | None
 
 
-def cap_api_versions(frame: bytes, version: int) -> tuple[bytes, list[Cap]]:
+class Served(Protocol):
+    """What clients are to be offered, be it less than brokers have (kwcli/proxy/as_kafka.py)."""
+
+    def offered(self, api_key: int, versions: Versions) -> Versions:
+        """What is left of the versions that a broker offers, none maybe."""
+
+    def levels(self, feature: str) -> Versions | None:
+        """The levels of a feature that may be told; None: whatever they are."""
+
+
+def cap_api_versions(frame: bytes, version: int, served: Served | None = None) -> tuple[bytes, list[Cap]]:
     """The frame of an ApiVersions response, capped, and what was cut. Raises RewriteFailed.
 
+    Only what `rewrite` cannot do with an API is in the list: of what `served` leaves out, nobody is told each time.
     A broker that does not know the version asked for answers in the layout of version 0.
     """
     at = body_at(API_VERSIONS, version, frame)
     failure: DecodeError | None = None
-    read: tuple[Plan, list[dict[str, int]], list[Span]] | None = None
+    read: tuple[Plan, dict[str, Any], list[Span], int] | None = None
     for layout in dict.fromkeys((version, 0)):
         if layout not in api(API_VERSIONS).versions:
             continue
@@ -346,11 +357,11 @@ def cap_api_versions(frame: bytes, version: int) -> tuple[bytes, list[Cap]]:
             failure = failure or without_frames(error)
             continue
         if after == len(frame):
-            return _capped(frame, plan, value["api_keys"], spans)
+            return _capped(frame, plan, value, spans, served, after)
         if frame[after:] == MOCKED:
-            read = read or (plan, value["api_keys"], spans)
+            read = read or (plan, value, spans, after)
     if read is not None:
-        return _capped(frame, *read)
+        return _capped(frame, *read[:3], served, read[3])
     if int.from_bytes(frame[at : at + 2], "big") == _UNSUPPORTED_VERSION:
         how = f"UNSUPPORTED_VERSION in a layout that is neither that of {version} nor of 0, as librdkafka's mock does"
         raise RewriteFailed(f"ApiVersions {version} is answered {how}; clients ask again for less")
@@ -358,25 +369,70 @@ def cap_api_versions(frame: bytes, version: int) -> tuple[bytes, list[Cap]]:
     raise RewriteFailed(f"ApiVersions {version} is answered{reason}")
 
 
-def _capped(frame: bytes, plan: Plan, rows: list[dict[str, int]], spans: list[Span]) -> tuple[bytes, list[Cap]]:
+def _capped(
+    frame: bytes, plan: Plan, value: dict[str, Any], spans: list[Span], served: Served | None, end: int
+) -> tuple[bytes, list[Cap]]:
+    rows: list[dict[str, int]] = value["api_keys"]
     caps: list[Cap] = []
     edits: list[tuple[int, int, bytes]] = []
     gone = 0
     for number, row in enumerate(rows):
-        key, offered = row["api_key"], row["max_version"]
+        key, offered = row["api_key"], Versions(row["min_version"], row["max_version"])
         most = api(API_VERSIONS).versions.high if key == API_VERSIONS else highest(key)
-        if most is None or offered <= most:
+        left = offered if most is None else Versions(offered.low, min(offered.high, most))
+        if left != offered:
+            caps.append(Cap(api(key).name, offered.high, left.high if left else None))
+        left = left if served is None else served.offered(key, left)
+        if left == offered:
             continue
         mine = [span for span in spans if span.path.startswith(f"api_keys[{number}].")]
-        if row["min_version"] > most:
+        if not left:
             gone += 1
             edits.append((mine[0].at, mine[-1].end, b""))
-            caps.append(Cap(api(key).name, offered, None))
             continue
-        (place,) = (span for span in mine if span.path.endswith(".max_version"))
-        edits.append((place.at, place.end, most.to_bytes(_VERSION, "big", signed=True)))
-        caps.append(Cap(api(key).name, offered, most))
+        for name, bound in (("min_version", left.low), ("max_version", left.high)):
+            (place,) = (span for span in mine if span.path.endswith(f".{name}"))
+            edits.append((place.at, place.end, bound.to_bytes(_VERSION, "big", signed=True)))
     if gone:
         (count,) = (span for span in spans if span.what == "size" and span.path == "api_keys")
         edits.append((count.at, count.end, write_size(len(rows) - gone, True, plan.flexible)))
+    features = None if served is None else _features(value, served)
+    if features is not None:
+        edits.append(_tags(plan, spans, {**value, **features}, end))
     return (spliced(frame, edits) if edits else frame), caps
+
+
+_FEATURES: Final = ("supported_features", "finalized_features")
+
+
+def _features(value: dict[str, Any], served: Served) -> dict[str, Any] | None:
+    """What is left of the features of an answer; None where that is all of them."""
+    levels = {each["name"]: served.levels(each["name"]) for name in _FEATURES for each in value.get(name, ())}
+    if all(each is None for each in levels.values()):
+        return None
+    found: dict[str, Any] = {name: [] for name in _FEATURES if name in value}
+    for each in value.get("supported_features", ()):
+        known = Versions(each["min_version"], each["max_version"])
+        left = known if (most := levels[each["name"]]) is None else known & most
+        if left and left.high > 0:
+            found["supported_features"].append({**each, "min_version": left.low, "max_version": left.high})
+    for each in value.get("finalized_features", ()):
+        most = levels[each["name"]]
+        if most is None or most:
+            level = each["max_version_level"] if most is None else min(each["max_version_level"], most.high)
+            lower = min(each["min_version_level"], level)
+            found["finalized_features"].append({**each, "max_version_level": level, "min_version_level": lower})
+    if not any(found.values()):  # then brokers say nothing of them at all
+        found |= {"finalized_features_epoch": -1, "zk_migration_ready": False}
+    return found
+
+
+def _tags(plan: Plan, spans: list[Span], value: dict[str, Any], end: int) -> tuple[int, int, bytes]:
+    """The edit that replaces all tagged fields at the end of an answer by those of `value`."""
+    made = encode(plan, {**value, "api_keys": []})
+    return _tags_at(spans), end, made[_tags_at(_spans(plan, made, 0)) :]
+
+
+def _tags_at(spans: list[Span]) -> int:
+    (count,) = (span for span in spans if span.what == "tags" and span.path == UNKNOWN)
+    return count.at

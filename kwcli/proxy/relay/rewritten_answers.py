@@ -21,7 +21,8 @@ from kwcli.proxy.relay.rewrite import (
     Address,
     Endpoint,
     RewriteFailed,
-    Rewritten,
+    RewrittenFrame,
+    Served,
     cap_api_versions,
     endpoints,
     rewrite,
@@ -57,12 +58,12 @@ class ReadAnswer:
         self.places: list[Address | None] = []
         self.made: tuple[bytes, bytes, bool] | None = None  # size field, what follows the correlation id, stripped
 
-    def answer(self, frame: bytes, places: list[Address | None]) -> Rewritten | None:
+    def answer(self, frame: bytes, places: list[Address | None]) -> RewrittenFrame | None:
         """What was made of it for these places, with the correlation id of `frame`."""
         if self.made is None or self.places != places:
             return None
         size, rest, stripped = self.made
-        return Rewritten(size + frame[_SIZE:_HEAD] + rest, stripped)
+        return RewrittenFrame(size + frame[_SIZE:_HEAD] + rest, stripped)
 
 
 _NOTHING: Final = ReadAnswer(-1, 0, (), None)
@@ -79,10 +80,11 @@ class _Capped:
 
 
 class Remembered:
-    """Shared by all connections of a proxy; `most` bytes are kept."""
+    """Shared by all connections of a proxy; `most` bytes are kept. `served` is what clients are offered at most."""
 
-    def __init__(self, most: int = REWRITTEN_MAX) -> None:
+    def __init__(self, most: int = REWRITTEN_MAX, served: Served | None = None) -> None:
         self.most = most
+        self.served = served
         self.held = 0  # bytes
         self.read = 0  # answers that had to be read
         self.made = 0  # that had to be rewritten
@@ -103,7 +105,7 @@ class Remembered:
         self._keep(key, reading, len(frame) + ENDPOINT_COST * len(found))
         return reading
 
-    def rewritten(self, reading: ReadAnswer, frame: bytes, where: Mapping[int, Address]) -> Rewritten:
+    def rewritten(self, reading: ReadAnswer, frame: bytes, where: Mapping[int, Address]) -> RewrittenFrame:
         """The frame that `reading` is of, with the places of listeners. Raises RewriteFailed."""
         places = [where.get(each.node_id) for each in reading.found]
         known = reading.answer(frame, places)
@@ -123,7 +125,7 @@ class Remembered:
         known = self._find(key)
         if not isinstance(known, _Capped):
             self.read += 1
-            made, commands = _cap(version, frame)
+            made, commands = _cap(version, frame, self.served)
             same = None if made is frame else (made[:_SIZE], made[_HEAD:])
             known = _Capped(same, commands)
             self._keep(key, known, len(frame) + (len(made) if same else 0))
@@ -152,9 +154,9 @@ class Remembered:
             self.held -= gone
 
 
-def _cap(version: int, frame: bytes) -> tuple[bytes, Sequence[Command]]:
+def _cap(version: int, frame: bytes, served: Served | None) -> tuple[bytes, Sequence[Command]]:
     try:
-        capped, caps = cap_api_versions(frame, version)
+        capped, caps = cap_api_versions(frame, version, served)
     except RewriteFailed as failure:
         return frame, [(NOTE, f"{failure.text}; it goes through as it is")]
     commands: list[Command] = [(CAPPED, len(caps))] if caps else []

@@ -74,7 +74,7 @@ LIGHT: Final = 4096
 _RESET: Final = struct.pack("ii", 1, 0)
 
 
-class Owner(Protocol):
+class SocketOwner(Protocol):
     """The connection that two sockets belong to, as they see it."""
 
     @property
@@ -106,7 +106,7 @@ class SocketHalf(asyncio.Protocol):
 
     __slots__ = ("_late", "_turns", "holds", "lost", "owner", "side", "transport")
 
-    def __init__(self, owner: Owner, side: int, turns: Turns) -> None:
+    def __init__(self, owner: SocketOwner, side: int, turns: Turns) -> None:
         self.owner = owner
         self._turns = turns
         self._late: list[bytes] = []  # came while others waited for their turn

@@ -15,7 +15,7 @@ from kwcli.net.config.client_config import ClientConfig
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class Security(NamedTuple):
+class TlsOptions(NamedTuple):
     """`certificate`, `key` and `client_ca` are files; each of them means `tls_in`."""
 
     tls_in: bool = False
@@ -30,7 +30,7 @@ class Security(NamedTuple):
         return self.tls_in or any((self.certificate, self.key, self.client_ca))
 
 
-def check_exposure(security: Security, config: ClientConfig, bind: str) -> None:
+def check_exposure(security: TlsOptions, config: ClientConfig, bind: str) -> None:
     """Failure (usage) where whoever reaches this machine could act on the cluster by the proxy's own credentials."""
     if _is_loopback(bind) or security.client_ca or security.allow_anonymous:
         return
@@ -76,8 +76,8 @@ def security_options(command: Command) -> Command:
 
     @functools.wraps(command)
     def gathered(*args: Any, **values: Any) -> Any:
-        own = {name: values.pop(name) for name in Security._fields}
-        return command(*args, security=Security(**own), **values)
+        own = {name: values.pop(name) for name in TlsOptions._fields}
+        return command(*args, security=TlsOptions(**own), **values)
 
     wrapped: Any = gathered
     for option in reversed(_OPTIONS):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kwcli.proxy.deciders import Deciders
+from kwcli.proxy.deciders import ConnectionDeciders, Deciders
 from kwcli.proxy.faults.decider import Faults
 from kwcli.proxy.faults.grammar import parse_rule
 from kwcli.proxy.listeners import Listener
@@ -27,6 +27,7 @@ class FaultyStage(Stage):
     ) -> None:
         self.faults = faults or Faults([parse_rule(rule) for rule in rules], seed, lambda: MS)
         self.number = number
+        self.deciding: ConnectionDeciders | None = None
         self.peer = "10.0.0.7:54321"
         self.listener = Listener(node_id, ("127.0.0.1", 19094), (("kafka-1.invalid", 9092),), None)
         self.told: list[tuple[int, int, str, int]] = []

@@ -10,20 +10,24 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from kwcli.playground.mock import MockCluster
 from kwcli.proxy.command import deciders_of
 from kwcli.proxy.faults.rule_files import RuleFiles
 from tests.cli.worlds import kw
+from tests.proxy.hidden import ROOT
 from tests.proxy.running import ANSWERS, ASKED, WAIT_S, Running, beat, echo, frame, in_loop, rest, running
 from tests.proxy.test_logged import Logged
+
+SCHEMA = json.loads((ROOT / "decoders" / "messages" / "record.schema.json").read_bytes())
 
 
 @asynccontextmanager
 async def faulty(*rules: str) -> AsyncIterator[Running]:
     found = RuleFiles(rules, [], 1, time.time_ns)
-    async with running(echo, deciders=deciders_of(found), rules=found) as made:
+    async with running(echo, deciders=deciders_of(None, found), rules=found) as made:
         yield made
 
 
@@ -123,3 +127,32 @@ def test_the_log_says_what_was_done_and_the_end_how_often(mock: str, tmp_path: P
     assert "2 exchanges with a fault on purpose" in said
     text = kw("sniff", str(proxy.out), "-o", "text", "-f", "fault.hit == 2 and fault ~ NOT_LEADER").out
     assert text.count("⚡ error NOT_LEADER_OR_FOLLOWER NOT_LEADER_OR_FOLLOWER") == 1
+
+
+def test_events_are_rows_when_they_are_asked_for(mock: str, tmp_path: Path) -> None:
+    words = ("-o", "ndjson", "--events", "--fault", "reset, first 1, when api == Produce")
+    with Logged(mock, tmp_path, *words) as proxy:
+        proxy.talk(3)
+        proxy.end()
+    rows = [json.loads(line) for line in proxy.out.read_text().splitlines()]
+    assert {row["kind"] for row in rows} == {"exchange", "connection", "event"}
+    valid = jsonschema.Draft202012Validator(SCHEMA)
+    assert [error.message for row in rows for error in valid.iter_errors(row)] == []
+    opened = [row["connection"] for row in rows if row.get("what") == "opened"]
+    closed = {row["connection"]: row for row in rows if row.get("what") == "closed"}
+    assert sorted(opened) == sorted(closed) == list(range(1, len(opened) + 1))
+    for row in rows:
+        if row["kind"] == "exchange":
+            assert rows.index(row) < rows.index(closed[row["connection"]])
+    (touched,) = [row for row in rows if "fault" in row]
+    end = closed[touched["connection"]]
+    assert (end["how"], end["reason"]) == ("rst", "fault 1 (reset)")
+    assert (touched["status"], touched["closed"]) == ("unanswered", "rst")
+    assert any(
+        "ready" not in row["text"] and "faults on purpose" in row["text"] for row in rows if row["kind"] == "event"
+    )
+
+
+def test_events_need_rows_of_json() -> None:
+    outcome = kw("proxy", "-b", "localhost:1", "-o", "text", "--events")
+    assert (outcome.code, outcome.err) == (2, "kw: --events is about rows of JSON: it needs -o ndjson\n")

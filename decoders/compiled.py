@@ -1,0 +1,47 @@
+"""The modules that `KW_COMPILE=1 pip install .` compiles to machine code, and what their classes have to say for it.
+
+mypyc compiles them from the sources as they stand; without it they run as they are. A module belongs here when much of
+the time goes into it on real traffic (`python -m tests.bench.real`). Not here, though busy: what generates functions or
+exchanges their code (`schema/`), and what subclasses `list`, `dict` or `deque` or deletes attributes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    # mypyc knows it by this name and leaves it out; a run needs no package for it.
+    from mypy_extensions import mypyc_attr
+else:
+
+    def mypyc_attr(**_words):
+        """A class that is not compiled is as it is."""
+        return lambda of: of
+
+
+__all__ = ["MODULES", "mypyc_attr"]
+
+# A class of theirs that an interpreted one is derived from says `@mypyc_attr(allow_interpreted_subclasses=True)`.
+MODULES: Final = (
+    "decoders/wire/text.py",
+    "decoders/records/batch.py",
+    "decoders/records/read.py",
+    "decoders/records/summary.py",
+    "decoders/records/json_form.py",
+    "decoders/records/codecs/__init__.py",
+    "decoders/records/codecs/gzip.py",
+    "decoders/records/codecs/lz4.py",
+    "decoders/records/codecs/snappy.py",
+    "decoders/records/codecs/zstd.py",
+    "decoders/tcp/reassembly.py",
+    "decoders/exchanges/api_versions.py",
+    "decoders/exchanges/pairer.py",
+    "decoders/messages/bodies.py",
+    "decoders/messages/record.py",
+    "decoders/messages/structures.py",
+    "kwcli/output/fact_rows.py",
+    "kwcli/output/facts.py",
+    "kwcli/output/text.py",
+    "kwcli/output/json.py",
+    "kwcli/output/units.py",
+)

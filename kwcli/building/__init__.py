@@ -1,0 +1,1 @@
+"""How wheels of kw are built: plain, or with compiled modules."""

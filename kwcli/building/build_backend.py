@@ -1,0 +1,83 @@
+"""What pip asks for wheels (PEP 517): setuptools, and beside the sources machine code where `KW_COMPILE=1` wants it.
+
+The modules of `decoders/compiled.py` are compiled by mypyc into the wheel and nowhere else: beside the sources that
+somebody works on, they would hide them. So an editable install is never compiled, and neither is a source package.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+from unittest import mock
+
+import setuptools  # type: ignore[import-untyped]  # it has no types
+from setuptools import build_meta
+from setuptools.build_meta import (  # type: ignore[import-untyped]  # it has no types
+    build_editable,
+    build_sdist,
+    get_requires_for_build_editable,
+    get_requires_for_build_sdist,
+    prepare_metadata_for_build_editable,
+    prepare_metadata_for_build_wheel,
+)
+
+__all__ = [
+    "build_editable",
+    "build_sdist",
+    "build_wheel",
+    "get_requires_for_build_editable",
+    "get_requires_for_build_sdist",
+    "get_requires_for_build_wheel",
+    "prepare_metadata_for_build_editable",
+    "prepare_metadata_for_build_wheel",
+]
+
+Settings = dict[str, Any] | None
+
+COMPILER: Final = ("mypy>=1.13", "setuptools>=77")
+# Types of other packages are not wanted: without them values are `Any`, and the code is as right.
+_TYPES: Final = (
+    *("--config-file=", "--explicit-package-bases", "--namespace-packages", "--ignore-missing-imports"),
+    "--follow-imports=silent",
+)
+
+
+def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:
+    """What setuptools needs, and the compiler where it is asked for."""
+    needed: list[str] = build_meta.get_requires_for_build_wheel(config_settings)
+    return [*needed, *COMPILER] if _asked() else needed
+
+
+def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
+    """Build a wheel; gives the name of its file."""
+    if not _asked():
+        return str(build_meta.build_wheel(wheel_directory, config_settings, metadata_directory))
+    with (
+        _extensions() as extensions,
+        mock.patch.object(setuptools, "setup", partial(setuptools.setup, ext_modules=extensions)),
+    ):
+        return str(build_meta.build_wheel(wheel_directory, config_settings, metadata_directory))
+
+
+def _asked() -> bool:
+    return os.environ.get("KW_COMPILE", "") not in ("", "0")
+
+
+@contextmanager
+def _extensions() -> Iterator[list[Any]]:
+    """The modules as extensions, their C in a folder that goes with the block."""
+    from mypyc.build import mypycify
+
+    modules = runpy.run_path(str(Path("decoders", "compiled.py")))["MODULES"]
+    scratch = str(Path("build", "compiled"))  # setuptools takes no sources from elsewhere
+    try:
+        made = mypycify([*_TYPES, *modules], opt_level="1", debug_level="0", group_name="kw", target_dir=scratch)
+        yield made
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)

@@ -1,0 +1,138 @@
+"""`kw proxy ctl`: a running proxy asked and told, over its control interface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from kwcli.env import Environment
+from kwcli.options import OutputOptions, output_options
+
+EXAMPLES = """\b
+Examples:
+  kw proxy ctl hold 'api == Produce and topic == orders' --first 1
+  kw proxy ctl held
+  kw proxy ctl release 1
+  kw proxy ctl fault 'delay 200ms, rate 10%, when api == Fetch'
+  kw proxy ctl exchanges -n 20 -o ndjson"""
+
+
+@click.group("ctl", epilog=EXAMPLES)
+@click.option("--port", type=click.IntRange(1, 65535), metavar="N", help="Of --control; found where one proxy runs.")
+@click.pass_context
+def command(ctx: click.Context, port: int | None) -> None:
+    """See and change what a running proxy does; it was started with --control PORT."""
+    ctx.meta["kw.control.port"] = port
+
+
+def _ask(env: Environment, shown: OutputOptions, method: str, path: str, **fields: Any) -> None:
+    from kwcli.proxy.control.client import ask, find_port
+    from kwcli.proxy.control.show_rows import write_rows
+
+    port = click.get_current_context().meta["kw.control.port"] or find_port(env.variables)
+    settings = shown.settings(env)
+    answer = ask(port, method, path, fields, env.variables)
+    write_rows(env, answer if isinstance(answer, list) else [answer], settings)
+
+
+_shown = output_options(formats=("text", "ndjson", "json"))
+
+
+@command.command("exchanges", short_help="The last exchanges.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), default=20, help="So many of them; 20 without it.")
+@_shown
+@click.pass_obj
+def exchanges(env: Environment, /, shown: OutputOptions, limit: int) -> None:
+    """Show the last exchanges that went through the proxy, oldest first."""
+    _ask(env, shown, "GET", "/v1/exchanges", limit=limit)
+
+
+@command.command("connections", short_help="Clients that are connected.")
+@_shown
+@click.pass_obj
+def connections(env: Environment, /, shown: OutputOptions) -> None:
+    """Show the connections of clients."""
+    _ask(env, shown, "GET", "/v1/connections")
+
+
+@command.command("listeners", short_help="Where clients find which node.")
+@_shown
+@click.pass_obj
+def listeners(env: Environment, /, shown: OutputOptions) -> None:
+    """Show the proxy's listeners and the nodes behind them."""
+    _ask(env, shown, "GET", "/v1/listeners")
+
+
+@command.command("held", short_help="Exchanges that are held now.")
+@_shown
+@click.pass_obj
+def held(env: Environment, /, shown: OutputOptions) -> None:
+    """Show the exchanges that wait, and for how long they still will."""
+    _ask(env, shown, "GET", "/v1/held")
+
+
+@command.command("release", short_help="Let a held exchange go on.")
+@click.argument("number", type=click.IntRange(min=1), metavar="ID")
+@click.option("--do", "how", type=click.Choice(["pass", "close", "reset"]), default="pass", help="What becomes of it.")
+@_shown
+@click.pass_obj
+def release(env: Environment, /, shown: OutputOptions, number: int, how: str) -> None:
+    """Let the exchange ID (of `held`) pass, or end its connection."""
+    _ask(env, shown, "POST", f"/v1/held/{number}", do=how)
+
+
+@command.command("hold", short_help="Hold what matches from now on.")
+@click.argument("when", default="", metavar="[FILTER]")
+@click.option(
+    "--side", type=click.Choice(["request", "response"]), default="request", help="Requests, or their answers."
+)
+@click.option("--first", type=click.IntRange(min=1), metavar="N", help="Only so many.")
+@_shown
+@click.pass_obj
+def hold(env: Environment, /, shown: OutputOptions, when: str, side: str, first: int | None) -> None:
+    """Hold exchanges that match a filter, until they are released or time is up."""
+    _ask(env, shown, "POST", "/v1/holds", when=when, side=side, first=first)
+
+
+@command.command("holds", short_help="Rules by which exchanges are held.")
+@_shown
+@click.pass_obj
+def holds(env: Environment, /, shown: OutputOptions) -> None:
+    """Show the rules that hold exchanges."""
+    _ask(env, shown, "GET", "/v1/holds")
+
+
+@command.command("unhold", short_help="Hold no more by a rule.")
+@click.argument("number", type=click.IntRange(min=1), metavar="ID")
+@_shown
+@click.pass_obj
+def unhold(env: Environment, /, shown: OutputOptions, number: int) -> None:
+    """End the rule ID (of `holds`); what it holds stays held."""
+    _ask(env, shown, "DELETE", f"/v1/holds/{number}")
+
+
+@command.command("faults", short_help="Faults at work.")
+@_shown
+@click.pass_obj
+def faults(env: Environment, /, shown: OutputOptions) -> None:
+    """Show the faults, and how often each has hit."""
+    _ask(env, shown, "GET", "/v1/faults")
+
+
+@command.command("fault", short_help="Add a fault.")
+@click.argument("rule")
+@_shown
+@click.pass_obj
+def fault(env: Environment, /, shown: OutputOptions, rule: str) -> None:
+    """Add a fault RULE, as --fault takes it (kw help faults)."""
+    _ask(env, shown, "POST", "/v1/faults", rule=rule)
+
+
+@command.command("unfault", short_help="End a fault.")
+@click.argument("number", type=click.IntRange(min=1), metavar="ID")
+@_shown
+@click.pass_obj
+def unfault(env: Environment, /, shown: OutputOptions, number: int) -> None:
+    """End the fault ID (of `faults`)."""
+    _ask(env, shown, "DELETE", f"/v1/faults/{number}")

@@ -1,0 +1,129 @@
+"""The many small files of a date in, a few large ones out, while batches are added and tables are read.
+
+Each batch of a watch is a file of each table. Of a date that is over, of which hardly more comes, they are written anew
+as one, aside; then its folder is swapped for the new one, in one step of the file system where it has one. A batch that
+was committed meanwhile has its files in both. Whoever dies before the commit has changed nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterator, Mapping
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Final, NamedTuple
+
+import pyarrow.parquet as pq
+
+from kwcli.env import Failure
+from kwcli.pipeline.store.batches import BatchStore, Change, date_of
+from kwcli.pipeline.store.commits import roll_forward
+from kwcli.pipeline.store.files import Lock, OutputFolder, local_root
+from kwcli.pipeline.store.staging import CONTROL
+from kwcli.pipeline.tables.schemas import EPOCH
+from kwcli.pipeline.tables.write import TableWriter, WrittenFile
+
+__all__ = ["Compacted", "compact"]
+
+COMPACTING: Final = f"{CONTROL}/compacting"
+COMPACT_LOCK: Final = f"{CONTROL}/compact.lock"
+# Rows that are read at a time.
+_BATCH: Final = 1 << 14
+
+
+class Compacted(NamedTuple):
+    """One date of a table: how many files it had, how many it has, bytes before and after."""
+
+    table: str
+    day: date
+    files: int
+    now: int
+    size: int
+    size_now: int
+
+
+def compact(place: str, lateness: timedelta, keep_days: int) -> Iterator[Compacted]:
+    """Compact all dates that were over so long before the latest packet; drop those that are not to be kept.
+
+    Raises Failure and OSError.
+    """
+    files = OutputFolder(local_root(place))
+    store = BatchStore(files, place)
+    value = store.newest()
+    if value is None:
+        raise Failure(f"{place}: no tables of kw pipeline watch; those of kw pipeline run are compact")
+    lock = Lock(files.path(COMPACT_LOCK))
+    lock.require(place)
+    try:
+        with store.committing():
+            roll_forward(files, store.newest())
+        files.remove(COMPACTING)
+        latest = datetime.fromtimestamp(value["facts"]["last_ns"] // 10**9, UTC)
+        if keep_days:
+            with store.committing():
+                gone = store.older_than((latest - timedelta(days=keep_days)).date())
+                if gone:
+                    store.commit_change(Change(gone=gone))
+        end = (latest - lateness).date()
+        for (table, day), paths in sorted(_partitions(store.newest() or {}).items()):
+            if day < end and len(paths) > 1:
+                done = _compact(store, table, day, paths, renames=value.get("renames", True))
+                if done is not None:
+                    yield done
+        files.remove(COMPACTING)
+    finally:
+        lock.release()
+
+
+def _partitions(value: Mapping[str, Any]) -> dict[tuple[str, date], list[str]]:
+    found: dict[tuple[str, date], list[str]] = {}
+    for path, (table, _, _) in sorted(value["sizes"].items()):
+        if date_of(path) != EPOCH:
+            found.setdefault((table, date_of(path)), []).append(path)
+    return found
+
+
+def _compact(store: BatchStore, table: str, day: date, paths: list[str], *, renames: bool) -> Compacted | None:
+    """One date of a table; None where it has changed meanwhile."""
+    files = store.files
+    folder = f"{COMPACTING}/{uuid.uuid4().hex}"
+    prefix = f"{folder}/" if renames else ""
+    with TableWriter(lambda path: files.open_new(f"{prefix}{path}"), (table,), "compact-") as writer:
+        for path in paths:
+            with pq.ParquetFile(files.path(path)) as source:
+                for batch in source.iter_batches(_BATCH):
+                    writer.write_table(table, batch)
+        made = writer.close()
+    partition = f"{table}/date={day}"
+    if any(os.path.dirname(file.path) != partition for file in made):
+        raise Failure(f"{store.name}: {partition} has rows of other dates: it was changed")
+    with store.committing():
+        value = store.newest() or {}
+        sizes = value["sizes"]
+        if not set(paths) <= set(sizes):
+            return None  # dropped meanwhile
+        before = sum(sizes[path][2] for path in paths)
+        swaps: list[tuple[str, str, str]] = []
+        if renames:
+            new = f"{folder}/{partition}"
+            for path in sizes:
+                if os.path.dirname(path) == partition and path not in set(paths):
+                    _link(files, path, f"{new}/{os.path.basename(path)}")
+            files.sync(new)
+            swaps.append((new, partition, os.path.basename(made[0].path)))
+        store.commit_change(Change(made, frozenset(paths), swaps))
+    return Compacted(table, day, len(paths), len(made), before, _size(made))
+
+
+def _size(files: list[WrittenFile]) -> int:
+    return sum(file.size for file in files)
+
+
+def _link(files: OutputFolder, path: str, to: str) -> None:
+    """A file under a second name, or a copy of it where there are no such names."""
+    try:
+        os.link(files.path(path), files.path(to))
+    except OSError:
+        shutil.copyfile(files.path(path), files.path(to))
+        files.sync(to)

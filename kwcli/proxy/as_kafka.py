@@ -1,0 +1,325 @@
+"""`--as-kafka`, `--max`, `--hide` in; what clients are offered, which requests are refused, and what is said, out.
+
+The problem. What a client does with an old broker, or without an API, is seen only with one; brokers of old releases
+are hard to come by.
+
+The idea. A client knows of a broker what ApiVersions answers, and what becomes of requests that it does not serve. So
+the brokers' answers are cut down to what the release served (`rewrite.py` asks `offered` and `levels`), and what it did
+not serve never reaches them:
+
+```
+ApiVersions, in a version it lacks   ──▶ UNSUPPORTED_VERSION in the layout of version 0, as since 0.10
+anything else that it lacks          ──▶ the connection is closed, as brokers of all releases do
+```
+
+What always holds: no version is offered that the brokers lack. What is given up: how requests are served is the
+brokers' own way; a release before 0.10 knows no ApiVersions, and neither does the proxy then.
+
+`kw audit` judges clients by the same code: what was refused is counted as an `Audit` counts it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import click
+
+from decoders.apis.keys import API_VERSIONS, METADATA, PRODUCE
+from kwcli.env import Exit, Failure
+from kwcli.options import Command, gathered, with_options
+from kwcli.spelling import find_api, find_release, find_version
+
+if TYPE_CHECKING:
+    from decoders.analysis.audit import Audit, AuditedClient
+    from decoders.schema.model import Versions
+    from kwcli.proxy.deciders import ClientConnection
+    from kwcli.proxy.relay.intervention import Decision, HeldExchange
+
+# From here on a broker that lacks the version of ApiVersions says which it has (KIP-511).
+_RANGE_TOLD: Final = "2.4"
+# From here on brokers list Produce 0 to 2, and do not serve them (KAFKA-18659).
+_PRODUCE_LISTED: Final = "4.0"
+_UNSUPPORTED_VERSION: Final = 35
+# Clients that are told of one by one at the end.
+_TOLD_MAX: Final = 20
+
+
+class ServedOptions(NamedTuple):
+    """The options as they were given."""
+
+    as_kafka: str | None = None
+    most: tuple[str, ...] = ()
+    hide: tuple[str, ...] = ()
+
+    def served(self) -> ServedVersions | None:
+        """What they mean; None where none was given. Raises Failure (usage)."""
+        if self == ServedOptions():
+            return None
+        from decoders.schema.model import NONE, Versions
+
+        limits: dict[int, Versions] = {}
+        for word in _words(self.most):
+            name, equals, number = word.partition("=")
+            if not equals:
+                raise Failure(f"--max {word}: write API=VERSION, as in fetch=11", Exit.USAGE)
+            found = find_api(name.strip())
+            limits[found.key] = Versions(0, find_version(found, number.strip()))
+        for word in _words(self.hide):
+            limits[find_api(word).key] = NONE
+        release = None if self.as_kafka is None else find_release(self.as_kafka)
+        return ServedVersions(release, limits)
+
+
+def _words(given: tuple[str, ...]) -> Iterator[str]:
+    return (word.strip() for each in given for word in each.split(",") if word.strip())
+
+
+_OPTIONS: Final = (
+    click.option(
+        "--as-kafka", metavar="RELEASE", help="Offer and serve clients what brokers of this release did, as in 2.8."
+    ),
+    click.option(
+        "--max", "most", multiple=True, metavar="API=VERSION,...", help="No newer version of these APIs; repeatable."
+    ),
+    click.option("--hide", multiple=True, metavar="API,...", help="Without these APIs, named or numbered; repeatable."),
+)
+
+
+def served_options(command: Command) -> Command:
+    """The command gets them as `served`."""
+    return with_options(gathered("served", ServedOptions, ServedOptions._fields)(command), *_OPTIONS)
+
+
+class ServedVersions:
+    """What a release served, less what is limited besides; without a release all is served that is not limited."""
+
+    def __init__(self, release: str | None, limits: Mapping[int, Versions]) -> None:
+        from decoders.apis.likeness import stable
+        from decoders.apis.releases import RELEASES, features
+
+        self.release = release
+        self._limits = dict(limits)
+        self._stable = None if release is None else stable(release)
+        self._features = None if release is None else features(release)
+        self._newer = {name: release is not None and RELEASES.index(release) >= RELEASES.index(name) for name in _SINCE}
+
+    @property
+    def name(self) -> str:
+        """`Kafka 2.8`, and what is limited besides."""
+        from decoders.apis import api
+
+        parts = [] if self.release is None else [f"Kafka {self.release}"]
+        for key, versions in self._limits.items():
+            parts.append(f"{api(key).name} up to {versions.high}" if versions else f"no {api(key).name}")
+        return ", ".join(parts)
+
+    def served(self, api_key: int) -> Versions:
+        """The versions that requests may have."""
+        from decoders.schema.model import ALL, NONE
+
+        known = ALL if self._stable is None else self._stable.get(api_key, NONE)
+        return known & self._limits.get(api_key, ALL)
+
+    def offered(self, api_key: int, versions: Versions) -> Versions:
+        """Of what brokers offer, what clients are told."""
+        left = self.served(api_key) & versions
+        if left and api_key == PRODUCE and self._newer[_PRODUCE_LISTED]:
+            return left._replace(low=versions.low)
+        return left
+
+    def levels(self, feature: str) -> Versions | None:
+        """The levels of a feature that clients are told; None: whatever they are."""
+        from decoders.schema.model import NONE
+
+        return None if self._features is None else self._features.get(feature, NONE)
+
+    def lacking(self, offered: Mapping[int, Versions]) -> list[str]:
+        """What the release served clients and brokers that offer these versions do not, a text for each API."""
+        from decoders.apis import api
+        from decoders.apis.likeness import OPTIONAL, served_of
+        from decoders.schema.model import NONE
+
+        found = []
+        have = served_of(offered)
+        for key in sorted(self._stable or ()):
+            wanted, its = self.served(key), have.get(key, NONE)
+            if key in OPTIONAL or "broker" not in api(key).listeners or not wanted or (wanted & its) == wanted:
+                continue
+            left = wanted & its
+            part = f"{wanted} ({left} left)" if left else str(wanted)
+            found.append(f"{api(key).name} {part}")
+        return found
+
+    def lines(self, offered: Mapping[int, Versions] | None) -> list[str]:
+        """What is said at the start; `offered` None: brokers did not say it yet."""
+        said = [f"clients are served as by {self.name}"]
+        if self.release is None:
+            return said
+        if offered is None:
+            return [*said, "what brokers offer is not known yet: what they lack of it is not offered"]
+        lacking = self.lacking(offered)
+        if lacking:
+            said.append(f"brokers lack what Kafka {self.release} served: {', '.join(lacking)}")
+        if API_VERSIONS not in (self._stable or ()):
+            said.append(f"Kafka {self.release} knew no ApiVersions: clients that ask for it are cut off, as it did")
+        return said
+
+    def fallback(self, correlation_id: int) -> bytes:
+        """The answer to an ApiVersions in a version that is not served; with its size field."""
+        from decoders.messages.whole_messages import encode_response
+
+        versions = self.served(API_VERSIONS)
+        told = self.release is None or self._newer[_RANGE_TOLD]
+        row = {"api_key": API_VERSIONS, "min_version": versions.low, "max_version": versions.high}
+        body = {"error_code": _UNSUPPORTED_VERSION, "api_keys": [row] if told else []}
+        frame = encode_response(API_VERSIONS, 0, body, correlation_id=correlation_id)
+        return len(frame).to_bytes(4, "big") + frame
+
+
+_SINCE: Final = (_RANGE_TOLD, _PRODUCE_LISTED)
+
+
+class VersionGate:
+    """Who refuses what is not served (a `Decider`), and remembers which clients that met."""
+
+    def __init__(self, served: ServedVersions) -> None:
+        from decoders.analysis.audit import Audit
+
+        self.served = served
+        self._audit: Audit = Audit()
+        # Client → its requests that were refused, and how often.
+        self._refused: dict[AuditedClient, dict[tuple[int, int], int]] = {}
+        self._further: set[tuple[str | None, str]] = set()  # by client id and host: not all requests tell more
+        self._asked: dict[AuditedClient, None] = {}
+
+    def wants(self, api_key: int, version: int) -> bool:
+        """What is not served; and the requests that tell clients apart: ApiVersions, Metadata."""
+        return api_key in (API_VERSIONS, METADATA) or version not in self.served.served(api_key)
+
+    def connection(self, relay: ClientConnection) -> ConnectionGate:
+        """The part of one connection."""
+        return ConnectionGate(self, relay)
+
+    def refuses(self, relay: ClientConnection) -> bool:  # noqa: ARG002  # as a Decider has it
+        """Nobody is turned away before a request."""
+        return False
+
+    def met(self, client: AuditedClient, broker: str, use: tuple[int, int], now_ns: int, *, served: bool) -> None:
+        """A request came."""
+        from decoders.limits import HISTORY_MAX
+
+        if client not in self._asked and len(self._asked) >= HISTORY_MAX:
+            return
+        self._asked[client] = None
+        self._audit.count(client, broker, use, now_ns)
+        if use[0] != API_VERSIONS:
+            self._further.add(client[:2])
+        if not served:
+            its = self._refused.setdefault(client, {})
+            its[use] = its.get(use, 0) + 1
+
+    def lines(self) -> list[str]:
+        """Which clients could not work, by the words of `kw audit` where it says that they break."""
+        said = []
+        why = self._verdicts()
+        for client, uses in self._refused.items():
+            key = (client.client_id or client.host, client.software, client.software_version)
+            said.append(f"{_named(client)} could not work: {why.get(key) or _refusals(uses, self.served)}")
+        said += [
+            f"{_named(client)} asked which versions there are, and for nothing else"
+            for client in self._asked
+            if client[:2] not in self._further and client not in self._refused
+        ]
+        more = len(said) - _TOLD_MAX
+        return said[:_TOLD_MAX] + ([f"and {more:,} more clients"] if more > 0 else [])
+
+    def _verdicts(self) -> dict[tuple[str | None, str | None, str | None], str]:
+        """Why a client breaks, as `kw audit` says it."""
+        from decoders.analysis.audit import AuditTarget
+        from decoders.apis import KEYS
+
+        served = {key: versions for key in KEYS if (versions := self.served.served(key))}
+        rows = self._audit.rows(AuditTarget(self.served.name, served, self.served.release))
+        found = {}
+        for row in rows:
+            if row["verdict"] == "breaks":
+                software = row["client_software"] or {"name": None, "version": None}
+                found[row["client_id"], software["name"], software["version"]] = row["why"]
+        return found
+
+
+def _named(client: AuditedClient) -> str:
+    software = f"{client.software} {client.software_version or ''}".strip() + ", " if client.software else ""
+    return f"client {client.client_id or 'without an id'} ({software}{client.host})"
+
+
+def _refusals(uses: Mapping[tuple[int, int], int], served: ServedVersions) -> str:
+    from decoders.apis import NAMES, api
+
+    parts = []
+    for key, version in sorted(uses):
+        left = served.served(key)
+        name = api(key).name if key in NAMES else f"API {key}"
+        parts.append(f"{name} {version} ({f'{left.low} to {left.high} are served' if left else 'is not served'})")
+    return ", ".join(parts)
+
+
+class ConnectionGate:
+    """The part of a `VersionGate` that is about one connection."""
+
+    __slots__ = ("_gate", "_relay", "_software")
+
+    def __init__(self, gate: VersionGate, relay: ClientConnection) -> None:
+        self._gate = gate
+        self._relay = relay
+        self._software: tuple[str | None, str | None] = (None, None)
+
+    def request(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
+        """Refuse it or let it pass."""
+        from kwcli.proxy.relay.intervention import PASS, Decision, Then
+
+        key, version = exchange.api_key, exchange.version
+        served = version in self._gate.served.served(key)
+        if key == API_VERSIONS:
+            self._learn(exchange)
+        fallback = key == API_VERSIONS and bool(self._gate.served.served(key))
+        listener = self._relay.listener
+        self._gate.met(self._client(exchange), listener.title, (key, version), now_ns, served=served or fallback)
+        if served:
+            return PASS
+        if fallback:
+            return Decision(reply=self._gate.served.fallback(exchange.correlation_id))
+        reason = f"{exchange.base} is not served by {self._gate.served.name}"
+        return Decision(b"", then=Then.CLOSE, reason=reason)
+
+    def response(self, exchange: HeldExchange, now_ns: int) -> Decision | None:  # noqa: ARG002  # as a decider has it
+        """Answers are nobody's business here."""
+        from kwcli.proxy.relay.intervention import PASS
+
+        return PASS
+
+    def leave(self) -> None:
+        """The connection is over."""
+
+    def _learn(self, exchange: HeldExchange) -> None:
+        from decoders.errors import DecodeError
+        from decoders.messages.whole_messages import decode_request
+
+        try:
+            body = decode_request(exchange.request[4:]).body
+        except DecodeError:
+            return
+        self._software = (body.get("client_software_name") or None, body.get("client_software_version") or None)
+
+    def _client(self, exchange: HeldExchange) -> AuditedClient:
+        from decoders.analysis.audit import AuditedClient
+        from decoders.errors import DecodeError
+        from decoders.frames.headers import request_head
+
+        try:
+            data = request_head(exchange.request, 0, len(exchange.request)).client_id
+        except DecodeError:
+            data = None
+        client_id = None if data is None else data.decode("utf-8", "replace")
+        return AuditedClient(client_id, self._relay.peer.rpartition(":")[0], *self._software)

@@ -1,0 +1,58 @@
+"""A request to the control interface of a running proxy in, its JSON out."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from kwcli.env import Exit, Failure
+from kwcli.proxy.control.http_control import token_file
+from kwcli.user_files import own_folder
+
+_TIMEOUT_S = 10.0
+
+
+def find_port(variables: Mapping[str, str]) -> int:
+    """The port of the one proxy that has a control interface. Raises Failure where there is none, or are several."""
+    found = sorted(own_folder("state", variables).glob("proxy-control-*.token"))
+    ports = [int(path.stem.rpartition("-")[2]) for path in found if path.stem.rpartition("-")[2].isdigit()]
+    if len(ports) == 1:
+        return ports[0]
+    if not ports:
+        raise Failure(
+            "no proxy runs with a control interface: start one with kw proxy --control PORT", Exit.UNREACHABLE
+        )
+    raise Failure(f"several proxies have one: --port {' or '.join(map(str, ports))}", Exit.USAGE)
+
+
+def ask(port: int, method: str, path: str, fields: Mapping[str, Any], variables: Mapping[str, str]) -> Any:
+    """What the interface on this port answers. Raises Failure."""
+    file = token_file(port, variables)
+    try:
+        token = file.read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        raise Failure(f"no proxy runs with --control {port} ({file} is not there)", Exit.UNREACHABLE) from None
+    except (OSError, UnicodeError) as error:
+        raise Failure(f"{file}: {getattr(error, 'strerror', None) or error}") from None
+    given = {name: value for name, value in fields.items() if value is not None}
+    body = json.dumps(given) if method != "GET" else None
+    target = f"{path}?{urlencode(given)}" if method == "GET" and given else path
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_TIMEOUT_S)
+    try:
+        connection.request(method, target, body, {"Authorization": f"Bearer {token}"})
+        response = connection.getresponse()
+        answer = json.loads(response.read())
+    except TimeoutError:
+        raise Failure(f"127.0.0.1:{port} does not answer", Exit.TIMEOUT) from None
+    except ConnectionRefusedError:
+        raise Failure(f"no proxy listens on 127.0.0.1:{port} (a token is left of one)", Exit.UNREACHABLE) from None
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise Failure(f"127.0.0.1:{port} is no control interface: {error}") from None
+    finally:
+        connection.close()
+    if response.status != 200:
+        raise Failure(str(answer.get("error", answer)), Exit.USAGE if response.status == 400 else Exit.FAILURE)
+    return answer

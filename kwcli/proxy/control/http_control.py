@@ -1,0 +1,195 @@
+"""HTTP requests in, answers of the control interface out; who may ask, and how much.
+
+The interface changes what a proxy does to other people's traffic, so:
+- it listens on 127.0.0.1 only;
+- each request needs the token of this run (`Authorization: Bearer …`), which stands in a file that only its owner may
+  read, and is compared in constant time; it is taken from nowhere else (no query, no cookie);
+- requests whose Host is no loopback name, or that carry an Origin, come out of a web page: they are refused, and there
+  is no CORS;
+- one request a connection, in 10 s, with at most 16 KiB of headers and 64 KiB of body.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import os
+import secrets
+import socket
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final, cast
+from urllib.parse import parse_qsl
+
+import h11
+import orjson
+
+from kwcli.net.listening import listening
+from kwcli.proxy.control.operations import Answer, ControlState, operate
+from kwcli.user_files import open_private, own_folder
+
+__all__ = ["ControlServer", "token_file"]
+
+HEAD_MAX: Final = 16 << 10
+BODY_MAX: Final = 64 << 10
+_PATIENCE_S: Final = 10.0
+_LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+_REASONS: Final = {
+    200: b"OK",
+    400: b"Bad Request",
+    401: b"Unauthorized",
+    403: b"Forbidden",
+    404: b"Not Found",
+    405: b"Method Not Allowed",
+    413: b"Content Too Large",
+    431: b"Request Header Fields Too Large",
+}
+
+
+def token_file(port: int, variables: Mapping[str, str]) -> Path:
+    """Where the token of the interface on this port is: `$XDG_STATE_HOME/kw/proxy-control-PORT.token`."""
+    return own_folder("state", variables) / f"proxy-control-{port}.token"
+
+
+class ControlServer:
+    """Listens from `__init__`, serves from `begin`, ends with `close`. Raises Failure where the port is taken."""
+
+    def __init__(self, port: int, variables: Mapping[str, str]) -> None:
+        self._socket: socket.socket = listening("127.0.0.1", port, "--control")
+        self.port: int = self._socket.getsockname()[1]
+        self.token = secrets.token_urlsafe(32)
+        self.file = token_file(self.port, variables)
+        self._server: asyncio.Server | None = None
+        try:
+            self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with suppress(FileNotFoundError):
+                self.file.unlink()  # of a proxy that was killed
+            with open(self.file, "x", encoding="ascii", opener=open_private) as file:
+                file.write(self.token + "\n")
+        except OSError:
+            self._socket.close()
+            raise
+
+    async def begin(self, state: ControlState) -> None:
+        """Answer requests by the running loop."""
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(lambda: _ControlConnection(state, self.token), sock=self._socket)
+
+    def close(self) -> None:
+        """Answer no more; the token is worth nothing any more."""
+        if self._server is not None:
+            self._server.close()
+        else:
+            self._socket.close()
+        with suppress(OSError):
+            os.unlink(self.file)
+
+
+class _ControlConnection(asyncio.Protocol):
+    """One request."""
+
+    def __init__(self, state: ControlState, token: str) -> None:
+        self._state = state
+        self._token = token
+        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_MAX)
+        self._request: h11.Request | None = None
+        self._body = b""
+        self._transport: asyncio.Transport | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._timer = asyncio.get_running_loop().call_later(_PATIENCE_S, self._transport.abort)
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def data_received(self, data: bytes) -> None:
+        if self._http.our_state is not h11.IDLE and self._http.our_state is not h11.SEND_RESPONSE:
+            return
+        try:
+            self._http.receive_data(data)
+            self._take()
+        except h11.RemoteProtocolError as error:
+            self._send(_problem(error.error_status_hint or 400, str(error)))
+
+    def _take(self) -> None:
+        while True:
+            event = self._http.next_event()
+            if isinstance(event, h11.Request):
+                self._request = event
+                if sum(len(name) + len(value) for name, value in event.headers) > HEAD_MAX:
+                    self._send(_problem(431, f"headers have at most {HEAD_MAX} bytes"))
+                    return
+                refused = refusal(event, self._token)
+                if refused is not None:
+                    self._send(refused)
+                    return
+            elif isinstance(event, h11.Data):
+                self._body += bytes(event.data)
+                if len(self._body) > BODY_MAX:
+                    self._send(_problem(413, f"a body has at most {BODY_MAX} bytes"))
+                    return
+            elif isinstance(event, h11.EndOfMessage):
+                assert self._request is not None
+                self._send(self._answer(self._request))
+                return
+            else:
+                return
+
+    def _answer(self, request: h11.Request) -> Answer:
+        method = request.method.decode()
+        path, _, query = request.target.decode("ascii", "replace").partition("?")
+        if path == "/openapi.json" and method == "GET":
+            return Answer(200, resources.files("kwcli.proxy.control").joinpath("openapi.json").read_bytes())
+        fields: Any = dict(parse_qsl(query)) if method == "GET" else {}
+        if method != "GET" and self._body.strip():
+            try:
+                fields = orjson.loads(self._body)
+            except orjson.JSONDecodeError as error:
+                return _problem(400, f"the body is no JSON: {error}")
+            if not isinstance(fields, dict):
+                return _problem(400, "the body is no JSON object")
+        return operate(self._state, method, path, fields)
+
+    def _send(self, answer: Answer) -> None:
+        assert self._transport is not None
+        headers = [
+            ("Content-Type", "application/json"),
+            ("Content-Length", str(len(answer.body))),
+            ("Cache-Control", "no-store"),
+            ("X-Content-Type-Options", "nosniff"),
+            ("Connection", "close"),
+        ]
+        reason = _REASONS.get(answer.status, b"Refused")
+        with suppress(h11.LocalProtocolError):
+            out = self._http.send(h11.Response(status_code=answer.status, headers=headers, reason=reason)) or b""
+            out += self._http.send(h11.Data(data=answer.body)) or b""
+            out += self._http.send(h11.EndOfMessage()) or b""
+            self._transport.write(out)
+        self._transport.close()
+
+
+def refusal(request: h11.Request, token: str) -> Answer | None:
+    """Why a request is not answered at all."""
+    found: dict[bytes, list[bytes]] = {}
+    for name, value in request.headers:
+        found.setdefault(bytes(name), []).append(bytes(value))
+    host = b"".join(found.get(b"host", [])).decode("ascii", "replace")
+    if host.rpartition(":")[0] not in _LOOPBACK and host not in _LOOPBACK:
+        return _problem(403, "only for 127.0.0.1, localhost and [::1]")
+    if b"origin" in found:
+        return _problem(403, "not for web pages")
+    said = found.get(b"authorization", [b""])
+    if len(said) != 1 or not hmac.compare_digest(said[0], b"Bearer " + token.encode()):
+        return _problem(
+            401, "Authorization: Bearer TOKEN, with the token of the file that the proxy named at its start"
+        )
+    return None
+
+
+def _problem(status: int, text: str) -> Answer:
+    return Answer(status, orjson.dumps({"error": text}) + b"\n")

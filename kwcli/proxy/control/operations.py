@@ -1,0 +1,208 @@
+"""What may be asked of a running proxy, as a literal table: method and path in, JSON out.
+
+`openapi.json` beside this file says the same for programs; a test compares the two. No operation loads a script, names
+a file, or shows more than the log does: bodies of exchanges are those of the log, redacted as there.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+import orjson
+
+from decoders.filters import FilterError
+from kwcli.proxy.held_exchanges import RELEASES
+
+if TYPE_CHECKING:
+    from kwcli.proxy.held_exchanges import HeldExchanges
+    from kwcli.proxy.hold_rules import HoldRules
+
+__all__ = ["OPERATIONS", "Answer", "ControlState", "Operation", "Refused", "Ring", "operate"]
+
+Json = dict[str, Any]
+# What the ring of exchanges keeps at most, whatever their number.
+RING_BYTES: Final = 16 << 20
+RING_ROWS: Final = 1_000
+
+
+class Refused(Exception):
+    """The request cannot be done: status and text."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+        self.text = text
+
+
+class Answer(NamedTuple):
+    """A status and the JSON that goes with it."""
+
+    status: int
+    body: bytes
+
+
+class Ring:
+    """The last exchanges as lines of JSON, bounded by number and bytes."""
+
+    def __init__(self, rows: int = RING_ROWS, size: int = RING_BYTES) -> None:
+        self._lines: deque[bytes] = deque()
+        self._rows = rows
+        self._most = size
+        self._size = 0
+
+    def add(self, line: bytes) -> None:
+        """One more; the oldest go."""
+        self._lines.append(line)
+        self._size += len(line)
+        while len(self._lines) > self._rows or self._size > self._most:
+            self._size -= len(self._lines.popleft())
+
+    def last(self, count: int) -> list[bytes]:
+        """The newest, oldest first."""
+        return list(islice(self._lines, max(len(self._lines) - count, 0), None))
+
+
+class FaultRules(Protocol):
+    """The faults of the proxy, as far as the interface changes them."""
+
+    def add(self, rule: str) -> Json:
+        """One more rule; its row. Raises FilterError."""
+
+    def remove(self, number: int) -> bool:
+        """End a rule; False when there is none of this number."""
+
+    def rows(self) -> list[Json]:
+        """All of them: id, rule, met, hit."""
+
+
+class ControlState(NamedTuple):
+    """What the operations work on. `connections` and `listeners` give rows."""
+
+    connections: Callable[[], list[Json]]
+    listeners: Callable[[], list[Json]]
+    ring: Ring
+    held: HeldExchanges
+    holds: HoldRules
+    faults: FaultRules
+    say: Callable[[str], None]  # a line in the proxy's own messages, for every change
+
+
+class Operation(NamedTuple):
+    """One row: `path` has `{id}` where a number stands; `fields` are what the body of a request may have."""
+
+    method: str
+    path: str
+    text: str
+    run: Callable[[ControlState, int, Json], object]
+    fields: tuple[str, ...] = ()
+
+
+def _exchanges(state: ControlState, _id: int, query: Json) -> object:
+    count = query.get("limit", "100")
+    if not (isinstance(count, str) and count.isdigit()):
+        raise Refused(400, f"limit={count} is no count")
+    return [orjson.Fragment(line) for line in state.ring.last(int(count[:9]))]
+
+
+def _release(state: ControlState, number: int, body: Json) -> object:
+    how = body.get("do", "pass")
+    if how not in RELEASES:
+        raise Refused(400, f"do: one of {', '.join(RELEASES)}")
+    if not state.held.release(number, how):
+        raise Refused(404, f"exchange {number} is not held (any more)")
+    state.say(f"control: held exchange {number} goes on: {how}")
+    return {"id": number, "do": how}
+
+
+def _hold(state: ControlState, _id: int, body: Json) -> object:
+    when, side, first = body.get("when", ""), body.get("side", "request"), body.get("first")
+    if not isinstance(when, str) or side not in ("request", "response"):
+        raise Refused(400, "when: a filter; side: request or response")
+    if first is not None and (type(first) is not int or first < 1):
+        raise Refused(400, "first: a count, at least 1")
+    try:
+        rule = state.holds.add(when, side, first)
+    except FilterError as error:
+        raise Refused(400, f"when: column {error.column}: {error.text}") from None
+    state.say(f"control: rule {rule.number} holds {side}s{f' when {when}' if when else ''}")
+    return rule.row()
+
+
+def _unhold(state: ControlState, number: int, _body: Json) -> object:
+    if not state.holds.remove(number):
+        raise Refused(404, f"no rule {number} holds exchanges")
+    state.say(f"control: rule {number} holds no more exchanges")
+    return {"id": number}
+
+
+def _fault(state: ControlState, _id: int, body: Json) -> object:
+    rule = body.get("rule")
+    if not isinstance(rule, str):
+        raise Refused(400, "rule: the text of a fault, as --fault takes it")
+    try:
+        row = state.faults.add(rule)
+    except FilterError as error:
+        raise Refused(400, f"rule: column {error.column}: {error.text}") from None
+    state.say(f"control: fault {row['id']} begins: {rule}")
+    return row
+
+
+def _unfault(state: ControlState, number: int, _body: Json) -> object:
+    if not state.faults.remove(number):
+        raise Refused(404, f"there is no fault {number}")
+    state.say(f"control: fault {number} ends")
+    return {"id": number}
+
+
+OPERATIONS: Final = (
+    Operation("GET", "/v1/exchanges", "The last exchanges, oldest first; limit, 100 without.", _exchanges, ("limit",)),
+    Operation("GET", "/v1/connections", "Clients' connections that are open.", lambda s, _, __: s.connections()),
+    Operation("GET", "/v1/listeners", "Where clients find which node.", lambda s, _, __: s.listeners()),
+    Operation("GET", "/v1/held", "Exchanges that are held now.", lambda s, _, __: s.held.rows()),
+    Operation("POST", "/v1/held/{id}", "Let a held exchange go on: do is pass, close or reset.", _release, ("do",)),
+    Operation("GET", "/v1/holds", "Rules by which exchanges are held.",
+              lambda s, _, __: [rule.row() for rule in s.holds.rules.values()]),
+    Operation("POST", "/v1/holds", "Hold what a filter matches: when, side, first.", _hold, ("when", "side", "first")),
+    Operation("DELETE", "/v1/holds/{id}", "Hold no more by this rule; what it holds stays held.", _unhold),
+    Operation("GET", "/v1/faults", "Faults at work, with how often each has hit.", lambda s, _, __: s.faults.rows()),
+    Operation("POST", "/v1/faults", "Add a fault: rule, as --fault takes it.", _fault, ("rule",)),
+    Operation("DELETE", "/v1/faults/{id}", "End a fault.", _unfault),
+)  # fmt: skip
+
+
+def operate(state: ControlState, method: str, path: str, fields: Json) -> Answer:
+    """Do what a request asks; `fields` are those of its query (GET) or of its body."""
+    allowed = []
+    for row in OPERATIONS:
+        number = _number(row.path, path)
+        if number is None:
+            continue
+        if row.method != method:
+            allowed.append(row.method)
+            continue
+        unknown = [name for name in fields if name not in row.fields]
+        if unknown:
+            return _problem(400, f"unknown field {unknown[0]}; known here: {', '.join(row.fields) or 'none'}")
+        try:
+            return Answer(200, orjson.dumps(row.run(state, number, fields)) + b"\n")
+        except Refused as refused:
+            return _problem(refused.status, refused.text)
+    if allowed:
+        return _problem(405, f"{path} takes {', '.join(allowed)}")
+    return _problem(404, f"nothing is at {path}; see /openapi.json")
+
+
+def _problem(status: int, text: str) -> Answer:
+    return Answer(status, orjson.dumps({"error": text}) + b"\n")
+
+
+def _number(pattern: str, path: str) -> int | None:
+    """The number in the place of `{id}`, 0 where the pattern has none; None: another path."""
+    head, found, _ = pattern.partition("{id}")
+    if not found:
+        return 0 if pattern == path else None
+    rest = path.removeprefix(head)
+    return int(rest) if rest != path and rest.isascii() and rest.isdigit() and len(rest) < 10 else None

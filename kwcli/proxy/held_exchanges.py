@@ -1,0 +1,104 @@
+"""Exchanges that wait for a person: held in by whoever decides, released by a command of the control interface, or by
+time.
+
+A held frame holds its direction of its connection (relay/intervention.py), so each has a time limit, and all of them
+together a number of bytes: beyond it an exchange passes at once, which is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from decoders.apis import api
+from decoders.exchanges.exchange import rfc3339
+from decoders.limits import HELD_MAX
+from kwcli.proxy.deciders import ClientConnection
+from kwcli.proxy.relay.intervention import Decision, HeldExchange, Then
+
+# Clients give up a request after 30 s (request.timeout.ms): a frame that nobody releases goes on before that.
+HOLD_S: Final = 25.0
+# What a released frame may do instead of passing on.
+RELEASES: Final = {
+    "pass": None,
+    "close": Decision(frame=b"", then=Then.CLOSE, reason="closed by the control interface"),
+    "reset": Decision(frame=b"", then=Then.RESET, reason="reset by the control interface"),
+}
+
+
+class _Held(NamedTuple):
+    exchange: HeldExchange
+    relay: ClientConnection
+    decision: Decision  # what happens to it when it goes on
+    since_ns: int
+    timer: asyncio.TimerHandle
+    size: int
+
+
+class HeldExchanges:
+    """All that are held now. `now_ns` is the wall clock; `say` is told what people should know of, once."""
+
+    def __init__(
+        self, now_ns: Callable[[], int], say: Callable[[str], None], timeout_s: float = HOLD_S, most: int = HELD_MAX
+    ) -> None:
+        self._now_ns = now_ns
+        self._say = say
+        self.timeout_s = timeout_s
+        self._most = most
+        self._size = 0
+        self._count = 0
+        self._held: dict[int, _Held] = {}
+
+    def hold(self, exchange: HeldExchange, relay: ClientConnection, decision: Decision) -> bool:
+        """Keep it; what gives None to the relay calls this. False: there is no room, and it is to pass at once."""
+        size = len(exchange.request if exchange.response is None else exchange.response)
+        if self._size + size > self._most:
+            self._say("exchanges that are held take all the room there is for them: others pass")
+            return False
+        self._count += 1
+        number = self._count
+        timer = asyncio.get_running_loop().call_later(self.timeout_s, self.release, number)
+        self._size += size
+        self._held[number] = _Held(exchange, relay, decision, self._now_ns(), timer, size)
+        return True
+
+    def release(self, number: int, how: str = "pass") -> bool:
+        """Let it go on; False when it is not held (any more)."""
+        held = self._held.pop(number, None)
+        if held is None:
+            return False
+        self._size -= held.size
+        held.timer.cancel()
+        if held.relay.deciding is not None:
+            held.relay.deciding.later(held.exchange, RELEASES[how] or held.decision, self._now_ns())
+        return True
+
+    def leave(self, relay: ClientConnection) -> None:
+        """A connection is over: nothing of it is held any more."""
+        for number in [number for number, held in self._held.items() if held.relay is relay]:
+            held = self._held.pop(number)
+            self._size -= held.size
+            held.timer.cancel()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """What is held, oldest first."""
+        now = self._now_ns()
+        return [
+            {
+                "id": number,
+                "side": "request" if held.exchange.response is None else "response",
+                "connection": held.relay.number,
+                "client": held.relay.peer,
+                "listener": held.relay.listener.name,
+                "api_key": held.exchange.api_key,
+                "api": api(held.exchange.api_key).name,
+                "api_version": held.exchange.version,
+                "correlation_id": held.exchange.correlation_id,
+                "size": held.size,
+                "since": rfc3339(held.since_ns),
+                "held_ms": (now - held.since_ns) / 1e6,
+                "released_in_ms": max(self.timeout_s * 1e3 - (now - held.since_ns) / 1e6, 0.0),
+            }
+            for number, held in self._held.items()
+        ]

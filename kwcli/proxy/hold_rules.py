@@ -1,0 +1,132 @@
+"""Filters in, exchanges held for a person out: the rules by which the control interface stops traffic.
+
+`hold FILTER` holds requests (or answers) that match, the first so many of them, in `HeldExchanges`, until somebody
+releases them or their time is up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from decoders.filters import Filter, FilterError, parse
+from kwcli.proxy.deciders import ClientConnection
+from kwcli.proxy.faults.grammar import known_at
+from kwcli.proxy.faults.watching import WatchedConnection, Watching
+from kwcli.proxy.held_exchanges import HeldExchanges
+from kwcli.proxy.relay.intervention import PASS, Decision, HeldExchange
+
+Side = Literal["request", "response"]
+
+
+class HoldRule:
+    """One rule; `left`: it holds so many more, None: all."""
+
+    __slots__ = ("held", "left", "number", "side", "when")
+
+    def __init__(self, number: int, when: Filter, side: Side, first: int | None) -> None:
+        self.number = number
+        self.when = when
+        self.side: Side = side
+        self.left = first
+        self.held = 0
+
+    def row(self) -> dict[str, Any]:
+        """As the control interface shows it."""
+        return {"id": self.number, "when": self.when.text, "side": self.side, "left": self.left, "held": self.held}
+
+
+class HoldRules:
+    """All rules: a `Decider` for the connections of the proxy."""
+
+    def __init__(self, held: HeldExchanges) -> None:
+        self.held = held
+        self.rules: dict[int, HoldRule] = {}
+        self.watching = Watching(())
+        self.changed: Callable[[], None] = lambda: None
+        self._count = 0
+
+    def add(self, when: str, side: Side, first: int | None) -> HoldRule:
+        """Hold what matches from now on. Raises FilterError."""
+        found = parse(when)
+        for atom in found.atoms():
+            if not known_at(atom, "request" if side == "request" else "answer"):
+                raise FilterError(f"{atom.name} is not known when a {side} is held", 1)
+        self._count += 1
+        rule = self.rules[self._count] = HoldRule(self._count, found, side, first)
+        self._watch()
+        return rule
+
+    def remove(self, number: int) -> bool:
+        """Hold no more of them; False when there is no such rule."""
+        if self.rules.pop(number, None) is None:
+            return False
+        self._watch()
+        return True
+
+    def _watch(self) -> None:
+        self.watching = Watching((rule.when for rule in self.rules.values()), self.watching.topics)
+        self.changed()
+
+    def wants(self, api_key: int, version: int) -> bool:
+        """Whether a rule may want such exchanges."""
+        if not self.rules:
+            return False
+        return self.watching.wants(api_key, version) or any(r.when.can_be(api_key) for r in self.rules.values())
+
+    def connection(self, relay: ClientConnection) -> _HeldConnection:
+        """The part that is about one connection."""
+        return _HeldConnection(self, relay)
+
+    def refuses(self, _relay: ClientConnection) -> bool:
+        """Nobody is turned away."""
+        return False
+
+
+class _HeldConnection:
+    __slots__ = ("_relay", "_rules", "_watched")
+
+    def __init__(self, rules: HoldRules, relay: ClientConnection) -> None:
+        self._rules = rules
+        self._relay = relay
+        self._watched = WatchedConnection(relay)
+
+    def leave(self) -> None:
+        """The connection is over."""
+        self._rules.held.leave(self._relay)
+
+    def request(self, exchange: HeldExchange, _now_ns: int) -> Decision | None:
+        """Hold it, if a rule says so; the answer is wanted where a rule is about answers."""
+        rules = self._rules
+        if not rules.rules:
+            return PASS
+        key = exchange.api_key
+        look = exchange.answered and (
+            rules.watching.wants(key, exchange.version)
+            or any(rule.side == "response" and rule.when.can_be(key) for rule in rules.rules.values())
+        )
+        decision = Decision(look=look)
+        seen = self._watched.asked(rules.watching, exchange)
+        for rule in rules.rules.values():
+            if rule.side == "request" and rule.left != 0 and rule.when.matches(seen):
+                return None if self._hold(rule, exchange, decision) else decision
+        return decision
+
+    def response(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
+        """Hold the answer, if a rule says so."""
+        rules = self._rules
+        seen = self._watched.answered(rules.watching, exchange, now_ns)
+        if rules.watching.wants(exchange.api_key, exchange.version):
+            rules.watching.learn(seen)
+        for rule in rules.rules.values():
+            if rule.side == "response" and rule.left != 0 and rule.when.matches(seen):
+                return None if self._hold(rule, exchange, PASS) else PASS
+        return PASS
+
+    def _hold(self, rule: HoldRule, exchange: HeldExchange, decision: Decision) -> bool:
+        if not self._rules.held.hold(exchange, self._relay, decision):
+            return False
+        rule.held += 1
+        if rule.left is not None:
+            rule.left -= 1
+        return True

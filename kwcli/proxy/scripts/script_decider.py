@@ -1,0 +1,557 @@
+"""A script in, decisions about frames out, made by a process of their own (script_process.py).
+
+```
+relay ──▶ held frame ──▶ filters ──▶ stars for secrets ──▶ process ──▶ answer ──▶ secrets back ──▶ Decision
+```
+
+The problem. A script is somebody's code: it may be slow, hang, raise, print, and it must see no secret.
+
+The idea. It runs in a child; the data path sends it one message an exchange that some function wants, and goes on. The
+child answers in the order of the messages. The function that is at work has `timeout` to end; if it does not, the child
+is killed and another one started, the frame passes as it came, and those behind it are asked for again.
+
+What always holds. Without an answer a frame passes as it came. What the child sends back may change the frame, and
+never a secret: places of secrets come back as places, and are filled from the original. SASL, delegation-token and
+SCRAM frames are never sent. The data path waits for nothing: sockets are read and written by the event loop.
+
+A file that was saved is loaded into a new child beside the old one, which goes on until the new one is ready; one that
+does not load is told, with its line, and changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final, NamedTuple, cast
+
+from decoders.apis.keys import (
+    ALTER_USER_SCRAM_CREDENTIALS,
+    CREATE_DELEGATION_TOKEN,
+    DESCRIBE_DELEGATION_TOKEN,
+    DESCRIBE_USER_SCRAM_CREDENTIALS,
+    ENVELOPE,
+    EXPIRE_DELEGATION_TOKEN,
+    RENEW_DELEGATION_TOKEN,
+    SASL_AUTHENTICATE,
+    SASL_HANDSHAKE,
+)
+from decoders.filters import Filter, FilterError, parse
+from decoders.schema.model import Side
+from kwcli.env import Failure
+from kwcli.proxy.deciders import ClientConnection
+from kwcli.proxy.faults.grammar import known_at
+from kwcli.proxy.faults.watching import WatchedConnection, Watching
+from kwcli.proxy.held_exchanges import HeldExchanges
+from kwcli.proxy.log.redact import hidden, secretive
+from kwcli.proxy.relay.intervention import PASS, Decision, HeldExchange, Then
+from kwcli.proxy.scripts.script_process import pack, unpack
+
+__all__ = ["NEVER", "ScriptDecider"]
+
+NEVER: Final = frozenset(
+    {
+        SASL_HANDSHAKE,
+        SASL_AUTHENTICATE,
+        CREATE_DELEGATION_TOKEN,
+        RENEW_DELEGATION_TOKEN,
+        EXPIRE_DELEGATION_TOKEN,
+        DESCRIBE_DELEGATION_TOKEN,
+        DESCRIBE_USER_SCRAM_CREDENTIALS,
+        ALTER_USER_SCRAM_CREDENTIALS,
+        ENVELOPE,  # may hold any of these
+    }
+)
+_LOAD_S: Final = 10.0
+_WATCH_S: Final = 0.5
+_REAP_S: Final = 0.2  # for a process that has closed its end
+_CODE: Final = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
+    "from kwcli.proxy.scripts.script_process import main; main(int(sys.argv[1]), sys.argv[3])"
+)
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_ENDS: Final = {"close": Then.CLOSE, "reset": Then.RESET}
+
+
+class _Function(NamedTuple):
+    """A function of the script, as the data path knows it."""
+
+    side: Side
+    apis: frozenset[int] | None
+    when: Filter
+
+    def can_be(self, api_key: int) -> bool:
+        """Whether it may want exchanges of this API."""
+        return (self.apis is None or api_key in self.apis) and self.when.can_be(api_key)
+
+
+class _Job(NamedTuple):
+    """A frame that the script has not decided about yet."""
+
+    exchange: HeldExchange
+    relay: ClientConnection
+    functions: list[int]
+    look: bool
+    original: bytes
+    spans: list[tuple[int, int]]  # its secrets
+    message: dict[str, Any]
+    frames: bytes
+
+
+class _Process(asyncio.Protocol):
+    """A child; `told` gets its messages, `lost` is called when it has ended."""
+
+    def __init__(
+        self, path: str, told: Callable[[_Process, dict[str, Any], bytes], None], lost: Callable[[_Process], None]
+    ) -> None:
+        self._told = told
+        self._lost = lost
+        self._buffer = bytearray()
+        self._transport: asyncio.Transport | None = None
+        self._waiting: list[bytes] = []
+        self.functions: list[_Function] | None = None  # until it has loaded the script
+        self._sock, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+        try:
+            self._child = subprocess.Popen(
+                [sys.executable, "-P", "-c", _CODE, str(theirs.fileno()), json.dumps(sys.path), path],
+                pass_fds=(theirs.fileno(),),
+                stdin=subprocess.DEVNULL,
+                stdout=sys.stderr.fileno() if _has_descriptor(sys.stderr) else None,
+            )
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            theirs.close()
+
+    def first_message(self) -> dict[str, Any] | None:
+        """What it says when it has loaded the script; None: nothing in time. Blocks, so before the loop runs."""
+        end = time.monotonic() + _LOAD_S
+        while (left := end - time.monotonic()) > 0 and select.select([self._sock], [], [], left)[0]:
+            data = self._sock.recv(1 << 16)
+            if not data:
+                break
+            self._buffer += data
+            for said, _ in unpack(self._buffer):
+                return said
+        return None
+
+    async def attach(self) -> None:
+        """Read and write by the running loop from now on."""
+        self._sock.setblocking(False)
+        await asyncio.get_running_loop().create_connection(lambda: self, sock=self._sock)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        for each in self._waiting:
+            self._transport.write(each)
+        self._waiting = []
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        for said, frame in unpack(self._buffer):
+            self._told(self, said, frame)
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        self._transport = None
+        with suppress(subprocess.TimeoutExpired):
+            self._child.wait(_REAP_S)
+        self._lost(self)
+
+    def send(self, data: bytes) -> None:
+        """A message for it."""
+        if self._transport is None:
+            self._waiting.append(data)
+        else:
+            self._transport.write(data)
+
+    def kill(self) -> None:
+        """End it at once."""
+        with suppress(OSError):
+            self._child.kill()
+        self._child.wait()
+        if self._transport is not None:
+            self._transport.abort()
+        else:
+            self._sock.close()
+
+
+def _has_descriptor(stream: object) -> bool:
+    try:
+        return bool(cast(Any, stream).fileno() >= 0)
+    except (AttributeError, OSError, ValueError):
+        return False
+
+
+class ScriptDecider:
+    """One script for all connections. `say` is told what people should know of; the same only once."""
+
+    def __init__(
+        self,
+        path: str,
+        held: HeldExchanges,
+        say: Callable[[str], None],
+        *,
+        timeout_s: float = 2.0,
+        reveal: bool = False,
+    ) -> None:
+        self.path = path
+        self._held = held
+        self._say = say
+        self._timeout_s = timeout_s
+        self._reveal = reveal
+        self._jobs: deque[_Job] = deque()
+        self._sent = 0  # of them, to the process that is at work
+        self._count = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._stamp = _stamp(path)
+        self._next: _Process | None = None  # loads a script that was saved
+        self._done: Counter[str] = Counter()
+        self._failing: set[str] = set()  # lines of the script that were told of
+        self._ended = False
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.watching = Watching(())
+        self.changed: Callable[[], None] = lambda: None
+        self._process: _Process | None = self._start()
+        said = self._process.first_message()
+        problem = self._load(self._process, said)
+        if problem is not None:
+            self._process.kill()
+            raise Failure(problem)
+
+    # The process
+
+    def _start(self) -> _Process:
+        return _Process(self.path, self._answered, self._lost)
+
+    def _load(self, process: _Process, said: dict[str, Any] | None) -> str | None:
+        """Take the functions over that the process has found; what is wrong with them."""
+        if said is None:
+            return f"{self.path}: does not end loading within {_LOAD_S:g} s"
+        if "broken" in said:
+            return str(said["broken"])
+        functions = []
+        for side, apis, when, line in said["handlers"]:
+            try:
+                found = parse(when)
+            except FilterError as error:
+                return f"{self.path}:{line}: when: {error}"
+            for atom in found.atoms():
+                if not known_at(atom, "request" if side == "request" else "answer"):
+                    return f"{self.path}:{line}: when: {atom.name} is not known when a {side} is held"
+            functions.append(_Function(side, None if apis is None else frozenset(apis), found))
+        process.functions = functions
+        self.watching = Watching((each.when for each in functions), self.watching.topics)
+        self.changed()
+        return None
+
+    async def attach(self) -> None:
+        """The loop runs: go to work, and watch the file."""
+        assert self._process is not None
+        await self._process.attach()
+        self._watch()
+
+    def end(self) -> None:
+        """The proxy ends."""
+        self._ended = True
+        for each in (self._process, self._next):
+            if each is not None:
+                each.kill()
+
+    def _watch(self) -> None:
+        if self._ended:
+            return
+        stamp = _stamp(self.path)
+        if stamp is not None and stamp != self._stamp:
+            self._stamp = stamp
+            self._replace()
+        asyncio.get_running_loop().call_later(_WATCH_S, self._watch)
+
+    def _replace(self) -> None:
+        """Load the script into a new process."""
+        if self._next is not None:
+            self._next.kill()
+        self._next = self._start()
+        task = asyncio.get_running_loop().create_task(self._next.attach())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _lost(self, process: _Process) -> None:
+        """A process has ended; the one at work only by what the script does (`os._exit`)."""
+        if process is self._process and not self._ended:
+            self._say(f"{self.path}: the script has ended its process; frames pass as they came until it is saved")
+            self._process = None
+            self._pass_all()
+        elif process is self._next:
+            self._next = None
+
+    def _pass_all(self) -> None:
+        self._disarm()
+        jobs, self._jobs, self._sent = self._jobs, deque(), 0
+        for job in jobs:
+            self._decide(job, PASS)
+
+    # Frames
+
+    def wants(self, api_key: int, version: int) -> bool:
+        """Whether a function may want such exchanges."""
+        if api_key in NEVER:
+            return False
+        functions = self._process.functions if self._process is not None else None
+        return self.watching.wants(api_key, version) or any(each.can_be(api_key) for each in functions or ())
+
+    def connection(self, relay: ClientConnection) -> _ScriptConnection:
+        """The script's part of a connection."""
+        return _ScriptConnection(self, relay)
+
+    def refuses(self, _relay: ClientConnection) -> bool:
+        """No script turns clients away."""
+        return False
+
+    def functions(self, side: Side, api_key: int) -> list[tuple[int, Filter]]:
+        """The functions of a side that may want an API, by their numbers."""
+        functions = self._process.functions if self._process is not None else None
+        if api_key in NEVER:
+            return []
+        return [(n, each.when) for n, each in enumerate(functions or ()) if each.side == side and each.can_be(api_key)]
+
+    def ask(self, exchange: HeldExchange, relay: ClientConnection, functions: list[int], *, look: bool) -> None:
+        """Send a frame to the script; the decision comes later."""
+        side: Side = "request" if exchange.response is None else "response"
+        original = exchange.request if exchange.response is None else exchange.response
+        code = (exchange.api_key, exchange.version)
+        request, spans = exchange.request, []
+        if not self._reveal:
+            told = _secrets(request, "request", code, None)
+            secrets = [request[start:stop] for start, stop in told]
+            spans = told if side == "request" else _secrets(original, side, code, secrets)
+            request = _starred(request, told)
+        frames = request
+        if exchange.response is not None:
+            frames += _starred(original, spans)
+        self._count += 1
+        message = {
+            "n": self._count,
+            "handlers": functions,
+            "key": exchange.api_key,
+            "version": exchange.version,
+            "connection": relay.number,
+            "client": relay.peer,
+            "broker": relay.listener.name,
+            "size": len(request),
+            "secrets": spans,
+        }
+        self._jobs.append(_Job(exchange, relay, functions, look, original, spans, message, frames))
+        self._done["seen"] += 1
+        self._send()
+
+    def _send(self) -> None:
+        process = self._process
+        if process is None or process.functions is None:
+            return
+        while self._sent < len(self._jobs):
+            job = self._jobs[self._sent]
+            process.send(pack(job.message, job.frames))
+            self._sent += 1
+        if self._timer is None and self._jobs:
+            self._timer = asyncio.get_running_loop().call_later(self._timeout_s, self._late)
+
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _late(self) -> None:
+        """The function at work takes too long."""
+        self._timer = None
+        job = self._jobs.popleft()
+        self._say(
+            f"{self.path}: takes longer than {self._timeout_s:g} s (--script-timeout) for {job.exchange}: "
+            "the original goes on"
+        )
+        self._done["late"] += 1
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+        self._sent = 0
+        self._replace()
+        self._decide(job, PASS)
+
+    def _answered(self, process: _Process, said: dict[str, Any], frame: bytes) -> None:
+        """A message of a process."""
+        if process is self._next:
+            self._loaded(process, said)
+        if process is not self._process or "n" not in said:
+            return
+        if not self._jobs or self._jobs[0].message["n"] != said["n"]:
+            return
+        self._disarm()
+        job = self._jobs.popleft()
+        self._sent -= 1
+        self._send()
+        if "error" in said:
+            place, _, text = said["error"].partition(": ")
+            if place not in self._failing:  # once for a line, whatever it says the next time
+                self._failing.add(place)
+                self._say(f"{place}: {text}: the original goes on")
+            self._done["failed"] += 1
+            self._decide(job, PASS)
+            return
+        self._act(job, said, frame)
+
+    def _loaded(self, process: _Process, said: dict[str, Any]) -> None:
+        """A script that was saved is there, or is broken."""
+        self._next = None
+        problem = self._load(process, said)
+        if problem is not None:
+            going_on = "the script that was there goes on" if self._process is not None else "frames pass as they came"
+            self._say(f"{problem}: {going_on}")
+            process.kill()
+            if self._process is None:
+                self._pass_all()
+            return
+        self._failing.clear()
+        old, self._process = self._process, process
+        if old is not None:
+            old.kill()
+            self._say(f"{self.path}: loaded again")
+        # What the functions are called may have changed: frames that wait are asked about by the new numbers.
+        self._sent = 0
+        self._disarm()
+        jobs, self._jobs = self._jobs, deque()
+        for job in jobs:
+            side: Side = "request" if job.exchange.response is None else "response"
+            numbers = [number for number, _ in self.functions(side, job.exchange.api_key)]
+            if numbers:
+                job.message["handlers"] = numbers
+                self._jobs.append(job)
+            else:
+                self._decide(job, PASS)
+        self._send()
+
+    def _act(self, job: _Job, said: dict[str, Any], frame: bytes) -> None:
+        """Do what the script says."""
+        action = said["do"]
+        decision = Decision(delay_ns=max(int(said.get("delay_ns", 0)), 0))
+        if action in _ENDS:
+            decision = decision._replace(frame=b"", then=_ENDS[action], reason=f"by {self.path}")
+        elif action == "answer":
+            if not job.exchange.answered:
+                self._say(f"{self.path}: {job.exchange} with acks=0 has no answer: the original goes on")
+                self._decide(job, PASS)
+                return
+            decision = decision._replace(reply=frame)
+        elif frame:
+            decision = decision._replace(frame=_filled(frame, said["fills"], job))
+        word = (
+            "changed" if action == "pass" and frame else "delayed" if action == "pass" and decision.delay_ns else action
+        )
+        if word != "pass":
+            self._done[word] += 1
+            job.relay.tell_fault(job.exchange.correlation_id, 0, f"script {_DONE[word]}", self._done[word])
+        if action == "hold" and self._held.hold(job.exchange, job.relay, decision._replace(look=job.look)):
+            return
+        self._decide(job, decision)
+
+    def _decide(self, job: _Job, decision: Decision) -> None:
+        if job.relay.deciding is not None:
+            job.relay.deciding.later(job.exchange, decision._replace(look=job.look), time.time_ns())
+
+    def lines(self) -> list[str]:
+        """What is said at the end."""
+        counts = ", ".join(f"{self._done[name]} {word}" for name, word in _COUNTED.items() if self._done[name])
+        return [f"script {self.path}: {counts or 'no exchange seen'}"]
+
+
+_DONE: Final = {
+    "answer": "answered",
+    "close": "closed",
+    "reset": "reset",
+    "hold": "held",
+    "changed": "changed",
+    "delayed": "delayed",
+}
+_COUNTED: Final = {"seen": "exchanges seen", **_DONE, "failed": "failed", "late": "too late"}
+
+
+class _ScriptConnection:
+    """The script's part of one connection."""
+
+    __slots__ = ("_decider", "_relay", "_watched")
+
+    def __init__(self, decider: ScriptDecider, relay: ClientConnection) -> None:
+        self._decider = decider
+        self._relay = relay
+        self._watched = WatchedConnection(relay)
+
+    def leave(self) -> None:
+        """The connection is over."""
+        self._decider._held.leave(self._relay)
+
+    def request(self, exchange: HeldExchange, _now_ns: int) -> Decision | None:
+        """Ask the functions that want the request."""
+        decider = self._decider
+        key = exchange.api_key
+        look = exchange.answered and bool(
+            decider.functions("response", key) or decider.watching.wants(key, exchange.version)
+        )
+        functions = decider.functions("request", key)
+        seen = self._watched.asked(decider.watching, exchange) if functions or look else None
+        numbers = [number for number, when in functions if seen is not None and when.matches(seen)]
+        if not numbers:
+            return Decision(look=look)
+        decider.ask(exchange, self._relay, numbers, look=look)
+        return None
+
+    def response(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
+        """Ask those that want the answer."""
+        decider = self._decider
+        seen = self._watched.answered(decider.watching, exchange, now_ns)
+        if decider.watching.wants(exchange.api_key, exchange.version):
+            decider.watching.learn(seen)
+        numbers = [number for number, when in decider.functions("response", exchange.api_key) if when.matches(seen)]
+        if not numbers:
+            return PASS
+        decider.ask(exchange, self._relay, numbers, look=False)
+        return None
+
+
+def _stamp(path: str) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _secrets(frame: bytes, side: Side, code: tuple[int, int], told: list[bytes] | None) -> list[tuple[int, int]]:
+    return hidden(frame, side, code, told)[0] if secretive(*code, side) else []
+
+
+def _starred(frame: bytes, spans: list[tuple[int, int]]) -> bytes:
+    if not spans:
+        return frame
+    out = bytearray(frame)
+    for start, stop in spans:
+        out[start:stop] = b"*" * (stop - start)
+    return bytes(out)
+
+
+def _filled(frame: bytes, fills: list[list[int]], job: _Job) -> bytes:
+    """The script's frame with the secrets of the original where they belong."""
+    if not fills:
+        return frame
+    out = bytearray(frame)
+    known = set(job.spans)
+    for start, end, old_start, old_end in fills:
+        if (old_start, old_end) in known and end - start == old_end - old_start and end <= len(out):
+            out[start:end] = job.original[old_start:old_end]
+    return bytes(out)

@@ -1,0 +1,216 @@
+"""Who may change what passes, besides the rules of faults: a script, and people through the control interface.
+
+```
+frame ──▶ rules that hold (control) ──▶ script ──▶ faults ──▶ on its way
+```
+
+That is the order in which they are asked: what a person releases the script still sees, and faults come last, as the
+network and the brokers would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import click
+
+from kwcli.env import Environment, Exit, Failure
+from kwcli.net.addresses import shown
+from kwcli.option_types import Duration
+from kwcli.options import gathered, with_options
+from kwcli.proxy.log_once import SaidOnce
+
+if TYPE_CHECKING:
+    from kwcli.proxy.control.http_control import ControlServer
+    from kwcli.proxy.control.operations import Ring
+    from kwcli.proxy.deciders import Decider, Deciders
+    from kwcli.proxy.faults.rule_files import RuleFiles
+    from kwcli.proxy.hold_rules import HoldRules
+    from kwcli.proxy.listeners import Listener
+    from kwcli.proxy.relay.connection import Relay
+    from kwcli.proxy.scripts.script_decider import ScriptDecider
+
+__all__ = ["Steering", "SteeringOptions", "steering_options"]
+
+_HOLD_MS: Final = 25_000.0
+_SCRIPT_MS: Final = 2_000.0
+
+
+class SteeringOptions(NamedTuple):
+    """Words of the command line; times in ms."""
+
+    script: str | None
+    script_timeout: float | None
+    control: int | None
+    hold_timeout: float | None
+
+    def check(self) -> bool:
+        """Whether there is anything to do. Raises Failure."""
+        if self.script is None and self.script_timeout is not None:
+            raise Failure("--script-timeout is about a script: it needs --script FILE.py", Exit.USAGE)
+        if self.script is None and self.control is None and self.hold_timeout is not None:
+            raise Failure("--hold-timeout is about held exchanges: it needs --control PORT or --script", Exit.USAGE)
+        return self.script is not None or self.control is not None
+
+
+def steering_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options; the command gets them as `steering`."""
+    return with_options(
+        gathered("steering", SteeringOptions, SteeringOptions._fields)(command),
+        click.option(
+            "--script",
+            metavar="FILE.py",
+            type=click.Path(dir_okay=False),
+            help="Show exchanges to Python functions, which may change them (kw help scripts).",
+        ),
+        click.option(
+            "--script-timeout",
+            type=Duration(),
+            metavar="TIME",
+            help="For one function; 2s without it, then the original goes on.",
+        ),
+        click.option(
+            "--control",
+            type=click.IntRange(0, 65535),
+            metavar="PORT",
+            help="Take orders on 127.0.0.1:PORT from kw proxy ctl (kw help control); 0: any port.",
+        ),
+        click.option(
+            "--hold-timeout",
+            type=Duration(),
+            metavar="TIME",
+            help="So long an exchange is held at most; 25s without it.",
+        ),
+    )
+
+
+class Steering:
+    """All of it, for one proxy. Raises Failure: the script does not load, the port is taken."""
+
+    def __init__(
+        self,
+        env: Environment,
+        options: SteeringOptions,
+        rules: RuleFiles | None,
+        *,
+        reveal: bool,
+        gate: Decider | None = None,
+    ) -> None:
+        """`gate` is asked first: what is not served is refused before anybody else decides."""
+        from kwcli.proxy.control.operations import Ring
+        from kwcli.proxy.deciders import Deciders
+        from kwcli.proxy.held_exchanges import HeldExchanges
+
+        self._env = env
+        self._notes = SaidOnce()
+        self.held = HeldExchanges(env.now_ns, self._say_once, (options.hold_timeout or _HOLD_MS) / 1000)
+        self.ring: Ring = Ring()
+        self.rules = rules
+        self.holds: HoldRules | None = None
+        self.server: ControlServer | None = None
+        self.script: ScriptDecider | None = None
+        if options.control is not None:
+            self._open_control(options.control)
+        if options.script is not None:
+            from kwcli.proxy.scripts.script_decider import ScriptDecider
+
+            timeout_s = (options.script_timeout or _SCRIPT_MS) / 1000
+            try:
+                self.script = ScriptDecider(
+                    options.script, self.held, self._say_once, timeout_s=timeout_s, reveal=reveal
+                )
+            except BaseException:
+                self.close()
+                raise
+        asked: list[Any] = [self.holds, self.script, self.rules.faults if self.rules is not None else None]
+        present: list[Decider] = [each for each in asked if each is not None]
+        self.deciders: Deciders = Deciders(present if gate is None else [gate, *present])
+        for each in (each for each in asked if each is not None):
+            each.changed = self.deciders.changed
+
+    def _open_control(self, port: int) -> None:
+        from kwcli.proxy.control.http_control import ControlServer
+        from kwcli.proxy.faults.rule_files import RuleFiles
+        from kwcli.proxy.hold_rules import HoldRules
+
+        self.holds = HoldRules(self.held)
+        if self.rules is None:
+            self.rules = RuleFiles((), (), self._env.now_ns() % 1_000_000, self._env.now_ns)
+        self.server = ControlServer(port, self._env.variables)
+
+    def _say(self, text: str) -> None:
+        self._env.say(f"kw: {text}")
+
+    def _say_once(self, text: str) -> None:
+        if self._notes.first(text):
+            self._say(text)
+
+    def lines(self) -> list[str]:
+        """What is said at the start."""
+        out = []
+        if self.script is not None:
+            out.append(f"script       {self.script.path}")
+        if self.server is not None:
+            out.append(f"control      http://127.0.0.1:{self.server.port}      token in {self.server.file}")
+        return out
+
+    async def begin(self, relays: Callable[[], Iterable[Relay]], listeners: Callable[[], Iterable[Listener]]) -> None:
+        """The loop runs: go to work. `relays` are the connections that are open."""
+        if self.script is not None:
+            await self.script.attach()
+        if self.server is not None and self.holds is not None and self.rules is not None:
+            from kwcli.proxy.control.operations import ControlState
+
+            await self.server.begin(
+                ControlState(
+                    lambda: _connections(relays()),
+                    lambda: _listeners(listeners()),
+                    self.ring,
+                    self.held,
+                    self.holds,
+                    self.rules,
+                    self._say,
+                )
+            )
+
+    def release(self) -> None:
+        """Let everything go on that is held: the proxy drains."""
+        for row in self.held.rows():
+            self.held.release(row["id"])
+
+    def close(self) -> None:
+        """The proxy has ended."""
+        if self.script is not None:
+            self.script.end()
+        if self.server is not None:
+            self.server.close()
+
+    def closing_lines(self) -> list[str]:
+        """What is said at the end."""
+        return self.script.lines() if self.script is not None else []
+
+
+def _connections(relays: Iterable[Relay]) -> list[dict[str, Any]]:
+    return [
+        {
+            "connection": relay.number,
+            "client": relay.peer,
+            "listener": relay.listener.name,
+            "upstream": relay.upstream,
+            "in_flight": relay.core.in_flight,
+        }
+        for relay in relays
+    ]
+
+
+def _listeners(listeners: Iterable[Listener]) -> list[dict[str, Any]]:
+    return [
+        {
+            "node": each.name,
+            "real": [shown(target) for target in each.targets],
+            "local": shown(each.address),
+            "rack": each.rack,
+        }
+        for each in listeners
+    ]

@@ -1,0 +1,140 @@
+"""Dates that are over become few files: nobody sees a row twice or misses one, whoever reads or dies meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow.dataset as ds
+import pytest
+
+from kwcli.pipeline.store.commits import roll_forward, swap_folders
+from kwcli.pipeline.store.compaction import Compacted, compact
+from kwcli.pipeline.store.files import OutputFolder
+from kwcli.pipeline.store.store import tables_at
+from tests.captures.shipped import capture_bytes
+from tests.pipeline.odd import packets
+from tests.pipeline.watched import Watched, tables_in
+
+RAW: Final = capture_bytes("sasl-raw.pcap")
+LATENESS: Final = timedelta(hours=1)
+
+
+def days(folder: Path, *moved_by: int) -> Iterator[Path]:
+    """The same traffic some days later, each in three files."""
+    kept = list(packets(RAW))
+    for day in moved_by:
+        moved = [(int.from_bytes(one[:4], "little") + day * 86_400).to_bytes(4, "little") + one[4:] for one in kept]
+        for part in range(3):
+            path = folder / f"{day}-{part}.pcap"
+            path.write_bytes(RAW[:24] + b"".join(moved[part * len(moved) // 3 : (part + 1) * len(moved) // 3]))
+            yield path
+
+
+def watched_days(tmp_path: Path, *moved_by: int, renames: bool = True) -> Watched:
+    """A watch that has made a batch of each file."""
+    (tmp_path / "in").mkdir(exist_ok=True)
+    watched = Watched([str(tmp_path / "in")], tmp_path / "out", renames=renames)
+    with watched.started() as watching:
+        for _ in days(tmp_path / "in", *moved_by):
+            watched.clock.now += 1
+            assert watching.step() is not None
+    return watched
+
+
+def done(out: Path, **more: Any) -> list[Compacted]:
+    return list(compact(str(out), LATENESS, more.get("keep_days", 0)))
+
+
+@pytest.mark.parametrize("renames", [True, False])
+def test_dates_that_are_over_are_one_file_each(tmp_path: Path, renames: bool) -> None:
+    watched_days(tmp_path, 0, 2, renames=renames)
+    out = tmp_path / "out"
+    before = tables_in(out)
+    first, last = sorted({row["time"].date() for row in before["exchanges"]})
+    found = done(out)
+    assert {(one.day, one.now) for one in found} == {(first, 1)}
+    assert "exchanges" in {one.table for one in found}
+    assert tables_in(out) == before
+    assert len(list((out / "exchanges" / f"date={first}").iterdir())) == 1
+    assert len(list((out / "exchanges" / f"date={last}").iterdir())) == 3
+    assert tables_at(str(out))[1].tables["exchanges"].rows == len(before["exchanges"])
+    assert not done(out)
+
+
+def test_a_watch_goes_on_behind_a_compaction_and_a_batch_between_is_kept(tmp_path: Path) -> None:
+    watched = watched_days(tmp_path, 0, 2)
+    out = tmp_path / "out"
+    going = compact(str(out), LATENESS, 0)
+    next(going)
+    with watched.started() as watching:  # which sweeps, and adds to the date that is over
+        late = list(days(tmp_path / "in", 3))
+        watched.clock.now += 1
+        assert late
+        assert watching.step() is not None
+    assert list(going)
+    rows = tables_in(out)
+    assert tables_at(str(out))[1].tables["exchanges"].rows == len(rows["exchanges"])
+
+
+@pytest.mark.long
+def test_a_plain_reader_in_a_loop_sees_all_rows_or_an_error_never_some(tmp_path: Path) -> None:
+    watched_days(tmp_path, *range(8), 12)
+    out = tmp_path / "out"
+    expected = len(tables_in(out)["exchanges"])
+    seen: set[int] = set()
+    over = threading.Event()
+
+    def read() -> None:
+        while not over.is_set():
+            try:
+                seen.add(ds.dataset(out / "exchanges", partitioning="hive").count_rows())
+            except OSError:  # a file that was listed has been replaced: to be asked again
+                seen.add(expected)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    found = done(out)
+    over.set()
+    reader.join()
+    assert len({one.day for one in found}) == 8
+    assert seen == {expected}
+
+
+@pytest.mark.parametrize("steps", range(4))
+def test_a_swap_that_stops_at_any_step_is_ended(tmp_path: Path, steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = OutputFolder(str(tmp_path))
+    for folder, name in (("old", "a"), ("new", "mark")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / name).write_bytes(b"")
+    monkeypatch.setattr("kwcli.pipeline.store.commits._exchange", lambda *_: False)
+    left = [steps]
+
+    def counted(step: Any) -> Any:
+        def called(*words: Any) -> None:
+            left[0] -= 1
+            if left[0] < 0:
+                raise KeyboardInterrupt
+            step(*words)
+
+        return called
+
+    stopping = OutputFolder(str(tmp_path))
+    for name in ("rename", "unlink", "remove_folder"):
+        monkeypatch.setattr(stopping, name, counted(getattr(stopping, name)))
+    with suppress(KeyboardInterrupt):
+        swap_folders(stopping, "new", "old", "mark")
+    for _ in range(2):
+        roll_forward(files, {"moves": [], "gone": ["old/a"], "swaps": [["new", "old", "mark"]]})
+    assert [path.name for path in tmp_path.iterdir()] == ["old"]
+    assert [path.name for path in (tmp_path / "old").iterdir()] == ["mark"]
+
+
+def test_dates_that_are_not_kept_go(tmp_path: Path) -> None:
+    watched_days(tmp_path, 0, 40)
+    done(tmp_path / "out", keep_days=30)
+    assert len({row["time"].date() for row in tables_in(tmp_path / "out")["exchanges"]}) == 1

@@ -1,0 +1,98 @@
+"""Real clients before a real broker of 3.9 that serves as one of another release did."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from decoders.apis.likeness import stable
+from decoders.apis.releases import RELEASES
+from tests.broker.clients.session import Step, run
+from tests.broker.cluster import Cluster
+from tests.broker.fixture import needs_brokers
+from tests.broker.jars import missing_tools
+from tests.broker.options import Options
+from tests.proxy.hidden import ROOT, ProxyProcess, port_base
+
+pytestmark = [pytest.mark.broker, needs_brokers, pytest.mark.long]
+
+ALL = [release for release in RELEASES if RELEASES.index("2.1") <= RELEASES.index(release) <= RELEASES.index("3.9")]
+SOME = ("2.1", "2.8", "3.3")
+ASKING = 18
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    problem = missing_tools()
+    if problem:
+        pytest.skip(problem)
+    with Cluster(Options(version="3.9.1", class_archive=True)) as started:
+        yield started
+
+
+def rows(*words: str) -> list[dict[str, Any]]:
+    """What `kw` prints, whatever it ends with."""
+    done = subprocess.run(
+        [sys.executable, "-m", "kwcli.main", *words, "-o", "ndjson", "-q"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        check=False,
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def works(cluster: Cluster, release: str, client: str, folder: Path) -> None:
+    """It writes and reads in a group, and asks for nothing that the release did not serve."""
+    capture = folder / "kept.pcapng"
+    topic = f"{client}-{release}"
+    steps: list[Step] = [
+        ("create", {"topics": {topic: 2}}),
+        ("produce", {"topic": topic, "count": 20}),
+        ("consume", {"topics": [topic], "group": topic, "count": 20}),
+    ]
+    with ProxyProcess(["-b", cluster.bootstrap(), "--as-kafka", release, "-w", str(capture)], port_base(1)) as proxy:
+        found = run(client, proxy.bootstrap, steps)
+    assert len(found[-1]["result"]) == 20
+    assert f"clients are served as by Kafka {release}" in proxy.said
+    assert "could not work" not in proxy.said
+    served = stable(release)
+    used = {(row["api_key"], row["api_version"]) for row in rows("sniff", str(capture)) if row["kind"] == "exchange"}
+    strange = {each for each in used if each[0] not in served or each[1] not in served[each[0]]}
+    assert len(used) > 5
+    assert {key for key, _ in strange} <= {ASKING}  # it is answered, in version 0
+    assert [row["verdict"] for row in rows("audit", str(capture), "--target", release)].count("breaks") == 0
+
+
+@pytest.mark.parametrize("client", ["java-4.0.2", "librdkafka"])
+@pytest.mark.parametrize("release", SOME)
+def test_clients_work_as_with_the_release(cluster: Cluster, release: str, client: str, tmp_path: Path) -> None:
+    works(cluster, release, client, tmp_path)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("client", ["java-2.1.1", "java-4.4.0", "librdkafka", "python", "aiokafka", "go", "node"])
+@pytest.mark.parametrize("release", ALL)
+def test_every_family_works_as_with_every_release(cluster: Cluster, release: str, client: str, tmp_path: Path) -> None:
+    works(cluster, release, client, tmp_path)
+
+
+def test_a_client_that_audit_calls_broken_breaks(cluster: Cluster, tmp_path: Path) -> None:
+    """Java 0.10.2 writes by Produce 2, which 4.0 lists and does not serve."""
+    run("librdkafka", cluster.bootstrap(), [("create", {"topics": {"old": 1}})])
+    before, through = tmp_path / "before.pcapng", tmp_path / "through.pcapng"
+    steps: list[Step] = [("produce", {"topic": "old", "count": 2})]
+    with ProxyProcess(["-b", cluster.bootstrap(), "-w", str(before)], port_base(1)) as proxy:
+        assert run("java-0.10.2.2", proxy.bootstrap, steps)[0]["result"] == 2
+    (verdict,) = rows("audit", str(before), "--target", "4.0")
+    with ProxyProcess(["-b", cluster.bootstrap(), "--as-kafka", "4.0", "-w", str(through)], port_base(1)) as proxy:
+        assert run("java-0.10.2.2", proxy.bootstrap, steps)[0]["result"] == 0
+    (again,) = rows("audit", str(through), "--target", "4.0")
+    assert [verdict["verdict"], again["verdict"]] == ["breaks", "breaks"]
+    assert f"could not work: {again['why']}" in proxy.said
+    assert "brokers lack what Kafka 4.0 served: Produce 3-12 (3-11 left), " in proxy.said
