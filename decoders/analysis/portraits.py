@@ -6,6 +6,7 @@ and when first and last. What makes a client is its id, or where it has none its
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -129,7 +130,7 @@ class Portrait:
         return sorted(self.facets.get(facet, ()))
 
 
-class Portraits:
+class Portraits(ABC):
     """What the folds below share: portraits by key. An exchange counts for each key that it is about."""
 
     noun = "portraits"
@@ -145,13 +146,13 @@ class Portraits:
     def learn(self, exchange: Exchange) -> None:
         """Take over what holds for all, whether or not the exchange counts."""
 
+    @abstractmethod
     def said(self, exchange: Exchange) -> Iterable[Said]:
         """The keys that an exchange is about, each with the names that it says."""
-        raise NotImplementedError
 
+    @abstractmethod
     def rows(self) -> list[Row]:
         """A row for each portrait."""
-        raise NotImplementedError
 
     def add(self, exchange: Exchange) -> None:
         """Count an exchange. Raises LimitExceeded when there are too many portraits."""

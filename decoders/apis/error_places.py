@@ -19,12 +19,12 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Final, NamedTuple
 
-__all__ = ["CODE", "ERROR_PLACES", "IN_PARTITIONS", "MEANING", "TEXT", "Each", "Mark", "Row", "Same", "Until"]
+__all__ = ["CODE", "ERROR_PLACES", "IN_PARTITIONS", "MEANING", "TEXT", "Each", "ErrorMark", "Row", "Same", "Until"]
 
 Row = Mapping[str, Any]
 
 
-class Mark(Enum):
+class ErrorMark(Enum):
     """What is known only with the error itself."""
 
     CODE = "code"
@@ -32,9 +32,9 @@ class Mark(Enum):
     MEANING = "meaning"
 
 
-CODE: Final = Mark.CODE
-TEXT: Final = Mark.TEXT
-MEANING: Final = Mark.MEANING
+CODE: Final = ErrorMark.CODE
+TEXT: Final = ErrorMark.TEXT
+MEANING: Final = ErrorMark.MEANING
 
 
 class Same(NamedTuple):

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from decoders.apis import api
 from decoders.apis.error_codes import ERRORS
-from decoders.apis.error_places import ERROR_PLACES, IN_PARTITIONS, Each, Mark, Row, Same, Until
+from decoders.apis.error_places import ERROR_PLACES, IN_PARTITIONS, Each, ErrorMark, Row, Same, Until
 from decoders.apis.keys import PRODUCE
 from decoders.exchanges.history import Session
 from decoders.limits import SESSION_PARTITIONS_MAX
@@ -115,7 +115,7 @@ def _fields(row: Row, plan: Plan) -> Iterator[tuple[PlanField, Any]]:
 def _has_place(row: Row, plan: Plan) -> bool:
     """Whether some field of this version would hold the error."""
     for field, value in _fields(row, plan):
-        if value is Mark.CODE or (isinstance(value, Each) and field.plan and _has_place(value.row, field.plan)):
+        if value is ErrorMark.CODE or (isinstance(value, Each) and field.plan and _has_place(value.row, field.plan)):
             return True
     return False
 
@@ -133,10 +133,10 @@ def _filled(row: Row, plan: Plan, element: Any, around: Mapping[str, Any], error
             found = _same(value.names, element, around)
             if found is not None or field.nullable:
                 made[field.name] = found
-        elif value is Mark.CODE:
+        elif value is ErrorMark.CODE:
             made[field.name] = error.code
-        elif value is None or isinstance(value, Mark):
-            text = {Mark.TEXT: error.text, Mark.MEANING: error.meaning}.get(value)  # type: ignore[arg-type]
+        elif value is None or isinstance(value, ErrorMark):
+            text = {ErrorMark.TEXT: error.text, ErrorMark.MEANING: error.meaning}.get(value)  # type: ignore[arg-type]
             if text is not None or field.nullable:
                 made[field.name] = text
         else:
@@ -170,7 +170,7 @@ def _placed(row: Row, plan: Plan, body: Mapping[str, Any]) -> int:
     """How many fields of an answer hold the error."""
     count = 0
     for field, value in _fields(row, plan):
-        if value is Mark.CODE:
+        if value is ErrorMark.CODE:
             count += 1
         elif isinstance(value, Each) and field.plan is not None:
             count += sum(_placed(value.row, field.plan, each) for each in body.get(field.name) or ())

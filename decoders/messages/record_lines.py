@@ -6,6 +6,7 @@ with its number and passed over. A line is held whole, up to a limit; what is lo
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -31,7 +32,7 @@ class LineProblem(NamedTuple):
     text: str
 
 
-class LineReader:
+class LineReader(ABC):
     """Reads the lines of one input, and counts: `lines` all, `found` records, `broken` those that are none.
 
     `problems` are the first faults, `otherwise` is said of an input of which no line can be read. What a line says is
@@ -95,12 +96,12 @@ class LineReader:
         except DecodeError as problem:
             self._tell(problem.text)
 
+    @abstractmethod
     def record(self, line: bytes) -> Any:
         """The exchange record of a line, BLANK where it has none and need not.
 
         Raises JSONDecodeError, or DecodeError where it should have one.
         """
-        raise NotImplementedError
 
     def _tell(self, text: str) -> None:
         self.broken += 1

@@ -42,7 +42,7 @@ from decoders.schema.model import Field
 from decoders.scrubbing.field_kinds import BY_SIBLING, Kind
 from decoders.wire.primitives import uuid_bytes, uuid_text
 
-__all__ = ["Ends", "IdMap", "MappedRequest", "Names", "NotReplayable", "match_nodes"]
+__all__ = ["Ends", "IdMap", "MappedRequest", "NameMap", "NotReplayable", "match_nodes"]
 
 TOPIC_NAMES: Final = ("name", "topic", "topic_name")
 PARTITIONS: Final = ("partition_index", "partition", "index")
@@ -63,7 +63,7 @@ class NotReplayable(Exception):
         self.text = text
 
 
-class Names(NamedTuple):
+class NameMap(NamedTuple):
     """What is called otherwise in the other cluster: recorded name → its name there."""
 
     topics: Mapping[str, str] = {}
@@ -100,7 +100,7 @@ class _Place(NamedTuple):
 class IdMap:
     """The ids of the recording's cluster and those of the other one. Not for several threads at once."""
 
-    def __init__(self, names: Names, nodes: Mapping[int, int], cluster_id: str | None = None) -> None:
+    def __init__(self, names: NameMap, nodes: Mapping[int, int], cluster_id: str | None = None) -> None:
         """`nodes`: recorded node id → that of the other cluster. What follows may be set by users that know
         more: how many nodes there are, name → id there, recorded id → recorded name.
         """

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from kwcli.calling.as_exchanges import Tape
     from kwcli.env import Environment
     from kwcli.net.config.client_config import Address
-    from kwcli.replay.target import Stop, Target
+    from kwcli.replay.target import ReplayTarget, Stop
 
-__all__ = ["Lane", "Outcome", "Shared"]
+__all__ = ["Lane", "LaneContext", "Outcome"]
 
 # Errors that pass, which every client waits for: LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER,
 # COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, NOT_CONTROLLER, CONCURRENT_TRANSACTIONS.
@@ -67,7 +67,7 @@ class Outcome(NamedTuple):
     shares: int = 1
 
 
-class Shared:
+class LaneContext:
     """What all lanes have in common.
 
     `lock` is held by whoever maps, looks up, opens a connection or reads an answer: messages are decoded by one thread
@@ -75,7 +75,13 @@ class Shared:
     """
 
     def __init__(
-        self, env: Environment, target: Target, ids: IdMap, tape: Tape, nodes: Mapping[str, int], client_id: str | None
+        self,
+        env: Environment,
+        target: ReplayTarget,
+        ids: IdMap,
+        tape: Tape,
+        nodes: Mapping[str, int],
+        client_id: str | None,
     ) -> None:
         """`nodes`: address of a recorded broker → the node that stands for it. `client_id` None: as recorded."""
         self.env = env
@@ -96,7 +102,7 @@ _Answered = tuple["Exchange", str, "Stop"]
 class Lane:
     """One client's connection."""
 
-    def __init__(self, shared: Shared, client_id: str | None) -> None:
+    def __init__(self, shared: LaneContext, client_id: str | None) -> None:
         self._shared = shared
         self._client_id = shared.client_id or client_id
         self._open: dict[Address, Connection] = {}

@@ -33,12 +33,12 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.replaying.api_classes import CLASSES
-from decoders.replaying.mapping import IdMap, Names, NotReplayable, match_nodes
+from decoders.replaying.mapping import IdMap, NameMap, NotReplayable, match_nodes
 from kwcli.calling.as_exchanges import Tape
 from kwcli.env import Exit, Failure
-from kwcli.replay.lane import Lane, Outcome, Shared
+from kwcli.replay.lane import Lane, LaneContext, Outcome
 from kwcli.replay.recording import Allowed, RecordedRequest, Recording
-from kwcli.replay.target import Target
+from kwcli.replay.target import ReplayTarget
 
 if TYPE_CHECKING:
     from kwcli.env import Environment
@@ -56,7 +56,7 @@ class ReplaySettings(NamedTuple):
     """How to ask. `speed` None: as fast as it goes. `client_id` None: as in the recording."""
 
     allowed: Allowed
-    names: Names
+    names: NameMap
     speed: float | None = 1.0
     client_id: str | None = None
 
@@ -111,7 +111,7 @@ def replay(
     env: Environment, recording: Recording, config: ClientConfig, settings: ReplaySettings, show: Show
 ) -> tuple[ReplayCounts, bool]:
     """Ask everything that may be asked; the counts, and whether it was interrupted. Raises Failure."""
-    target = Target(env, config, creates=settings.allowed.data)
+    target = ReplayTarget(env, config, creates=settings.allowed.data)
     nodes = match_nodes(set(recording.nodes.values()), target.nodes)
     ids = IdMap(settings.names, nodes, target.cluster_id)
     ids.node_count = len(target.nodes)
@@ -119,7 +119,7 @@ def replay(
     ids.topic_id = target.topic_id
     ids.topic_named_there = lambda identity: target.topic_names.get(identity)
     brokers = {address: nodes[node] for address, node in recording.nodes.items() if node in nodes}
-    shared = Shared(env, target, ids, Tape(), brokers, settings.client_id)
+    shared = LaneContext(env, target, ids, Tape(), brokers, settings.client_id)
     run = _Replay(env, recording.requests, shared, settings, show)
     try:
         return run.counts, run.go()
@@ -168,7 +168,7 @@ class _Replay:
         self,
         env: Environment,
         requests: Sequence[RecordedRequest],
-        shared: Shared,
+        shared: LaneContext,
         settings: ReplaySettings,
         show: Show,
     ) -> None:
@@ -294,7 +294,7 @@ def parse_speed(word: str) -> float | None:
     return speed
 
 
-def parse_names(words: Sequence[str]) -> Names:
+def parse_names(words: Sequence[str]) -> NameMap:
     """`a=b` of topics, `group:a=b`, `transaction:a=b`. Raises Failure (usage)."""
     kinds: dict[str, dict[str, str]] = {"topic": {}, "group": {}, "transaction": {}}
     for word in words:
@@ -306,4 +306,4 @@ def parse_names(words: Sequence[str]) -> Names:
             raise Failure(text, Exit.USAGE)
         if found.setdefault(name, new) != new:
             raise Failure(f"--map {word!r}: {name} is {found[name]} already", Exit.USAGE)
-    return Names(kinds["topic"], kinds["group"], kinds["transaction"])
+    return NameMap(kinds["topic"], kinds["group"], kinds["transaction"])

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kwcli.net.config.client_config import Address, ClientConfig
     from kwcli.net.session.credentials import Credentials
 
-__all__ = ["Stop", "Target"]
+__all__ = ["ReplayTarget", "Stop"]
 
 # What coordinators keep their state in, by what they coordinate, and by the key type of FindCoordinator.
 INTERNAL: Final[Mapping[str, str]] = {
@@ -49,7 +49,7 @@ class Stop(NamedTuple):
     body: Mapping[str, Any]
 
 
-class Target:
+class ReplayTarget:
     """The other cluster. Not for several threads at once."""
 
     def __init__(self, env: Environment, config: ClientConfig, *, creates: bool) -> None:

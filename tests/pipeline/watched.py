@@ -15,7 +15,7 @@ from kwcli.pipeline.run_options import RunOptions, WatchOptions
 from kwcli.pipeline.store.batches import open_batches
 from kwcli.pipeline.tables.columns import TABLES
 from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points
-from kwcli.pipeline.watch.run import Watching
+from kwcli.pipeline.watch.run import Watch
 from tests.pipeline.jobs import rows_in
 
 # Columns with the name of a file: the folder is another one.
@@ -77,10 +77,10 @@ class Watched:
         return self._error.getvalue().decode()
 
     @contextmanager
-    def started(self, decode: Any = None) -> Iterator[Watching]:
+    def started(self, decode: Any = None) -> Iterator[Watch]:
         """A watch that goes on where the one before has ended, however that was."""
         with open_batches(str(self.out), renames=self._wanted.renames) as store:
-            watching = Watching(self._env, self._asked, self._wanted, store, decode or self._decode)
+            watching = Watch(self._env, self._asked, self._wanted, store, decode or self._decode)
             watching.begin("local")
             yield watching
 

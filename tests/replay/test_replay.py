@@ -16,7 +16,7 @@ import pytest
 
 from decoders.apis.keys import PRODUCE
 from decoders.filters import parse
-from decoders.replaying.mapping import Names
+from decoders.replaying.mapping import NameMap
 from kwcli.env import Exit, Settings
 from kwcli.playground.mock import MockCluster
 from kwcli.replay import run as running
@@ -310,7 +310,7 @@ def test_nothing_that_changes_something_overtakes_what_its_client_knew(
     monkeypatch.setattr(running, "Lane", stage.lane)
     monkeypatch.setattr(running, "THREADS_MAX", most)
     recording = recorded("data", "admin:create_topics")
-    settings = ReplaySettings(Allowed.parse(["data", "admin:create_topics"]), Names(), None)
+    settings = ReplaySettings(Allowed.parse(["data", "admin:create_topics"]), NameMap(), None)
     shown: list[Outcome] = []
     run = running._Replay(world(), recording.requests, Shared(), settings, shown.append)  # type: ignore[arg-type]  # what is used of it
     assert run.go() is False

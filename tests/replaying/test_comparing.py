@@ -9,7 +9,7 @@ import pytest
 
 from decoders.apis.keys import API_VERSIONS, FETCH, FIND_COORDINATOR, JOIN_GROUP, LIST_OFFSETS, METADATA
 from decoders.replaying.comparing import Answer, Difference, compare_answers, merge_answers, verdict_of
-from decoders.replaying.mapping import Ends, IdMap, Names
+from decoders.replaying.mapping import Ends, IdMap, NameMap
 from decoders.wire.primitives import uuid_text
 
 OLD, NEW = UUID(int=7), UUID(int=8)
@@ -17,7 +17,7 @@ OLD, NEW = UUID(int=7), UUID(int=8)
 
 def ids(**names: dict[str, str]) -> IdMap:
     """Topic `orders` has the id OLD in the recording and NEW there."""
-    known = IdMap(Names(**names), {1: 11, 2: 12})
+    known = IdMap(NameMap(**names), {1: 11, 2: 12})
     known.topic_named = {OLD: "orders"}.get
     known.topic_id = {"orders": NEW, "copy": NEW}.get
     return known

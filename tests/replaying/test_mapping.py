@@ -25,7 +25,7 @@ from decoders.exchanges.topics import NULL_ID
 from decoders.records import Record, decode_records
 from decoders.records.write import encode_batch
 from decoders.replaying.carrying import carry_request, nearest_version
-from decoders.replaying.mapping import Ends, IdMap, Names, NotReplayable, match_nodes
+from decoders.replaying.mapping import Ends, IdMap, NameMap, NotReplayable, match_nodes
 from decoders.schema.model import Versions
 
 OLD, NEW = UUID(int=7), UUID(int=8)
@@ -34,9 +34,9 @@ END_TXN: Final = 26
 INIT_PRODUCER_ID: Final = 22
 
 
-def ids(names: Names | None = None) -> IdMap:
+def ids(names: NameMap | None = None) -> IdMap:
     """Topic `orders` has the id OLD in the recording; `orders` and `copy` have NEW there."""
-    known = IdMap(names or Names(), {1: 11, 2: 12}, "there")
+    known = IdMap(names or NameMap(), {1: 11, 2: 12}, "there")
     known.topic_named = {OLD: "orders"}.get
     known.topic_id = {"orders": NEW, "copy": NEW}.get
     return known
@@ -62,7 +62,7 @@ def test_metadata_never_creates() -> None:
     [(12, {"topic": "copy"}), (13, {"topic_id": NEW})],
 )
 def test_topics_are_named_as_the_version_names_them(version: int, topic: dict[str, Any]) -> None:
-    known = ids(Names(topics={"orders": "copy"}))
+    known = ids(NameMap(topics={"orders": "copy"}))
     for given in ({"topic": "orders"}, {"topic_id": OLD}):
         body = {"replica_id": -1, "session_id": 0, "session_epoch": -1, "topics": [{**given, "partitions": []}]}
         (found,) = mapped(known, FETCH, version, body)["topics"]
@@ -70,7 +70,7 @@ def test_topics_are_named_as_the_version_names_them(version: int, topic: dict[st
 
 
 def test_metadata_names_a_topic_by_its_name_or_its_id_as_it_did() -> None:
-    known = ids(Names(topics={"orders": "copy"}))
+    known = ids(NameMap(topics={"orders": "copy"}))
     body = {"topics": [{"topic_id": NULL_ID, "name": "orders"}, {"topic_id": OLD, "name": None}]}
     found = mapped(known, METADATA, 12, body)["topics"]
     assert found == [{"topic_id": NULL_ID, "name": "copy"}, {"topic_id": NEW, "name": None}]
@@ -99,7 +99,7 @@ def test_replicas_and_leader_epochs_are_not_sent() -> None:
 
 
 def test_members_and_generations_are_those_that_joining_gave() -> None:
-    known = ids(Names(groups={"billing": "test"}))
+    known = ids(NameMap(groups={"billing": "test"}))
     beat = {"group_id": "billing", "generation_id": 3, "member_id": "old-1"}
     assert why_not(known, HEARTBEAT, 3, beat) == "member"
     known.learn(
@@ -191,13 +191,13 @@ def test_offsets_move_with_what_producers_got() -> None:
     [(0, "billing", "test"), (1, "billing", "billing"), (1, "ledger", "book")],
 )
 def test_what_a_coordinator_is_looked_for_is_known_by_its_kind(key_type: int, key: str, there: str) -> None:
-    known = ids(Names(groups={"billing": "test"}, transactions={"ledger": "book"}))
+    known = ids(NameMap(groups={"billing": "test"}, transactions={"ledger": "book"}))
     body = {"key_type": key_type, "coordinator_keys": [key]}
     assert mapped(known, FIND_COORDINATOR, 4, body)["coordinator_keys"] == [there]
 
 
 def test_subscriptions_have_the_other_names() -> None:
-    known = ids(Names(topics={"orders": "copy"}))
+    known = ids(NameMap(topics={"orders": "copy"}))
     data = encode_embedded("ConsumerProtocolSubscription", 1, {"topics": ["orders", "x"], "user_data": None})
     body = {"group_id": "g", "member_id": "", "protocols": [{"name": "range", "metadata": data}]}
     (protocol,) = mapped(known, JOIN_GROUP, 5, body)["protocols"]
@@ -207,7 +207,7 @@ def test_subscriptions_have_the_other_names() -> None:
 def test_configs_of_brokers_are_those_of_the_node_that_stands_for_them() -> None:
     key = api("DescribeConfigs").key
     resources = [{"resource_type": kind, "resource_name": name} for kind, name in ((4, "2"), (4, ""), (2, "orders"))]
-    found = mapped(ids(Names(topics={"orders": "copy"})), key, 4, {"resources": resources})["resources"]
+    found = mapped(ids(NameMap(topics={"orders": "copy"})), key, 4, {"resources": resources})["resources"]
     assert [each["resource_name"] for each in found] == ["12", "", "copy"]
     body = {"resources": [{"resource_type": 4, "resource_name": "5"}]}
     assert why_not(ids(), key, 4, body) == "no_node"

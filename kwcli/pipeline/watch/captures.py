@@ -41,7 +41,7 @@ from kwcli.pipeline.read.split_reader import GrowingState
 from kwcli.pipeline.read.tls_keys import captures_with_secrets
 from kwcli.sniff.following import first_packet_ns
 
-__all__ = ["SLOTS", "BatchPlan", "CaptureFiles", "Lag", "PointPlan", "TrackedFile"]
+__all__ = ["SLOTS", "BatchPlan", "Lag", "PointPlan", "TrackedFile", "WatchedFiles"]
 
 # Packets carry the number of their file: numbers are used again after so many files.
 SLOTS: Final = 4096
@@ -143,7 +143,7 @@ class Lag(NamedTuple):
 
 
 @dataclass(slots=True)
-class CaptureFiles:
+class WatchedFiles:
     """The files of some words and points. `now_s` is a clock that only goes forward; times of packets are theirs."""
 
     words: tuple[str, ...]

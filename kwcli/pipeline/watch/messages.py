@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from kwcli.pipeline.watch.captures import Lag
     from kwcli.telemetry.prometheus import Family
 
-__all__ = ["Progress", "compacted_line", "metrics_text"]
+__all__ = ["WatchProgress", "compacted_line", "metrics_text"]
 
 
-class Progress(NamedTuple):
+class WatchProgress(NamedTuple):
     """How far a watch is: its latest batch, how long that took and how long ago that was, what went wrong."""
 
     batch: int
@@ -34,14 +34,14 @@ def compacted_line(done: Compacted) -> str:
     return f"{done.table} {done.day}: {before} → {count_of(done.now, 'file')}, {format_size(done.size_now)}"
 
 
-def metrics_text(now: Progress, exchanges: int, packets: int, last_ns: Mapping[str, int]) -> str:
+def metrics_text(now: WatchProgress, exchanges: int, packets: int, last_ns: Mapping[str, int]) -> str:
     """What Prometheus is told; `last_ns` is the time of the packet read last, by capture point."""
     from kwcli.telemetry.prometheus import family_lines
 
     return "".join(f"{line}\n" for line in family_lines(_families(now, exchanges, packets, last_ns)))
 
 
-def _families(now: Progress, exchanges: int, packets: int, last_ns: Mapping[str, int]) -> Iterator[Family]:
+def _families(now: WatchProgress, exchanges: int, packets: int, last_ns: Mapping[str, int]) -> Iterator[Family]:
     from kwcli.telemetry.prometheus import Family
 
     for name, kind, text, value in (

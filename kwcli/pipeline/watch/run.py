@@ -45,9 +45,9 @@ from kwcli.pipeline.store.batches import BatchStore, Change, open_batches
 from kwcli.pipeline.store.manifest import as_json_values
 from kwcli.pipeline.store.store import as_failures, empty_files
 from kwcli.pipeline.tables.write import RunCounts
-from kwcli.pipeline.watch.captures import BatchPlan, CaptureFiles
+from kwcli.pipeline.watch.captures import BatchPlan, WatchedFiles
 from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points, merge_reports
-from kwcli.pipeline.watch.messages import Progress, metrics_text
+from kwcli.pipeline.watch.messages import WatchProgress, metrics_text
 from kwcli.sniff.run import left_over
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from kwcli.pipeline.run_options import RunOptions, WatchOptions
     from kwcli.pipeline.watch.captures import PointPlan
 
-__all__ = ["EngineGone", "Watching", "watch"]
+__all__ = ["EngineGone", "Watch", "watch"]
 
 # Between two looks where nothing has come.
 LOOK_S: Final = 0.5
@@ -93,7 +93,7 @@ def watch(env: Environment, options: RunOptions, wanted: WatchOptions) -> Exit:
     KeyLogFiles(options.keylogs)  # what cannot be read is told before the folder is touched
     chosen = choose_engine(options, 0, env.variables)
     with open_batches(options.out, renames=wanted.renames) as store, _decoding(env, chosen) as decode:
-        watching = Watching(env, options, wanted, store, decode)
+        watching = Watch(env, options, wanted, store, decode)
         own = options.engine == "auto" and options.master is None
         watching.begin("engine local (Spark with --master)" if own else str(chosen))
         with _serving(env, watching, wanted.metrics, quiet=options.quiet):
@@ -105,7 +105,7 @@ def watch(env: Environment, options: RunOptions, wanted: WatchOptions) -> Exit:
 
 
 @contextmanager
-def _serving(env: Environment, watching: Watching, where: tuple[str, int] | None, *, quiet: bool) -> Iterator[None]:
+def _serving(env: Environment, watching: Watch, where: tuple[str, int] | None, *, quiet: bool) -> Iterator[None]:
     """Tell Prometheus how a watch goes, where that is wanted."""
     if where is None:
         yield
@@ -122,7 +122,7 @@ def _serving(env: Environment, watching: Watching, where: tuple[str, int] | None
         server.close()
 
 
-class Watching:
+class Watch:
     """One watch of one folder, held by `store`; `decode` has the tasks of a batch done."""
 
     def __init__(
@@ -135,7 +135,7 @@ class Watching:
         self._wanted = wanted
         self._store = store
         self._decode = decode
-        self._captures = CaptureFiles(options.sources, options.points, wanted.lateness_s, wanted.batch_size)
+        self._captures = WatchedFiles(options.sources, options.points, wanted.lateness_s, wanted.batch_size)
         self._captures.whole = wanted.once or wanted.finish
         self._states: dict[str, str] = {}
         self._counts: Counter[str] = Counter()
@@ -399,7 +399,7 @@ class Watching:
         """How it goes, as Prometheus reads it."""
         now = self._env.monotonic()
         lag = self._captures.lag(now)
-        numbers = Progress(
+        numbers = WatchProgress(
             self.batch,
             lag,
             self._took_s,

@@ -27,7 +27,7 @@ import h11
 import orjson
 
 from kwcli.net.listening import listening
-from kwcli.proxy.control.operations import Answer, ControlState, operate
+from kwcli.proxy.control.operations import ControlAnswer, ControlState, operate
 from kwcli.user_files import open_private, own_folder
 
 __all__ = ["ControlServer", "token_file"]
@@ -140,11 +140,11 @@ class _ControlConnection(asyncio.Protocol):
             else:
                 return
 
-    def _answer(self, request: h11.Request) -> Answer:
+    def _answer(self, request: h11.Request) -> ControlAnswer:
         method = request.method.decode()
         path, _, query = request.target.decode("ascii", "replace").partition("?")
         if path == "/openapi.json" and method == "GET":
-            return Answer(200, resources.files("kwcli.proxy.control").joinpath("openapi.json").read_bytes())
+            return ControlAnswer(200, resources.files("kwcli.proxy.control").joinpath("openapi.json").read_bytes())
         fields: Any = dict(parse_qsl(query)) if method == "GET" else {}
         if method != "GET" and self._body.strip():
             try:
@@ -155,7 +155,7 @@ class _ControlConnection(asyncio.Protocol):
                 return _problem(400, "the body is no JSON object")
         return operate(self._state, method, path, fields)
 
-    def _send(self, answer: Answer) -> None:
+    def _send(self, answer: ControlAnswer) -> None:
         assert self._transport is not None
         headers = [
             ("Content-Type", "application/json"),
@@ -173,7 +173,7 @@ class _ControlConnection(asyncio.Protocol):
         self._transport.close()
 
 
-def refusal(request: h11.Request, token: str) -> Answer | None:
+def refusal(request: h11.Request, token: str) -> ControlAnswer | None:
     """Why a request is not answered at all."""
     found: dict[bytes, list[bytes]] = {}
     for name, value in request.headers:
@@ -191,5 +191,5 @@ def refusal(request: h11.Request, token: str) -> Answer | None:
     return None
 
 
-def _problem(status: int, text: str) -> Answer:
-    return Answer(status, orjson.dumps({"error": text}) + b"\n")
+def _problem(status: int, text: str) -> ControlAnswer:
+    return ControlAnswer(status, orjson.dumps({"error": text}) + b"\n")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kwcli.proxy.held_exchanges import HeldExchanges
     from kwcli.proxy.hold_rules import HoldRules
 
-__all__ = ["OPERATIONS", "Answer", "ControlState", "Operation", "Refused", "Ring", "operate"]
+__all__ = ["OPERATIONS", "ControlAnswer", "ControlState", "Operation", "Refused", "Ring", "operate"]
 
 Json = dict[str, Any]
 # What the ring of exchanges keeps at most, whatever their number.
@@ -37,7 +37,7 @@ class Refused(Exception):
         self.text = text
 
 
-class Answer(NamedTuple):
+class ControlAnswer(NamedTuple):
     """A status and the JSON that goes with it."""
 
     status: int
@@ -173,7 +173,7 @@ OPERATIONS: Final = (
 )  # fmt: skip
 
 
-def operate(state: ControlState, method: str, path: str, fields: Json) -> Answer:
+def operate(state: ControlState, method: str, path: str, fields: Json) -> ControlAnswer:
     """Do what a request asks; `fields` are those of its query (GET) or of its body."""
     allowed = []
     for row in OPERATIONS:
@@ -187,7 +187,7 @@ def operate(state: ControlState, method: str, path: str, fields: Json) -> Answer
         if unknown:
             return _problem(400, f"unknown field {unknown[0]}; known here: {', '.join(row.fields) or 'none'}")
         try:
-            return Answer(200, orjson.dumps(row.run(state, number, fields)) + b"\n")
+            return ControlAnswer(200, orjson.dumps(row.run(state, number, fields)) + b"\n")
         except Refused as refused:
             return _problem(refused.status, refused.text)
     if allowed:
@@ -195,8 +195,8 @@ def operate(state: ControlState, method: str, path: str, fields: Json) -> Answer
     return _problem(404, f"nothing is at {path}; see /openapi.json")
 
 
-def _problem(status: int, text: str) -> Answer:
-    return Answer(status, orjson.dumps({"error": text}) + b"\n")
+def _problem(status: int, text: str) -> ControlAnswer:
+    return ControlAnswer(status, orjson.dumps({"error": text}) + b"\n")
 
 
 def _number(pattern: str, path: str) -> int | None:
