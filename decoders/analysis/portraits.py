@@ -143,7 +143,7 @@ class Portraits(ABC):
         entities = frozenset(path for name in ("groupId", "transactionalId") for path in entity_paths(key, side, name))
         return needs_of(("topic",), key, side) | entities | WAITS.of(key, side)
 
-    def learn(self, exchange: Exchange) -> None:
+    def learn(self, exchange: Exchange) -> None:  # noqa: B027 - nothing for most
         """Take over what holds for all, whether or not the exchange counts."""
 
     @abstractmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from functools import cache
 from random import Random
 
@@ -25,7 +26,12 @@ from tests.cli.worlds import kw
 
 SCHEMA_FILE = FOLDER.parent / "decoders" / "messages" / "portraits.schema.json"
 SCHEMA = jsonschema.Draft202012Validator(json.loads(SCHEMA_FILE.read_bytes()))
-FOLDS = {"clients": Clients, "groups": Groups, "topics": TopicPortraits, "brokers": Brokers}
+FOLDS: dict[str, Callable[[], Portraits]] = {
+    "clients": Clients,
+    "groups": Groups,
+    "topics": TopicPortraits,
+    "brokers": Brokers,
+}
 TOUR = str(FOLDER / "tour.pcapng")
 
 
@@ -37,7 +43,7 @@ def exchanges(name: str) -> list[Exchange]:
     return [each for each in found if isinstance(each, Exchange)]
 
 
-def folded(make: type[Portraits], some: list[Exchange]) -> Portraits:
+def folded(make: Callable[[], Portraits], some: list[Exchange]) -> Portraits:
     fold = make()
     for each in some:
         fold.add(each)

@@ -11,10 +11,9 @@ from typing import Final
 
 import pytest
 
-from kwcli.playground.ports import free_ports
+from tests.broker.clients.session import run
 
 TOUR: Final = str(Path(__file__).resolve().parents[2] / "captures" / "tour.pcapng")
-ALL: Final = ("librdkafka", "aiokafka", "python", "java-4.4.0", "node", "go")
 
 pytestmark = pytest.mark.long
 
@@ -22,9 +21,7 @@ pytestmark = pytest.mark.long
 @contextmanager
 def mocked(*words: str) -> Iterator[str]:
     """`kw mock` of the tour; its bootstrap address."""
-    port = free_ports(3)[0]
     command = [sys.executable, "-m", "kwcli.main", "mock", TOUR, "--port", "0", *words]
-    del port
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         said = []
@@ -49,3 +46,11 @@ def mocked(*words: str) -> Iterator[str]:
 def place() -> Iterator[str]:
     with mocked() as found:
         yield found
+
+
+@pytest.mark.parametrize("client", ["librdkafka", "aiokafka", "python", "java-4.4.0", "java-2.1.1", "go"])
+def test_clients_get_the_recorded_orders(place: str, client: str) -> None:
+    read = {"topics": ["orders"], "group": f"g-{client}", "count": 420, "polls": 90}
+    (answer,) = run(client, place, [("consume", read)])
+    found = [(row["partition"], row["offset"]) for row in answer["result"]]
+    assert sorted(found) == [(part, at) for part, end in enumerate((171, 124, 125)) for at in range(end)]
