@@ -36,10 +36,16 @@ def _ask(env: Environment, shown: OutputOptions, method: str, path: str, **field
     write_rows(env, answer if isinstance(answer, list) else [answer], settings)
 
 
+def _examples(*lines: str) -> str:
+    return "\n".join(["\b", "Examples:", *(f"  kw proxy ctl {line}" for line in lines)])
+
+
 _shown = output_options(formats=("text", "ndjson", "json"))
 
 
-@command.command("exchanges", short_help="The last exchanges.")
+@command.command(
+    "exchanges", short_help="The last exchanges.", epilog=_examples("exchanges", "exchanges -n 100 -o ndjson")
+)
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=20, help="So many of them; 20 without it.")
 @_shown
 @click.pass_obj
@@ -48,31 +54,9 @@ def exchanges(env: Environment, /, shown: OutputOptions, limit: int) -> None:
     _ask(env, shown, "GET", "/v1/exchanges", limit=limit)
 
 
-@command.command("connections", short_help="Clients that are connected.")
-@_shown
-@click.pass_obj
-def connections(env: Environment, /, shown: OutputOptions) -> None:
-    """Show the connections of clients."""
-    _ask(env, shown, "GET", "/v1/connections")
-
-
-@command.command("listeners", short_help="Where clients find which node.")
-@_shown
-@click.pass_obj
-def listeners(env: Environment, /, shown: OutputOptions) -> None:
-    """Show the proxy's listeners and the nodes behind them."""
-    _ask(env, shown, "GET", "/v1/listeners")
-
-
-@command.command("held", short_help="Exchanges that are held now.")
-@_shown
-@click.pass_obj
-def held(env: Environment, /, shown: OutputOptions) -> None:
-    """Show the exchanges that wait, and for how long they still will."""
-    _ask(env, shown, "GET", "/v1/held")
-
-
-@command.command("release", short_help="Let a held exchange go on.")
+@command.command(
+    "release", short_help="Let a held exchange go on.", epilog=_examples("release 1", "release 1 --do close")
+)
 @click.argument("number", type=click.IntRange(min=1), metavar="ID")
 @click.option("--do", "how", type=click.Choice(["pass", "close", "reset"]), default="pass", help="What becomes of it.")
 @_shown
@@ -82,7 +66,11 @@ def release(env: Environment, /, shown: OutputOptions, number: int, how: str) ->
     _ask(env, shown, "POST", f"/v1/held/{number}", do=how)
 
 
-@command.command("hold", short_help="Hold what matches from now on.")
+@command.command(
+    "hold",
+    short_help="Hold what matches from now on.",
+    epilog=_examples("hold 'api == JoinGroup'", "hold 'topic == orders' --side response --first 1"),
+)
 @click.argument("when", default="", metavar="[FILTER]")
 @click.option(
     "--side", type=click.Choice(["request", "response"]), default="request", help="Requests, or their answers."
@@ -95,32 +83,13 @@ def hold(env: Environment, /, shown: OutputOptions, when: str, side: str, first:
     _ask(env, shown, "POST", "/v1/holds", when=when, side=side, first=first)
 
 
-@command.command("holds", short_help="Rules by which exchanges are held.")
-@_shown
-@click.pass_obj
-def holds(env: Environment, /, shown: OutputOptions) -> None:
-    """Show the rules that hold exchanges."""
-    _ask(env, shown, "GET", "/v1/holds")
-
-
-@command.command("unhold", short_help="Hold no more by a rule.")
-@click.argument("number", type=click.IntRange(min=1), metavar="ID")
-@_shown
-@click.pass_obj
-def unhold(env: Environment, /, shown: OutputOptions, number: int) -> None:
-    """End the rule ID (of `holds`); what it holds stays held."""
-    _ask(env, shown, "DELETE", f"/v1/holds/{number}")
-
-
-@command.command("faults", short_help="Faults at work.")
-@_shown
-@click.pass_obj
-def faults(env: Environment, /, shown: OutputOptions) -> None:
-    """Show the faults, and how often each has hit."""
-    _ask(env, shown, "GET", "/v1/faults")
-
-
-@command.command("fault", short_help="Add a fault.")
+@command.command(
+    "fault",
+    short_help="Add a fault.",
+    epilog=_examples(
+        "fault 'delay 200ms, rate 10%'", "fault 'error NOT_COORDINATOR, first 3, when api == OffsetCommit'"
+    ),
+)
 @click.argument("rule")
 @_shown
 @click.pass_obj
@@ -129,10 +98,31 @@ def fault(env: Environment, /, shown: OutputOptions, rule: str) -> None:
     _ask(env, shown, "POST", "/v1/faults", rule=rule)
 
 
-@command.command("unfault", short_help="End a fault.")
-@click.argument("number", type=click.IntRange(min=1), metavar="ID")
-@_shown
-@click.pass_obj
-def unfault(env: Environment, /, shown: OutputOptions, number: int) -> None:
-    """End the fault ID (of `faults`)."""
-    _ask(env, shown, "DELETE", f"/v1/faults/{number}")
+def _add_list(name: str, text: str) -> None:
+    """A command that shows all rows of `/v1/NAME`."""
+
+    @command.command(name, short_help=text, help=text, epilog=_examples(name, f"{name} -o json"))
+    @_shown
+    @click.pass_obj
+    def show(env: Environment, /, shown: OutputOptions) -> None:
+        _ask(env, shown, "GET", f"/v1/{name}")
+
+
+def _add_end(name: str, rows: str, text: str) -> None:
+    """A command that ends one of the rules `/v1/ROWS`."""
+
+    @command.command(name, short_help=text, help=text, epilog=_examples(f"{name} 1", f"{name} 1 -o json"))
+    @click.argument("number", type=click.IntRange(min=1), metavar="ID")
+    @_shown
+    @click.pass_obj
+    def end(env: Environment, /, shown: OutputOptions, number: int) -> None:
+        _ask(env, shown, "DELETE", f"/v1/{rows}/{number}")
+
+
+_add_list("connections", "Show the connections of clients.")
+_add_list("listeners", "Show the proxy's listeners and the nodes behind them.")
+_add_list("held", "Show the exchanges that wait, and for how long they still will.")
+_add_list("holds", "Show the rules that hold exchanges.")
+_add_list("faults", "Show the faults, and how often each has hit.")
+_add_end("unhold", "holds", "End the rule ID (of holds); what it holds stays held.")
+_add_end("unfault", "faults", "End the fault ID (of faults).")

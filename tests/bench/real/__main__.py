@@ -97,7 +97,7 @@ def judge(costs: Mapping[str, Cost], names: list[str]) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--size", type=int, default=150, metavar="MB")
+    parser.add_argument("--size", type=int, default=100, metavar="MB")
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--kind", action="append", choices=list(KINDS))
     parser.add_argument("--against", type=Path, metavar="DIR")
