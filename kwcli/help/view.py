@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
+from typing import Final
 
 import click
 
@@ -82,6 +84,16 @@ def show_found(env: Environment, word: str) -> int:
     return Exit.DONE
 
 
+_PAGE_LINK: Final = re.compile(r"\[([^\]]+)\]\(([\w-]+)\.md\)")
+_HEADING: Final = re.compile(r"^#.*$|^\|.*\|$(?=\n\| *-)", re.MULTILINE)  # of a section, of a table
+
+
+def _page_named(link: re.Match[str]) -> str:
+    """A link to a page as the command that shows it."""
+    label, page = link.groups()
+    return f"`kw help {page}`" if label == page else f"{label} (`kw help {page}`)"
+
+
 def _lay_out(text: str, *, width: int, color: bool) -> str:
     """Markdown as lines for a terminal of `width` columns."""
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -99,6 +111,8 @@ def _lay_out(text: str, *, width: int, color: bool) -> str:
     class Page(Markdown):
         elements = {**Markdown.elements, "fence": Example}  # noqa: RUF012  # rich's own attribute
 
+    text = _PAGE_LINK.sub(_page_named, text)  # links of terminals are codes, of which they are given none
+    text = _HEADING.sub(lambda heading: heading[0].replace("`", ""), text)  # bold and coloured is no style of ours
     out = io.StringIO()
     console = Console(
         file=out,
@@ -109,5 +123,5 @@ def _lay_out(text: str, *, width: int, color: bool) -> str:
         theme=Theme(STYLES),
         _environ={},
     )
-    console.print(Page(text), crop=False)
+    console.print(Page(text, hyperlinks=False), crop=False)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"

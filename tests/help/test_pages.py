@@ -167,8 +167,10 @@ def test_a_page_on_a_terminal_is_laid_out(topic: str) -> None:
     assert [line for line in outcome.out.splitlines() if len(line) > 80 and line not in examples] == []
 
 
-def test_colours_are_those_that_a_terminal_is_given() -> None:
-    out = kw("help", "stats", "--color", "always", env=world(columns=100, terminal=True)).out
+@pytest.mark.parametrize("topic", TOPICS)
+def test_colours_are_those_that_a_terminal_is_given(topic: str) -> None:
+    out = kw("help", topic, "--color", "always", env=world(columns=100, terminal=True)).out
+    assert "u001b" not in out
     codes = set(re.findall(r"\x1b\[[^a-z]*[a-z]", out))
     assert codes
     assert codes <= {"\x1b[0m", "\x1b[1m", "\x1b[2m", *(f"\x1b[3{number}m" for number in range(1, 7))}
