@@ -19,7 +19,9 @@ WIDEST = 120
 STYLES = {
     **dict.fromkeys(("markdown.code", "markdown.code_block"), "cyan"),
     **dict.fromkeys(("markdown.h1", "markdown.h2", "markdown.h3", "markdown.table.header"), "bold"),
-    **dict.fromkeys(("markdown.item.bullet", "markdown.link", "markdown.link_url", "markdown.h1.border"), "none"),
+    **dict.fromkeys(
+        ("markdown.em", "markdown.item.bullet", "markdown.link", "markdown.link_url", "markdown.h1.border"), "none"
+    ),
     "markdown.table.border": "dim",
 }
 
