@@ -260,6 +260,7 @@ class Full(OutputFolder):
         super().rename(path, to)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("renames", [True, False])
 def test_a_disk_that_is_full_at_any_step_costs_nothing(tmp_path: Path, renames: bool) -> None:
     kept = ring(tmp_path / "aside", RAW, 4)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import socket
+import struct
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -125,7 +127,8 @@ async def test_what_it_holds_waits_until_it_is_released_or_time_is_up(tmp_path: 
         made.held.timeout_s = 60
         client[1].write(ASKED[0])
         await sooner_or_later(made.held.rows)
-        client[1].transport.abort()
+        client[1].get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client[1].transport.abort()  # a reset: after a FIN the answer may still be wanted
         await sooner_or_later(lambda: not made.held.rows())
 
 
@@ -210,7 +213,9 @@ def test_the_command_line(mock: str, tmp_path: Path) -> None:  # noqa: F811
     rows = [json.loads(line) for line in proxy.out.read_text().splitlines()]
     found = {(row["api"], row["fault"]["action"], row["fault"]["rule"]) for row in rows if "fault" in row}
     assert found == {("FindCoordinator", "script changed", 0), ("Produce", "script delayed", 0)}
-    assert {row["response"]["throttle_time_ms"] for row in rows if row["api"] == "FindCoordinator"} == {1}
+    assert {
+        row["response"]["throttle_time_ms"] for row in rows if row["api"] == "FindCoordinator" and row["response"]
+    } == {1}
     assert "control: fault 1 begins: delay 1ms, when api == Fetch" in said
     assert "exchanges seen" in said
     assert not list((tmp_path / "state" / "kw").glob("*.token"))
