@@ -1,4 +1,4 @@
-"""A throw-away Apache Kafka cluster from jars: `with Cluster(Options(...)) as cluster: cluster.bootstrap()`."""
+"""A throw-away Apache Kafka cluster from jars: `with Cluster(ClusterOptions(...)) as cluster: cluster.bootstrap()`."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from kwcli.proxy.log_once import Folded, SaidOnce
 from kwcli.proxy.malloc_trim import TRIM_S, Trimmer, tune
 from kwcli.proxy.metrics import Metrics
 from kwcli.proxy.relay.connection import Relay, now_ns
-from kwcli.proxy.relay.memory_share import MemoryBudget
+from kwcli.proxy.relay.memory_share import SharedMemory
 from kwcli.proxy.relay.rewritten_answers import Remembered
 from kwcli.proxy.relay.socket_half import SocketHalf, Turns
 from kwcli.proxy.relay.upstream_login import BrokerLogin
@@ -72,7 +72,7 @@ class Proxy:
         self.paused = False
         self.metrics = Metrics() if settings.metrics is not None else None
         self._told: socket.socket | None = None  # for Prometheus
-        self.budget = MemoryBudget(settings.budget)
+        self.budget = SharedMemory(settings.budget)
         gate = settings.gate
         self.remembered = Remembered(served=None if gate is None else gate.served)
         self.deciders = settings.deciders

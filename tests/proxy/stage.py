@@ -8,7 +8,7 @@ from typing import Any, Self
 import decoders
 from kwcli.proxy.relay.core import RelayCore
 from kwcli.proxy.relay.intervention import Decision, HeldExchange, Interventions
-from kwcli.proxy.relay.memory_share import MemoryBudget
+from kwcli.proxy.relay.memory_share import SharedMemory
 from kwcli.proxy.relay.rewrite import Endpoint
 from kwcli.proxy.relay.rewritten_answers import Remembered
 from kwcli.proxy.relay.state import (
@@ -108,7 +108,7 @@ class Stage:
         self.resolved: list[tuple[int, str, int]] = []
         self.answered: list[tuple[int, int, int, int]] = []
         self.paused = [False, False]
-        self.budget = MemoryBudget()
+        self.budget = SharedMemory()
         self.now_ns = 0
         self.waiting: list[Command] = []
         self.turns = 0  # that others were given

@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from kwcli.proxy.log.log_queue import LogQueue
     from kwcli.proxy.metrics import Metrics
     from kwcli.proxy.relay.intervention import Decision, HeldExchange
-    from kwcli.proxy.relay.memory_share import MemoryBudget
+    from kwcli.proxy.relay.memory_share import SharedMemory
     from kwcli.proxy.relay.rewritten_answers import Remembered
     from kwcli.proxy.relay.socket_half import Turns
     from kwcli.proxy.relay.upstream_login import BrokerLogin
@@ -98,7 +98,7 @@ class Shared(Protocol):
     remembered: Remembered
     deciders: Deciders | None  # about single frames, if there are some
     turns: Turns
-    budget: MemoryBudget
+    budget: SharedMemory
     listeners: ProxyListeners
     dialler: Dialler
     backoff: LoginBackoff

@@ -11,7 +11,7 @@ from decoders.limits import HELD_MAX
 BUDGET: Final = HELD_MAX
 
 
-class MemoryBudget:
+class SharedMemory:
     """`used` bytes of `total`."""
 
     __slots__ = ("_queue", "total", "used")
@@ -67,7 +67,7 @@ class MemoryShare:
 
     __slots__ = ("_budget", "_full", "_looked", "_owed", "_taken")
 
-    def __init__(self, budget: MemoryBudget, full: Callable[[], bool]) -> None:
+    def __init__(self, budget: SharedMemory, full: Callable[[], bool]) -> None:
         self._budget = budget
         self._full = full
         self._taken = 0
