@@ -206,6 +206,16 @@ def kept(handler: ast.ExceptHandler) -> Iterator[int]:
                     held += (one, other)
 
 
+def test_a_class_name_is_one_thing() -> None:
+    """Public classes, in each of the two packages."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for module, (_, tree) in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found.setdefault((module.partition(".")[0], node.name), []).append(module)
+    assert {name: modules for (_, name), modules in found.items() if len(modules) > 1} == {}
+
+
 def test_modules_are_short_and_declarations_are_data() -> None:
     wrong: list[str] = []
     for module, (path, tree) in TREES.items():
