@@ -10,9 +10,9 @@ from kwcli.env import Environment
 from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_options_of_others
 from kwcli.option_types import MetricsAddress
 from kwcli.options import Clash, FilterOptions, refuse_clashes, refuse_typed
-from kwcli.proxy.as_kafka import ServedOptions, served_options
 from kwcli.proxy.faults.options import FaultOptions, fault_options
 from kwcli.proxy.log.options import LogOptions, log_options
+from kwcli.proxy.served_options import ServedOptions, served_options
 from kwcli.proxy.steering import SteeringOptions, steering_options
 from kwcli.proxy.tls.options import TlsOptions, security_options
 

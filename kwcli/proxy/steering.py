@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import click
 
 from kwcli.env import Environment, Exit, Failure
-from kwcli.net.addresses import shown
 from kwcli.option_types import Duration
 from kwcli.options import gathered, with_options
 from kwcli.proxy.log_once import SaidOnce
@@ -205,6 +204,8 @@ def _connections(relays: Iterable[Relay]) -> list[dict[str, Any]]:
 
 
 def _listeners(listeners: Iterable[Listener]) -> list[dict[str, Any]]:
+    from kwcli.net.addresses import shown
+
     return [
         {
             "node": each.name,

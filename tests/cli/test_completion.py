@@ -25,7 +25,7 @@ from kwcli.main import kw as program
 from tests.cli.shells import COMPLETIONS, Answer, ask
 from tests.cli.worlds import kw, world
 
-LARGEST = 170_000
+LARGEST = 180_000
 
 
 @pytest.mark.parametrize("shell", SHELLS)

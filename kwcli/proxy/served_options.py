@@ -1,0 +1,65 @@
+"""`--as-kafka`, `--max`, `--hide` as they were typed in, what clients are to be offered out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import click
+
+from kwcli.env import Exit, Failure
+from kwcli.options import Command, gathered, with_options
+from kwcli.spelling import find_api, find_release, find_version
+
+if TYPE_CHECKING:
+    from kwcli.proxy.as_kafka import ServedVersions
+
+__all__ = ["ServedOptions", "served_options"]
+
+
+class ServedOptions(NamedTuple):
+    """The options as they were given."""
+
+    as_kafka: str | None = None
+    most: tuple[str, ...] = ()
+    hide: tuple[str, ...] = ()
+
+    def served(self) -> ServedVersions | None:
+        """What they mean; None where none was given. Raises Failure (usage)."""
+        if self == ServedOptions():
+            return None
+        from decoders.schema.model import NONE, Versions
+
+        limits: dict[int, Versions] = {}
+        for word in _words(self.most):
+            name, equals, number = word.partition("=")
+            if not equals:
+                raise Failure(f"--max {word}: write API=VERSION, as in fetch=11", Exit.USAGE)
+            found = find_api(name.strip())
+            limits[found.key] = Versions(0, find_version(found, number.strip()))
+        for word in _words(self.hide):
+            limits[find_api(word).key] = NONE
+        from kwcli.proxy.as_kafka import ServedVersions
+
+        release = None if self.as_kafka is None else find_release(self.as_kafka)
+        return ServedVersions(release, limits)
+
+
+def _words(given: tuple[str, ...]) -> Iterator[str]:
+    return (word.strip() for each in given for word in each.split(",") if word.strip())
+
+
+_OPTIONS: Final = (
+    click.option(
+        "--as-kafka", metavar="RELEASE", help="Offer and serve clients what brokers of this release did, as in 2.8."
+    ),
+    click.option(
+        "--max", "most", multiple=True, metavar="API=VERSION,...", help="No newer version of these APIs; repeatable."
+    ),
+    click.option("--hide", multiple=True, metavar="API,...", help="Without these APIs, named or numbered; repeatable."),
+)
+
+
+def served_options(command: Command) -> Command:
+    """The command gets them as `served`."""
+    return with_options(gathered("served", ServedOptions, ServedOptions._fields)(command), *_OPTIONS)
