@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from decoders.filters import FilterError
+from kwcli.env import Failure
+from kwcli.proxy.control.client import ask, find_port
 from kwcli.proxy.control.http_control import BODY_MAX, ControlServer, token_file
 from kwcli.proxy.control.operations import OPERATIONS, ControlState, Ring, operate
 from kwcli.proxy.held_exchanges import HeldExchanges
@@ -189,3 +191,23 @@ def test_who_is_let_in(tmp_path: Path, request_of: Callable[[ControlServer], byt
     got, answer = over_http(tmp_path, request_of)
     assert got == status
     assert ("error" in answer) == (status != 200)
+
+
+def test_the_proxy_that_runs_is_found_among_those_that_were_killed(tmp_path: Path) -> None:
+    here = {"XDG_STATE_HOME": str(tmp_path)}
+    with pytest.raises(Failure, match="no proxy runs with a control interface"):
+        find_port(here)
+    servers = [ControlServer(0, here) for _ in range(2)]
+    try:
+        left = token_file(servers[0].port, here)
+        with pytest.raises(Failure, match="several proxies have one: --port "):
+            find_port(here)
+        token = left.read_text()
+        servers[0].close()
+        left.write_text(token)
+        assert find_port(here) == servers[1].port
+        with pytest.raises(Failure, match="a token is left of one"):
+            ask(servers[0].port, "GET", "/v1/held", {}, here)
+    finally:
+        for server in servers:
+            server.close()

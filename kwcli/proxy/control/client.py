@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
@@ -13,12 +14,14 @@ from kwcli.proxy.control.http_control import token_file
 from kwcli.user_files import own_folder
 
 _TIMEOUT_S = 10.0
+_LOOK_S = 0.5
 
 
 def find_port(variables: Mapping[str, str]) -> int:
     """The port of the one proxy that has a control interface. Raises Failure where there is none, or are several."""
     found = sorted(own_folder("state", variables).glob("proxy-control-*.token"))
-    ports = [int(path.stem.rpartition("-")[2]) for path in found if path.stem.rpartition("-")[2].isdigit()]
+    numbers = [path.stem.rpartition("-")[2] for path in found]
+    ports = [int(number) for number in numbers if number.isdigit() and _listens(int(number))]
     if len(ports) == 1:
         return ports[0]
     if not ports:
@@ -26,6 +29,13 @@ def find_port(variables: Mapping[str, str]) -> int:
             "no proxy runs with a control interface: start one with kw proxy --control PORT", Exit.UNREACHABLE
         )
     raise Failure(f"several proxies have one: --port {' or '.join(map(str, ports))}", Exit.USAGE)
+
+
+def _listens(port: int) -> bool:
+    """Whether somebody does: a proxy that was killed leaves its token."""
+    with socket.socket() as sock:
+        sock.settimeout(_LOOK_S)
+        return sock.connect_ex(("127.0.0.1", port)) == 0
 
 
 def ask(port: int, method: str, path: str, fields: Mapping[str, Any], variables: Mapping[str, str]) -> Any:
