@@ -26,7 +26,7 @@ from tests.broker.options import Options
 from tests.proxy.hidden import ProxyProcess, port_base
 
 pytestmark = [
-    *(pytest.mark.broker, needs_brokers, pytest.mark.long),
+    *(pytest.mark.broker, needs_brokers, pytest.mark.full),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of a client's own
 ]
 
