@@ -12,7 +12,6 @@ from kwcli.options import (
     OutputOptions,
     capture_options,
     filter_options,
-    limit_option,
     output_options,
     telemetry_options,
 )
@@ -38,8 +37,7 @@ Examples:
     help="End with exit code 4 where there is a finding as bad as this.",
 )
 @click.option("--threshold", "thresholds", metavar="NAME=NUMBER", multiple=True, help="From how much on; repeatable.")
-@filter_options
-@limit_option("Stop reading after N exchanges looked at.")
+@filter_options(limit="Stop reading after N exchanges looked at.")
 @output_options(
     verbose="Explain notes as well.",
     quiet="No summary and no progress bar.",
@@ -54,7 +52,6 @@ def command(
     fail_on: str,
     thresholds: tuple[str, ...],
     filters: FilterOptions,
-    limit: int | None,
     shown: OutputOptions,
 ) -> int:
     """Say what is wrong: findings, worst first, with who, since when, the evidence and what to do.
@@ -71,7 +68,7 @@ def command(
     if live:
         done = look_at(env, connection.config(env), renderer.doctor, renderer)
     else:
-        done = answer(env, settings, capture, filters, limit, renderer)
+        done = answer(env, settings, capture, filters, renderer)
     code = renderer.exit_code(done, fail_on)
     if not settings.quiet and (renderer.found or code != Exit.FAILURE):
         env.say(f"kw: {renderer.line()}")
