@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from kwcli.env import Environment, Exit
-from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_options_of_others
+from kwcli.net.config.client_config import ConnectionOptions
+from kwcli.net.options import ConnectingCommand, connection_options_of_others, read_config
 from kwcli.options import (
     CaptureOptions,
     FilterOptions,
@@ -66,7 +67,7 @@ def command(
     settings = shown.settings(env)
     renderer = DoctorRenderer(settings, read_thresholds(thresholds))
     if live:
-        done = look_at(env, connection.config(env), renderer.doctor, renderer)
+        done = look_at(env, read_config(env, connection), renderer.doctor, renderer)
     else:
         done = answer(env, settings, capture, filters, renderer)
     code = renderer.exit_code(done, fail_on)

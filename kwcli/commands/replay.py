@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from kwcli.env import Environment, Exit
-from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_options_of_others
+from kwcli.net.config.client_config import ConnectionOptions
+from kwcli.net.options import ConnectingCommand, connection_options_of_others
 from kwcli.options import (
     CaptureOptions,
     FilterOptions,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kwcli.env import Exit, Failure
+from kwcli.net.options import read_config
 from kwcli.replay.output import ReplayOutput, closing_lines
 from kwcli.replay.recording import Allowed, Recording
 from kwcli.replay.run import ReplaySettings, exit_code, list_requests, parse_names, parse_speed, replay
@@ -12,7 +13,7 @@ from kwcli.sniff.run import Sniffing, SniffView
 
 if TYPE_CHECKING:
     from kwcli.env import Environment, Settings
-    from kwcli.net.options import ConnectionOptions
+    from kwcli.net.config.client_config import ConnectionOptions
     from kwcli.options import CaptureOptions, FilterOptions, OutputOptions
     from kwcli.replay import ReplayOptions
 
@@ -31,7 +32,7 @@ def run_replay(
     allowed = Allowed.parse(asked.changes)
     settings = ReplaySettings(allowed, parse_names(asked.map), parse_speed(asked.speed), asked.replay_client_id)
     output_settings = shown.settings(env, live=not asked.dry_run)
-    config = None if asked.dry_run else connection.config(env, verbose=shown.verbose)
+    config = None if asked.dry_run else read_config(env, connection, verbose=shown.verbose)
     if config is not None and config.controllers:
         raise Failure("kw replay asks brokers, which ask controllers: give them by -b", Exit.USAGE)
     recording = Recording(allowed)
