@@ -66,7 +66,7 @@ def _shared(command: Command) -> Command:
     """What a run and a watch have in common: which rows, into which tables, made by whom."""
     return with_options(
         command,
-        filter_options,
+        filter_options(),
         ports_option,
         keylog_option,
         click.option(
