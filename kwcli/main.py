@@ -16,8 +16,7 @@ from typing import Final, NoReturn
 
 import click
 
-from kwcli.env import Complaints, Environment, Exit, Failure, StoredRows, unwritten
-from kwcli.gc_tuning import SELDOM
+from kwcli.env import SELDOM, Complaints, Environment, Exit, Failure, StoredRows, unwritten
 
 # Command → module under kwcli.commands and the line that `kw --help` shows for it.
 COMMANDS: dict[str, tuple[str, str]] = {

@@ -24,7 +24,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ("decoders.filters", "decoders.analysis", "decoders.scrubbing", "decoders.splits", "decoders.mocking"),
     ("decoders.replaying",),
     ("decoders",),
-    ("kwcli.building", "kwcli.gc_tuning", "kwcli.pager", "kwcli.terminal", "kwcli.user_files"),
+    ("kwcli.building", "kwcli.env", "kwcli.pager", "kwcli.terminal", "kwcli.user_files"),
     ("kwcli.env",),
     (
         "kwcli.spelling",
@@ -85,7 +85,7 @@ TREES: Final = {
     for path in sorted((ROOT / top).rglob("*.py"))
 }
 # Errors that are raised again in another thread, and tell where they are from.
-RAISED_AGAIN: Final = frozenset({"kwcli.net.with_timeout", "kwcli.pipeline.plan"})
+RAISED_AGAIN: Final = frozenset({"kwcli.net.deadline", "kwcli.pipeline.plan"})
 KEEPING: Final = frozenset({"append", "appendleft", "add", "put", "set_exception", "setdefault"})
 DECLARATIONS: Final = {f"decoders.apis.{name}" for name in NAMES.values()}
 
