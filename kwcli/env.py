@@ -78,7 +78,7 @@ class Settings(NamedTuple):
     csv_safe: bool = False  # no cell of CSV is a formula to a spreadsheet
     columns: Sequence[str] = ()  # those asked for by -e or --columns
     marks: Sequence[str] = ()  # what -E says of the marks around fields
-    zone: str = ""  # of times that people read, as output/zone.py names it; empty: UTC
+    zone: str = ""  # of times that people read, as find_zone (output/units.py) names it; empty: UTC
 
     def allow_colors(self, env: Environment) -> None:
         """Let a terminal have the codes of colours where these settings make some."""

@@ -97,7 +97,7 @@ def time_expression(
 ) -> str:
     """`time >= … and time < …`. Of standard input a time of day is that of any day.
 
-    `zone`: where times without one are, as output/zone.py names it. No `files`: a live capture, which begins now.
+    `zone`: where times without one are, as find_zone() takes it. No `files`: a live capture, which begins now.
     Raises Failure (usage).
     """
     parts = []
