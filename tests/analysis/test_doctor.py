@@ -45,25 +45,6 @@ SCHEMA_FILE = FOLDER.parent / "decoders" / "messages" / "doctor.schema.json"
 SCHEMA = jsonschema.Draft202012Validator(json.loads(SCHEMA_FILE.read_bytes()))
 NEEDS = Wanted(Doctor().needs)
 
-# What there is in each capture that ships, worst first: looked at by hand. Notes are not listed.
-SHIPPED: dict[str, list[str]] = {
-    "first-steps.pcapng": [],
-    "share-groups.pcapng": [],
-    "tour.pcapng": ["topic-unknown", "version-refused"],
-    # Their nodes go down one after the other at the end: those that are still there try to reach the others.
-    "three-nodes.pcapng.zst": [
-        *("controller-moved", "election", "leader-moved", "leader-moved", "no-connection", "no-connection"),
-    ],
-    "zookeeper-cluster.pcap.gz": [
-        *("controller-moved", "no-connection", "no-connection", "old-format", "under-replicated"),
-    ],
-    "old-clients.pcap.gz": ["connection-churn", "old-format", "old-format"],
-    "sasl-framed.pcapng": ["login-failed", "login-failed", "login-failed"],
-    "sasl-gssapi.pcap.gz": ["old-format", "old-format"],
-    "sasl-raw.pcap": ["connection-churn", "old-format", "old-format"],
-    "telemetry.pcapng": [],
-}
-
 
 @cache
 def exchanges(name: str) -> list[Exchange | Ended]:
@@ -100,25 +81,6 @@ def merged(some: list[Exchange | Ended]) -> Doctor:
 @pytest.mark.parametrize("name", CLEAN)
 def test_any_split_gives_the_same_rows(name: str) -> None:
     assert merged(exchanges(name)).rows() == folded(exchanges(name)).rows()
-
-
-@pytest.mark.parametrize("name", CLEAN)
-def test_rows_follow_the_schema_and_are_those_of_records(name: str) -> None:
-    outcome = kw("doctor", str(FOLDER / name), "-o", "ndjson")
-    rows = [json.loads(line) for line in outcome.out.splitlines()]
-    for row in rows:
-        SCHEMA.validate(row)
-        assert row["id"] in FINDINGS
-        assert row["meaning"]
-        assert row["remedy"] or row["id"] == "capture"
-        assert "{" not in row["title"] + row["meaning"]
-    assert outcome.code == (Exit.FINDINGS if any(row["severity"] == "error" for row in rows) else Exit.DONE)
-    told = sorted(row["id"] for row in rows if row["severity"] != "note")
-    assert told == SHIPPED[name]
-
-
-def test_each_capture_with_findings_is_there() -> None:
-    assert set(SHIPPED) == {*CLEAN}
 
 
 def test_records_give_what_their_capture_gives() -> None:
@@ -172,16 +134,16 @@ def produce(name: str, *, count: int = 1, ahead_ms: int = 0, broken: bool = Fals
     return {"acks": 1, "topic_data": [{"name": name, "partition_data": [{"index": 0, "records": bytes(data)}]}]}
 
 
-def sent(times: int, *, producer: int = -1, code: int = 0, alike: bool = False, acks: int = 1) -> Scene:
-    """Batches that are each sent twice: the first try is not answered, or refused; or two that are alike."""
+def sent(times: int, *, producer: int = -1, code: int = 0, alike: bool = False, late: bool = False) -> Scene:
+    """Batches that are each sent twice: the first try unanswered, refused or answered late; or that are alike."""
     scene = Scene()
     for number in range(times):
         record = Record(0, BEGUN // MS, None, b"x" * (40 + number))
         batch = encode_batch([record], producer_id=producer, producer_epoch=min(producer, 0), base_sequence=number)
-        asked = {"acks": acks, "topic_data": [{"name": "orders", "partition_data": [{"index": 0, "records": batch}]}]}
-        first = produced(code) if code or alike else None
+        asked = {"acks": 1, "topic_data": [{"name": "orders", "partition_data": [{"index": 0, "records": batch}]}]}
+        first = produced(code) if code or alike or late else None
         scene.ask(number, PRODUCE_9, asked, first, line=number, ends=0 if first else RST)
-        scene.ask(number + 0.3, PRODUCE_9, asked, produced(0), line=100 + number)
+        scene.ask(number + (0.03 if alike else 0.3), PRODUCE_9, asked, produced(0), line=100 + number)
     return scene
 
 
@@ -555,6 +517,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
         *("note", "cannot connect to 10.0.0.9:9093: refused"),
     ),
     ("sent-again", sent(2, producer=7), "note", "app sent 2 batches to orders again, for no answer came"),
+    ("sent-again", sent(2, producer=7, late=True), "note", "app sent 2 batches to orders again"),
     ("sent-again", sent(4, code=6), "note", "app sent 4 batches to orders again, which were refused first"),
     ("sent-twice", sent(2), "warning", "app sent 2 batches to orders again without idempotence, not knowing"),
     ("sent-twice", sent(4, code=7), "warning", "app sent 4 batches to orders again without idempotence"),

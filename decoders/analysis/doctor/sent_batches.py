@@ -10,6 +10,9 @@ try 2 ─► refused                          ├─► one entry: tries, refuse
 try 3 ─► accepted                         ┘
 ```
 
+One with a sequence is also sent again where its tries lie a client's pause before a retry apart: the answer came too
+late, and the client had given up. (What a proxy passes on is seen twice as well, but at once.)
+
 Which batches come again nobody knows beforehand, and parts of a capture are read apart: all would have to be kept. Kept
 are those with the least hashes, BATCHES_REMEMBERED_MAX of them; whatever order and part they come in, these remain.
 So counts are whole up to there, and those of a sample beyond.
@@ -33,6 +36,8 @@ __all__ = ["SentAgain", "SentBatches", "Try"]
 
 # Answers after which the batch may be written: REQUEST_TIMED_OUT, NOT_ENOUGH_REPLICAS_AFTER_APPEND.
 _UNKNOWN: Final = frozenset({7, 20})
+# retry.backoff.ms of most clients.
+_PAUSE_NS: Final = 100_000_000
 
 
 class Try(NamedTuple):
@@ -46,7 +51,10 @@ class Try(NamedTuple):
 
 
 class SentAgain(NamedTuple):
-    """A batch that was sent `tries` times; `unknown` of them may have been written, whatever was answered."""
+    """A batch that was sent `tries` times; `unknown` of them may have been written, whatever was answered.
+
+    `began` is when it was sent first, in ns.
+    """
 
     client: str
     topic: str | None
@@ -54,6 +62,7 @@ class SentAgain(NamedTuple):
     tries: int
     refused: int
     unknown: int
+    began: int
     last: Evidence
 
 
@@ -77,7 +86,10 @@ class SentBatches:
         number = hash((*what, its.partition, crc32((its.topic or "").encode("utf-8", "surrogateescape"))))
         unknown = its.code is None or its.code in _UNKNOWN
         refused = bool(its.code) and not unknown
-        self._join(number, SentAgain(its.client, its.topic, idempotent, 1, int(refused), int(unknown), its.shown_by))
+        self._join(
+            number,
+            SentAgain(its.client, its.topic, idempotent, 1, int(refused), int(unknown), its.shown_by[0], its.shown_by),
+        )
 
     def _join(self, number: int, its: SentAgain) -> None:
         before = self._entries.get(number)
@@ -97,7 +109,7 @@ class SentBatches:
 
     def again(self) -> Iterator[SentAgain]:
         """Those that were sent more than once."""
-        return (its for its in self._entries.values() if its.tries > 1 and its.refused + its.unknown)
+        return (its for its in self._entries.values() if its.tries > 1 and _is_retry(its))
 
     def state(self) -> list[object]:
         """What is handed over."""
@@ -110,17 +122,25 @@ class SentBatches:
         (items,) = fields([state], list)
         for item in items:
             number, its = fields(item, int, list)
-            client, topic, idempotent, tries, refused, unknown, last = fields(
-                its, str, str | None, bool, int, int, int, tuple
+            client, topic, idempotent, tries, refused, unknown, began, last = fields(
+                its, str, str | None, bool, int, int, int, int, tuple
             )
             fields(last, int, int, str, str, *[int | None] * 3)
-            made._join(number, SentAgain(client, topic, idempotent, tries, refused, unknown, last))
+            made._join(number, SentAgain(client, topic, idempotent, tries, refused, unknown, began, last))
         return made
+
+
+def _is_retry(its: SentAgain) -> bool:
+    late = its.idempotent and its.last[0] - its.began >= _PAUSE_NS
+    return late or its.refused + its.unknown > 0
 
 
 def _joined(one: SentAgain, other: SentAgain) -> SentAgain:
     """Two counts of one batch, told of who sent it last."""
     late = max(one, other, key=lambda its: (its.last[0], its.last[2], its.last[3], its.client))
     return late._replace(
-        tries=one.tries + other.tries, refused=one.refused + other.refused, unknown=one.unknown + other.unknown
+        tries=one.tries + other.tries,
+        refused=one.refused + other.refused,
+        unknown=one.unknown + other.unknown,
+        began=min(one.began, other.began),
     )

@@ -110,7 +110,10 @@ def _answers_lost(*, idempotent: bool) -> Callable[[NodesActor], None]:
 
     def act(actor: NodesActor) -> None:
         leader = actor.leader()
-        with actor.writing(count=5, **{"socket.timeout.ms": 1000, "linger.ms": 5, "enable.idempotence": idempotent}):
+        with actor.writing(
+            count=5,
+            **{"socket.timeout.ms": 1000, "linger.ms": 5, "enable.idempotence": idempotent, "batch.num.messages": 5},
+        ):
             for _ in range(3):
                 _hang(actor, leader, 3)
                 time.sleep(3)
