@@ -9,9 +9,9 @@ import click
 from kwcli.env import Environment
 from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_options_of_others
 from kwcli.option_types import MetricsAddress
-from kwcli.options import Clash, FilterOptions, refuse_clashes, refuse_typed
+from kwcli.options import refuse_clashes, refuse_typed
 from kwcli.proxy.faults.options import FaultOptions, fault_options
-from kwcli.proxy.log.options import LogOptions, log_options
+from kwcli.proxy.log.options import CLASHES, LogOptions, log_options
 from kwcli.proxy.served_options import ServedOptions, served_options
 from kwcli.proxy.steering import SteeringOptions, steering_options
 from kwcli.proxy.tls.options import TlsOptions, security_options
@@ -26,16 +26,6 @@ Examples:
   kw proxy -b kafka1:9092 -f 'error or latency > 1s' -w orders.pcapng
   kw proxy -b kafka1:9092 --as-kafka 2.8
   kw proxy -b localhost:19092 --dial-map kafka-1:9092=localhost:19092"""
-
-
-# A filter chooses rows that are printed; a file of packets has them all.
-CLASHES = (
-    Clash(
-        "no_log",
-        ("output", "records", "reveal_secrets", "names", *FilterOptions._fields),
-        "no exchange is printed, and -w keeps all of them",
-    ),
-)
 
 
 class ProxyCommand(ConnectingCommand, click.Group):
