@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.filters import parse
@@ -57,32 +59,28 @@ def run_mock(env: Environment, plan: MockPlan) -> int:
     if not recorded:
         raise Failure("no broker answers in the recording: there is nothing to stand for")
     nodes, sockets = bind_nodes(recorded, plan, host)
-    try:
-        cluster = recording.cluster(nodes, calm=plan.calm)
-    except Refusal as refusal:
+    with ExitStack() as open_sockets:
         for sock in sockets.values():
-            sock.close()
-        raise Failure(f"the recording is too large for a mock: {refusal.text}") from None
-    running = None if log is None else start(log, overflow=plan.log.overflow, say=lambda text: env.say(f"kw: {text}"))
-    said = plan.log.shown
-    if not said.quiet:
-        for line in (*describe(recording, recorded, nodes, plan), *(tls.lines() if tls is not None else ())):
-            env.say(line)
-    if running is not None and log is not None:
+            open_sockets.enter_context(sock)
+        try:
+            brokers = make_brokers(recording.cluster(nodes, calm=plan.calm))
+        except Refusal as refusal:
+            raise Failure(f"the recording is too large for a mock: {refusal.text}") from None
+        running = None if log is None else start(log, overflow=plan.log.overflow, say=partial(_say, env))
+        said = plan.log.shown
+        if not said.quiet:
+            for line in (*describe(recording, recorded, nodes, plan), *(tls.lines() if tls is not None else ())):
+                env.say(line)
+        ready = f"ready {shown((nodes[0].host, nodes[0].port))}"
+        if running is None or log is None:
+            return MockServer(env, brokers, sockets, tls=tls, verbose=said.verbose, quiet=said.quiet).serve(ready)
         running.feed.events = log.events
-    server = MockServer(
-        env,
-        make_brokers(cluster),
-        sockets,
-        tls=tls,
-        feed=None if running is None else running.feed,
-        verbose=said.verbose,
-        quiet=said.quiet,
-    )
-    ready = f"ready {shown((nodes[0].host, nodes[0].port))}"
-    if running is None:
-        return server.serve(ready)
-    return running.run_beside(env, lambda: server.serve(ready))
+        server = MockServer(env, brokers, sockets, tls=tls, feed=running.feed, verbose=said.verbose, quiet=said.quiet)
+        return running.run_beside(env, lambda: server.serve(ready))
+
+
+def _say(env: Environment, text: str) -> None:
+    env.say(f"kw: {text}")
 
 
 def _inbound(env: Environment, plan: MockPlan, host: str) -> Inbound | None:

@@ -67,11 +67,7 @@ class MockServer:
 
     def serve(self, ready: str) -> Exit:
         """Serve until a signal, after having said that it is ready."""
-        try:
-            return asyncio.run(self._run(ready))
-        finally:
-            for sock in self._sockets.values():
-                sock.close()
+        return asyncio.run(self._run(ready))
 
     async def _run(self, ready: str) -> Exit:
         loop = asyncio.get_running_loop()

@@ -112,7 +112,7 @@ def test_tls(tmp_path: Path) -> None:
 )
 def test_bad_input_is_one_line(words: tuple[str, ...], code: Exit, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    outcome = kw("mock", *words)
+    outcome = kw("mock", "--port", "0", *words)
     assert (outcome.code, outcome.out) == (code, "")
     (line,) = outcome.err.splitlines()[-1:] if code is Exit.USAGE else outcome.err.splitlines()
     assert text in line
