@@ -189,7 +189,17 @@ def test_the_command_line(mock: str, tmp_path: Path) -> None:  # noqa: F811
     )
     here = {"XDG_STATE_HOME": str(tmp_path / "state")}
     with Logged(
-        mock, tmp_path, "-o", "ndjson", "--script", str(script), "--control", "0", env={**os.environ, **here}
+        mock,
+        tmp_path,
+        "-o",
+        "ndjson",
+        "--script",
+        str(script),
+        "--control",
+        "0",
+        "--seed",
+        "7",
+        env={**os.environ, **here},
     ) as proxy:
         proxy.talk(3)
 
