@@ -20,8 +20,8 @@ FAMILIES: Final = (
 
 
 class Fault(NamedTuple):
-    """`quick`: clients are given short time-outs, or the row would take half a minute;
-    `secured`: they log in; `stays`: the consumer stays in its group for some seconds.
+    """`quick`: clients are given short time-outs, or the row would take half a minute; `secured`: they log in; `stays`:
+    the consumer stays in its group for some seconds; `preset`: not all of `rules` are met.
     """
 
     rules: tuple[str, ...]
@@ -29,6 +29,7 @@ class Fault(NamedTuple):
     quick: bool = False
     secured: bool = False
     stays: bool = False
+    preset: bool = False
 
 
 def _preset(name: str) -> tuple[str, ...]:
@@ -65,7 +66,7 @@ FAULTS: Final[dict[str, Fault]] = {
     ),
     "late requests": Fault(("delay 20ms±15ms",)),
     "late answers": Fault(("delay 200ms±100ms answer, every 5",)),
-    "throttled": Fault(("throttle 100ms mute, every 4",)),
+    "throttled": Fault(("throttle 100ms mute, every 4, when api in (Produce, Fetch, JoinGroup, OffsetCommit)",)),
     "closed": Fault((f"close, every 5, {_BUSY}",)),
     "reset": Fault((f"reset, every 5, {_BUSY}",)),
     "cut": Fault((f"cut 9, every 5, {_BUSY}",)),
@@ -73,7 +74,10 @@ FAULTS: Final[dict[str, Fault]] = {
     "slow": Fault(("slow 20kB",)),
     "black hole": Fault(("blackhole, first 1, when api == Produce",), ("produce",), quick=True),
     "refused": Fault(("refuse, first 2",)),
-    "stale metadata": Fault(("stale metadata, first 3",)),
+    # What makes clients ask again.
+    "stale metadata": Fault(
+        ("error NOT_LEADER_OR_FOLLOWER, first 2, when api in (Produce, Fetch)", "stale metadata, first 3")
+    ),
     "no leader": Fault(("leader -1, first 2",)),
     "no such topic": Fault(("no such topic, first 2, when api == Metadata",)),
     "Produce answered twice": Fault(("duplicate answer, first 1, when api == Produce",), ("produce",)),
@@ -82,13 +86,13 @@ FAULTS: Final[dict[str, Fault]] = {
     "truncated records": Fault(("truncate records, first 1",), ("consume",)),
     "empty fetch": Fault(("empty fetch, first 2",), ("consume",)),
     "another field": Fault(("rewrite response.throttle_time_ms=30, every 3, when api in (Produce, Fetch)",)),
-    "rolling-restart": Fault(_preset("rolling-restart")),
-    "leader-election": Fault(_preset("leader-election")),
-    "slow-broker": Fault(_preset("slow-broker")),
-    "lost-acks": Fault((*_preset("lost-acks"), "lose answer then close, first 1, when api == EndTxn")),
-    "rebalance-storm": Fault(_preset("rebalance-storm"), ("consume",), stays=True),
-    "auth-expiry": Fault(_preset("auth-expiry"), secured=True),
-    "flaky-network": Fault(_preset("flaky-network")),
+    "rolling-restart": Fault(_preset("rolling-restart"), preset=True),
+    "leader-election": Fault(_preset("leader-election"), preset=True),
+    "slow-broker": Fault(_preset("slow-broker"), preset=True),
+    "lost-acks": Fault((*_preset("lost-acks"), "lose answer then close, first 1, when api == EndTxn"), preset=True),
+    "rebalance-storm": Fault(_preset("rebalance-storm"), ("consume",), stays=True, preset=True),
+    "auth-expiry": Fault(_preset("auth-expiry"), secured=True, preset=True),
+    "flaky-network": Fault(_preset("flaky-network"), preset=True),
 }
 
 Promise = Literal["exactly once", "at least once", "all end as asked", "whole", "reads all", "gives up"]

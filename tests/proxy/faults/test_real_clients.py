@@ -53,6 +53,8 @@ def cluster() -> Iterator[Cluster]:
 def properties(family: str, fault: Fault) -> dict[str, str]:
     """What the client is told besides where to begin."""
     made = sasl(family, "PLAIN", "admin") if fault.secured else {}
+    if family == "go":  # after an error it waits for five seconds before it asks again who leads
+        made["retry.backoff.ms"] = "100"
     if fault.quick:
         made["socket.timeout.ms" if family == "librdkafka" else "request.timeout.ms"] = "3000"
     return made
@@ -135,7 +137,7 @@ def test_clients_do_what_they_promise(world: World, fault: str) -> None:
         if found:
             wrong.append(f"{play}: {found}")
     assert not wrong, "\n".join([*wrong, str(hits)])
-    assert sum(hits.values()) > 0, hits
+    assert (any if its.preset else all)(hits.values()), hits
 
 
 def test_every_difference_is_of_a_row() -> None:

@@ -96,6 +96,10 @@ func options(s session, a arguments) []kgo.Opt {
 	if timeout, ok := merged["request.timeout.ms"]; ok {
 		opts = append(opts, kgo.RequestTimeoutOverhead(duration(timeout)), kgo.ProduceRequestTimeout(duration(timeout)))
 	}
+	if backoff, ok := merged["retry.backoff.ms"]; ok {
+		wait := func(int) time.Duration { return duration(backoff) }
+		opts = append(opts, kgo.RetryBackoffFn(wait), kgo.MetadataMinAge(duration(backoff)))
+	}
 	if config := encryption(merged); config != nil {
 		opts = append(opts, kgo.DialTLSConfig(config))
 	}
