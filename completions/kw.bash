@@ -429,9 +429,9 @@ _kw_verb() {
         "pipeline") verbs="compact report run sql watch" options="-h --help" ;;
         "pipeline compact") verbs="" options="--lateness --keep -q --quiet -h --help" ;;
         "pipeline report") verbs="" options="--target --html --master -o --output -J --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
-        "pipeline run") verbs="" options="--out --point --since --until --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --port --keylog --tables --bodies --reveal-secrets --engine --master --strict -v --verbose -q --quiet --debug --split-size --explain -h --help" ;;
+        "pipeline run") verbs="" options="--since --until --out --point --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --port --keylog --tables --bodies --reveal-secrets --engine --master --strict -v --verbose -q --quiet --debug --split-size --explain -h --help" ;;
         "pipeline sql") verbs="" options="--views -n -c --limit --master -o --output -J --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
-        "pipeline watch") verbs="" options="--out --point --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --port --keylog --tables --bodies --reveal-secrets --engine --master --strict -v --verbose -q --quiet --debug --lateness --interval --batch-size --keep --no-rename --metrics --once --finish -h --help" ;;
+        "pipeline watch") verbs="" options="--out --point --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --port --keylog --tables --bodies --reveal-secrets --engine --master --strict -v --verbose -q --quiet --debug --lateness --interval --batch-size --keep --no-rename --metrics --doctor --threshold --once --finish -h --help" ;;
         "apis") verbs="" options="--release --diff --grep -o --output -J -e --field -E --field-option --csv-safe --color --no-pager --debug -h --help" ;;
         "errors") verbs="" options="--retriable --grep -o --output -J -e --field -E --field-option --csv-safe --color --no-pager --debug -h --help" ;;
         "decode") verbs="" options="--api --version --api-version --request --response --as --from --explain --records --reveal-secrets --names -o --output -J -e --field -E --field-option --color --no-pager -v --verbose --debug -h --help" ;;
@@ -826,10 +826,10 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "pipeline report --master") left=1 kind= ;;
         "pipeline report -o"|"pipeline report --output") left=1 kind=words list="text md ndjson json" ;;
         "pipeline report --color") left=1 kind=words list="auto always never" ;;
-        "pipeline run --out") left=1 kind=files ;;
-        "pipeline run --point") left=1 kind= ;;
         "pipeline run --since") left=1 kind= ;;
         "pipeline run --until") left=1 kind= ;;
+        "pipeline run --out") left=1 kind=files ;;
+        "pipeline run --point") left=1 kind= ;;
         "pipeline run --api") left=1 kind=apis ;;
         "pipeline run --client-id") left=1 kind= ;;
         "pipeline run --client") left=1 kind= ;;
@@ -866,6 +866,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "pipeline watch --batch-size") left=1 kind= ;;
         "pipeline watch --keep") left=1 kind= ;;
         "pipeline watch --metrics") left=1 kind= ;;
+        "pipeline watch --threshold") left=1 kind= ;;
         "apis --release") left=1 kind=releases ;;
         "apis --diff") left=2 kind=releases ;;
         "apis --grep") left=1 kind= ;;

@@ -22,7 +22,7 @@ from kwcli.env import Exit
 from kwcli.help.pages import ALIASES, TOPICS, describe_topic, read_page
 from kwcli.main import COMMANDS
 from kwcli.main import kw as program
-from kwcli.pipeline.tables.columns import TABLES
+from kwcli.pipeline.tables.columns import ALL_TABLES
 from tests.cli.worlds import kw, world
 from tests.help.reading import README, ROOT, TEXTS, options_in
 
@@ -94,7 +94,7 @@ def test_the_readme_is_one_page() -> None:
 
 def test_the_columns_of_the_tables_are_those_declared() -> None:
     page = read_page("tables")
-    for columns in TABLES.values():
+    for columns in ALL_TABLES.values():
         for column in columns:
             assert f"| `{column.name}` | `{column.type}` | {'yes' if column.null else 'no'} | {column.text} |" in page
 

@@ -25,7 +25,7 @@ from kwcli.env import Exit
 from kwcli.pipeline.duckdb_sql import TablesDatabase
 from kwcli.pipeline.query_output import columns_of
 from kwcli.pipeline.report.tables import Tables
-from kwcli.pipeline.tables.columns import TABLES
+from kwcli.pipeline.tables.columns import ALL_TABLES, TABLES
 from kwcli.pipeline.views import COLUMNS, VIEWS, query_of
 from tests.captures.shipped import CLEAN, FOLDER
 from tests.cli.worlds import Outcome, kw, world
@@ -154,7 +154,7 @@ def test_every_view_has_its_columns(folder: str) -> None:
 
 def test_without_a_query_views_are_listed() -> None:
     listed = kw("sql", TOUR, "-o", "ndjson")
-    assert [json.loads(line)["name"] for line in listed.out.splitlines()] == [*TABLES, *VIEWS]
+    assert [json.loads(line)["name"] for line in listed.out.splitlines()] == [*ALL_TABLES, *VIEWS]
     assert kw("sql", "--views", "-o", "ndjson").out == kw("pipeline", "sql", "x", "-o", "ndjson").out == listed.out
 
 

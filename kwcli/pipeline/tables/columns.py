@@ -216,15 +216,54 @@ SKIPPED: Final[tuple[TableColumn, ...]] = (
     _must("detail", "string", "the same in words"),
 )
 
+# One row for each finding of a watch with --doctor, and one more where it has got worse or much more frequent.
+FINDINGS: Final[tuple[TableColumn, ...]] = (
+    _must("kind", "string", "`finding`"),
+    _must("schema", "int32", "version of the record of a finding"),
+    _must("time", "timestamp", "the last exchange that shows it so far; the beginning of the date where there is none"),
+    _must("time_ns", "int64", "the same in nanoseconds since 1970"),
+    _must("batch", "int64", "batch of the watch that has it: of rows of one finding and date the last one counts"),
+    _must("id", "string", "kind of the finding; `kw help doctor` lists them"),
+    _must("severity", "string", "`error`, `warning` or `note`"),
+    _must("title", "string", "what was found, in one line"),
+    _must("count", "int64", "exchanges of that date that show it"),
+    _may("first_ns", "int64", "time of the first of them; null where the findings themselves are incomplete"),
+    _may("last_ns", "int64", "time of the last of them"),
+    _may("client_id", "string", "the client that it is about"),
+    _may("clients", "list<string>", "clients, or hosts, that met it, most often first, at most 20"),
+    _may("topic", "string", "the topic"),
+    _may("topics", "list<string>", "several of them"),
+    _may("partition", "int32", "the partition"),
+    _may("partitions", "list<int32>", "several of them, at most 20"),
+    _may("group", "string", "the group"),
+    _may("transactional_id", "string", "the transactional id"),
+    _may("broker", "string", "the broker, `host:port`"),
+    _may("node_id", "int32", "number of the broker"),
+    _may("address", "string", "what is advertised, `host:port`"),
+    _may("api", "string", "the API, where it is one"),
+    _may("api_version", "int32", "its version"),
+    _may("error", "string", "name of the error code"),
+    _may("went_on", "bool", "true where the same client had success with the same afterwards"),
+    _may("nearest_topic", "string", "a topic that may have been meant"),
+    _may("reasons", "list<string>", "what members gave as reasons"),
+    _may("users", "list<string>", "who had logged in as, most often first, at most 20"),
+    _must("evidence", "string", "the earliest exchanges that show it, as JSON: the list of `kw doctor -o ndjson`"),
+    _must("meaning", "string", "what it means"),
+    _must("remedy", "string", "what to do"),
+)
+
+# Tables that are decoded from captures, and all that a folder may have.
 TABLES: Final[dict[str, tuple[TableColumn, ...]]] = {
     "exchanges": EXCHANGES,
     "topic_partitions": TOPIC_PARTITIONS,
     "connections": CONNECTIONS,
     "skipped": SKIPPED,
 }
+ALL_TABLES: Final[dict[str, tuple[TableColumn, ...]]] = {**TABLES, "findings": FINDINGS}
 MEANINGS: Final[dict[str, str]] = {
     "exchanges": "one row for each exchange: the exchange record, flat",
     "topic_partitions": "one row for each topic and partition that an exchange names",
     "connections": "one row for each connection, also of those that are not Kafka",
     "skipped": "one row for each run of bytes that is no exchange",
+    "findings": "what kw pipeline watch --doctor found, by date; anew when it got worse or more frequent",
 }
