@@ -51,10 +51,7 @@ def command(
     FILE as for `kw sniff`, or NDJSON that kw wrote with --records. Clients are answered in any version that they ask
     for; what they write is kept in memory and gone at the end. Ctrl-C ends.
     """
-    from kwcli.key_logs import key_log_names
     from kwcli.mock.run import MockPlan, run_mock
 
     refuse_clashes(*CLASHES)
-    key_logs = key_log_names(keylogs, env.variables)
-    capture = CaptureOptions(files=files, interface=None, bpf=None, write=None, ports=(), keylogs=key_logs)
-    return run_mock(env, MockPlan(capture, key_logs, security, log, **place))
+    return run_mock(env, MockPlan(CaptureOptions(files, keylogs=keylogs), security, log, **place))

@@ -8,22 +8,20 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from decoders.filters import parse
 from decoders.mocking.cluster import Node, Refusal
 from decoders.mocking.handlers import make_brokers
 from decoders.mocking.recording import Recording, RedactedRecording
 from kwcli.env import Environment, Exit, Failure, Settings
-from kwcli.key_logs import KeyLogFiles
 from kwcli.mock.server import MockServer
 from kwcli.net.addresses import shown
 from kwcli.net.listening import advertised_host, is_loopback, listening
+from kwcli.options import CaptureOptions, FilterOptions
 from kwcli.proxy.log.start_process import start
 from kwcli.sniff.fold_renderer import FoldRenderer
 from kwcli.sniff.run import Sniffing, SniffView
 
 if TYPE_CHECKING:
     from decoders.schema.model import Side
-    from kwcli.options import CaptureOptions
     from kwcli.proxy.log.options import LogOptions
     from kwcli.proxy.tls.inbound import Inbound
     from kwcli.proxy.tls.options import TlsOptions
@@ -37,7 +35,6 @@ class MockPlan(NamedTuple):
     """What the command line says."""
 
     capture: CaptureOptions
-    key_logs: tuple[str, ...]
     security: TlsOptions
     log: LogOptions
     port: int
@@ -101,16 +98,12 @@ def read_recording(env: Environment, plan: MockPlan, recording: Recording) -> Ex
     sniffing = Sniffing(
         env,
         Settings(quiet=True),
-        parse(""),
-        ports=None,
-        limit=None,
-        sort=None,
-        strict=False,
+        plan.capture,
+        FilterOptions(),
         view=SniffView(_no_fields, renderer.open),
-        key_logs=KeyLogFiles(plan.key_logs),
     )
     try:
-        code = sniffing.run(plan.capture).exit_code()
+        code = sniffing.run().exit_code()
     except RedactedRecording as problem:
         raise Failure(
             f"the recording has not all of its records, so no broker can be made of it: {problem}; give a capture, "
