@@ -45,9 +45,7 @@ def command(
     FILE as for `kw sniff`, or NDJSON that kw wrote with --records. Clients are answered in any version that they ask
     for; what they write is kept in memory and gone at the end. Ctrl-C ends.
     """
-    from kwcli.key_logs import key_log_names
     from kwcli.mock.run import MockPlan, run_mock
 
-    key_logs = key_log_names(keylogs, env.variables)
-    capture = CaptureOptions(files, None, None, None, (), keylogs=keylogs)
-    return run_mock(env, MockPlan(capture, key_logs, port, bind, advertise, calm, quiet))
+    capture = CaptureOptions(files, keylogs=keylogs)
+    return run_mock(env, MockPlan(capture, port, bind, advertise, calm, quiet))

@@ -83,7 +83,7 @@ def _shared(command: Command) -> Command:
             metavar="NAME=GLOB",
             help="Captures of one place in the network; the same connection at two points is two.",
         ),
-        filter_options,
+        filter_options(),
         ports_option,
         keylog_option,
         click.option(

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from kwcli.env import Environment
-from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_options_of_others
+from kwcli.net.config.client_config import ConnectionOptions
+from kwcli.net.options import ConnectingCommand, connection_options_of_others, read_config
 from kwcli.option_types import MetricsAddress
-from kwcli.options import Clash, FilterOptions, refuse_clashes, refuse_typed
+from kwcli.options import Clash, FilterOptions, gathered, refuse_clashes, refuse_typed
 from kwcli.proxy.faults.options import FaultOptions, fault_options
 from kwcli.proxy.log.options import LogOptions, log_options
-from kwcli.proxy.served_options import ServedOptions, served_options
+from kwcli.proxy.served_options import ListeningOptions, served_options
 from kwcli.proxy.steering import SteeringOptions, steering_options
 from kwcli.proxy.tls.options import TlsOptions, security_options
 
@@ -75,18 +74,17 @@ class ProxyCommand(ConnectingCommand, click.Group):
 @fault_options
 @steering_options
 @log_options
+@gathered("listening", ListeningOptions, ListeningOptions._fields)
 @click.pass_obj
 def command(
     env: Environment,
-    /,
     connection: ConnectionOptions,
     security: TlsOptions,
     log: LogOptions,
     faults: FaultOptions,
     steering: SteeringOptions,
-    served: ServedOptions,
+    listening: ListeningOptions,
     only_check: bool,
-    **listening: Any,
 ) -> int | None:
     """Stand between clients and a cluster: every broker gets a listener here, and clients never hear of another.
 
@@ -97,9 +95,7 @@ def command(
         refuse_typed(f"before {ctx.invoked_subcommand}: it is for starting a proxy")
         return None
     from kwcli.proxy.command import start
-    from kwcli.proxy.settings import Listening
 
     refuse_clashes(*CLASHES)
-    config = connection.config(env, verbose=log.shown.verbose)
-    place = Listening(**listening, served=served.served())
-    return start(env, config, place, security, log, faults, steering, only_check=only_check)
+    config = read_config(env, connection, verbose=log.shown.verbose)
+    return start(env, config, listening.place(), security, log, faults, steering, only_check=only_check)

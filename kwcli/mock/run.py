@@ -7,22 +7,20 @@ import socket
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from decoders.filters import parse
 from decoders.mocking.cluster import Node, Refusal
 from decoders.mocking.handlers import make_brokers
 from decoders.mocking.recording import Recording, RedactedRecording
 from kwcli.env import Environment, Exit, Failure, Settings
-from kwcli.key_logs import KeyLogFiles
 from kwcli.mock.server import MockServer
 from kwcli.net.addresses import shown
 from kwcli.net.listening import listening
+from kwcli.options import CaptureOptions, FilterOptions
 from kwcli.sniff.fold_renderer import FoldRenderer
 from kwcli.sniff.run import Sniffing, SniffView
 
 if TYPE_CHECKING:
     from decoders.mocking.broker import Answered
     from decoders.schema.model import Side
-    from kwcli.options import CaptureOptions
 
 __all__ = ["MockPlan", "run_mock"]
 
@@ -33,7 +31,6 @@ class MockPlan(NamedTuple):
     """What the command line says. `log` gets each exchange as it is answered."""
 
     capture: CaptureOptions
-    key_logs: tuple[str, ...]
     port: int
     bind: str
     advertise: str | None
@@ -81,16 +78,12 @@ def read_recording(env: Environment, plan: MockPlan) -> Recording:
     sniffing = Sniffing(
         env,
         Settings(quiet=True),
-        parse(""),
-        ports=None,
-        limit=None,
-        sort=None,
-        strict=False,
+        plan.capture,
+        FilterOptions(),
         view=SniffView(_no_fields, renderer.open),
-        key_logs=KeyLogFiles(plan.key_logs),
     )
     try:
-        code = sniffing.run(plan.capture).exit_code()
+        code = sniffing.run().exit_code()
     except RedactedRecording as problem:
         raise Failure(
             f"the recording has not all of its records, so no broker can be made of it: {problem}; give a capture, "

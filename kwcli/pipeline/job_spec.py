@@ -66,7 +66,7 @@ class RowFilter:
     """What a run asks for; `needs` is what its engine has to read of bodies. Raises Failure for what is no filter."""
 
     def __init__(self, spec: JobSpec) -> None:
-        self._filter = select(spec.filter)
+        self._filter = select(spec.filter, {})
         self._since_ns = spec.since_ns
         self._until_ns = spec.until_ns
         self._files = spec.files if "file" in self._filter.names else ()

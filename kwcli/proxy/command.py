@@ -50,7 +50,7 @@ def start(
     host = advertise or bind
     make = partial(_inbound, env, security, [host, bind]) if security.tls else None
     plan = log.plan(env, recording=steering.control is not None)
-    rules = faults.rules(env.now_ns)
+    rules = faults.rules(env.now_ns, controlled=steering.control is not None)
     steers = steering.check()
     if only_check:
         from kwcli.proxy.check import CheckOptions, check

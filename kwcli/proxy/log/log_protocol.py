@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from enum import IntEnum
 from struct import Struct
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from kwcli.env import Settings
 
@@ -28,10 +28,10 @@ Record = Literal["client", "both"]
 
 
 class LogPlan(NamedTuple):
-    """`filters` are the arguments of `kwcli.filter_options.select`; sizes in bytes, times in seconds."""
+    """`filter` is an expression of the filter language; sizes in bytes, times in seconds."""
 
     settings: Settings
-    filters: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    filter: str = ""
     rows: bool = True  # print exchanges
     write: str | None = None
     record: Record = "client"

@@ -52,7 +52,7 @@ class LogOptions(NamedTuple):
                 raise Failure(f"{name} is about a capture file: it needs -w FILE.pcapng", Exit.USAGE)
         from kwcli.proxy.log.log_protocol import LogPlan
 
-        self.filters.select()  # what is wrong with them is said before anything begins
+        selection = self.filters.select()  # what is wrong with them is said before anything begins
         if self.no_log and self.write is None and not recording:
             return None
         shown = self.shown.settings(env, self.content, live=True)
@@ -60,7 +60,7 @@ class LogOptions(NamedTuple):
         file = (self.write, self.record, self.rotate_size, interval)
         if self.events and (self.no_log or shown.format != "ndjson"):
             raise Failure("--events is about rows of JSON: it needs -o ndjson", Exit.USAGE)
-        return LogPlan(shown, self.filters._asdict(), not self.no_log, *file, env.debug, events=self.events)
+        return LogPlan(shown, selection.text, not self.no_log, *file, env.debug, events=self.events)
 
 
 def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -104,4 +104,4 @@ def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
         columns=True,
         times=True,
     )(shown)
-    return filter_options(content_options(shown))
+    return filter_options()(content_options(shown))

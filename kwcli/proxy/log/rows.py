@@ -15,9 +15,9 @@ import orjson
 from decoders.exchanges.api_versions import LOGGING_IN
 from decoders.exchanges.exchange import Exchange, Skipped, rfc3339
 from decoders.exchanges.pairer import Pairer
+from decoders.filters import parse
 from decoders.messages.record import SCHEMA
 from kwcli.env import unwritten
-from kwcli.filter_options import select
 from kwcli.output import Wanted, asks_history, needs, open_renderer
 from kwcli.output.units import count_of
 from kwcli.output.zone import find_zone
@@ -45,7 +45,7 @@ class LogRows:
         self._env = env
         self._reporter = reporter
         self._settings = plan.settings
-        self._selection = select(**plan.filters)
+        self._selection = parse(plan.filter)
         self.pairer = Pairer(needs=Wanted(needs(plan.settings), self._selection.needs))
         if self._selection.asks_history or asks_history(plan.settings):
             self.pairer.remember()
