@@ -33,7 +33,7 @@ from decoders.capture.files import CaptureReader
 from decoders.errors import Malformed
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Exchange, Row
-from decoders.records.model import Record
+from decoders.records.model import Batch, Record
 from decoders.records.write import encode_batch
 from kwcli.env import Exit
 from kwcli.output import Wanted
@@ -128,7 +128,7 @@ def topic(name: str, leader: int = 1, isr: tuple[int, ...] = (1, 2), code: int =
 def produce(name: str, *, count: int = 1, ahead_ms: int = 0, broken: bool = False) -> dict[str, Any]:
     stamp = BEGUN // MS + ahead_ms
     records = [Record(each, stamp, None, b"x" * 40) for each in range(count)]
-    data = bytearray(encode_batch(records, codec="lz4"))
+    data = bytearray(encode_batch(records, Batch(codec="lz4")))
     if broken:
         data[-1] ^= 1
     return {"acks": 1, "topic_data": [{"name": name, "partition_data": [{"index": 0, "records": bytes(data)}]}]}
