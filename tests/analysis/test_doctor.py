@@ -139,7 +139,8 @@ def sent(times: int, *, producer: int = -1, code: int = 0, alike: bool = False, 
     scene = Scene()
     for number in range(times):
         record = Record(0, BEGUN // MS, None, b"x" * (40 + number))
-        batch = encode_batch([record], producer_id=producer, producer_epoch=min(producer, 0), base_sequence=number)
+        header = Batch(producer_id=producer, producer_epoch=min(producer, 0), base_sequence=number)
+        batch = encode_batch([record], header)
         asked = {"acks": 1, "topic_data": [{"name": "orders", "partition_data": [{"index": 0, "records": batch}]}]}
         first = produced(code) if code or alike or late else None
         scene.ask(number, PRODUCE_9, asked, first, line=number, ends=0 if first else RST)
