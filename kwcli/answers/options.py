@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kwcli.options import capture_options, filter_options, limit_option, output_options
+from kwcli.options import capture_options, filter_options, jobs_option, limit_option, output_options
 
 __all__ = ["FORMATS", "portrait_command"]
 
@@ -22,6 +22,7 @@ def portrait_command(word: str, examples: str) -> Callable[[Callable[..., Any]],
             output_options(quiet="No summary and no progress bar.", formats=FORMATS),
             limit_option("Stop reading after N exchanges counted."),
             filter_options,
+            jobs_option,
             click.option("--name", metavar="NAME", help="All that is known of this one."),
             capture_options,
         ):
