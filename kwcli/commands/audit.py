@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from kwcli.env import Environment
-from kwcli.net.options import ConnectingCommand, ConnectionOptions, login_options
+from kwcli.net.config.client_config import ConnectionOptions
+from kwcli.net.options import ConnectingCommand, login_options
 from kwcli.options import (
     CaptureOptions,
     FilterOptions,
@@ -13,7 +14,6 @@ from kwcli.options import (
     capture_options,
     filter_options,
     jobs_option,
-    limit_option,
     output_options,
 )
 
@@ -36,8 +36,7 @@ Examples:
 )
 @click.option("--security", is_flag=True, help="Look at listeners, logins, TLS, secrets and rights instead.")
 @jobs_option
-@filter_options
-@limit_option("Stop reading after N exchanges counted.")
+@filter_options(limit="Stop reading after N exchanges counted.")
 @login_options
 @output_options(
     verbose="Explain notes as well (--security).",
@@ -52,7 +51,6 @@ def command(
     newer: str | None,
     security: bool,
     filters: FilterOptions,
-    limit: int | None,
     connection: ConnectionOptions,
     shown: OutputOptions,
 ) -> int:
@@ -77,7 +75,7 @@ def command(
     else:
         against = find_target(target or RELEASES[-1], env, connection)
         renderer = AuditRenderer(settings, against, None if newer is None else find_release(newer))
-    code = renderer.exit_code(answer(env, settings, capture, filters, limit, renderer))
+    code = renderer.exit_code(answer(env, settings, capture, filters, renderer))
     if not settings.quiet and (renderer.found or security):
         env.say(f"kw: {renderer.line()}")
     return code

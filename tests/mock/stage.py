@@ -11,6 +11,7 @@ from decoders.apis import api
 from decoders.mocking.broker import MockBrokers, MockConnection
 from decoders.mocking.cluster import Cluster, Node
 from decoders.mocking.handlers import make_brokers
+from decoders.records.model import Batch
 from decoders.records.write import encode_batch
 
 TOPIC: Final = "orders"
@@ -66,8 +67,7 @@ class Stage:
         self.cluster = Cluster(nodes, "test", 1, auto_create=auto_create)
         self.topic_id: UUID = self.cluster.add_topic(TOPIC, [1, 2]).id
         self.cluster.coordinators = dict.fromkeys(((0, "g"), (1, "t")), 1)
-        self.answered: list[Any] = []
-        self.brokers: MockBrokers = make_brokers(self.cluster, self.answered.append)
+        self.brokers: MockBrokers = make_brokers(self.cluster)
 
     def client(self, node: int = 1, client_id: str = "test") -> Client:
         """A new connection."""
@@ -85,7 +85,7 @@ class Stage:
 
 def batch(*values: bytes, **said: Any) -> bytes:
     """A batch of records."""
-    return encode_batch([Record(index, 5000 + index, None, value) for index, value in enumerate(values)], **said)
+    return encode_batch([Record(index, 5000 + index, None, value) for index, value in enumerate(values)], Batch(**said))
 
 
 def written(data: bytes, *, partition: int = 0, topic: str = TOPIC, **said: Any) -> dict[str, Any]:
