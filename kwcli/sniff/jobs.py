@@ -78,7 +78,7 @@ class PartSizes(NamedTuple):
 SIZES: Final = PartSizes()
 
 
-class Step(NamedTuple):
+class RowStep(NamedTuple):
     """What one feed of the engine gave: rows that are only to be noticed, rows to write, rows to choose from first."""
 
     noticed: list[Settled]
@@ -131,7 +131,7 @@ class RowWork:
         # Whether rows are all of the day that the latest line was of, where the renderer has lines between days.
         self._keeps_day: Callable[[Iterable[Settled]], bool] | None = getattr(renderer, "keeps_day", None)
 
-    def do(self, steps: Iterable[Step]) -> None:
+    def do(self, steps: Iterable[RowStep]) -> None:
         """Write them."""
         renderer = self.renderer
         for noticed, written, sifted in steps:
@@ -153,11 +153,11 @@ class RowWork:
         """Have what rows of this kind need."""
         self._spare.write([row])
 
-    def is_apart(self, steps: Iterable[Step]) -> bool:
+    def is_apart(self, steps: Iterable[RowStep]) -> bool:
         """Whether a copy can write them without what the parts before it have written."""
         return self._keeps_day is None or all(self._keeps_day(rows) for step in steps for rows in step if rows)
 
-    def follow(self, steps: Iterable[Step]) -> None:
+    def follow(self, steps: Iterable[RowStep]) -> None:
         """Know what a copy has learnt that writes them."""
         for step in steps:
             for rows in step:
@@ -194,7 +194,7 @@ class FoldWork(RowWork):
         if self._whole:
             self.renderer.notice(rows)
 
-    def follow(self, steps: Iterable[Step]) -> None:
+    def follow(self, steps: Iterable[RowStep]) -> None:
         """What is learnt of all rows is learnt here; what a copy adds it tells."""
         for step in steps:
             if step.sifted:
@@ -251,7 +251,7 @@ class RenderJobs:
         self._jobs = jobs
         self._pause = pause
         self._sizes = SIZES
-        self._steps: list[Step] = []
+        self._steps: list[RowStep] = []
         self._rows = self._size = 0  # of these
         self._first = self._sizes.first_rows  # rows that are still to be written here
         self._kinds: set[object] = set()  # API versions that were prepared
@@ -283,7 +283,7 @@ class RenderJobs:
 
     def write(self, rows: list[Settled]) -> None:
         """Take rows to write."""
-        self._add(Step([], rows, []))
+        self._add(RowStep([], rows, []))
 
     def notice(self, rows: list[Settled]) -> None:
         """Take rows that are not shown: the renderers of rows look at answers that name nodes, and at no others."""
@@ -292,11 +292,11 @@ class RenderJobs:
             return
         naming: list[Settled] = [row for row in rows if row.kind == "exchange" and row.api_key in NODE_LISTS]
         if naming:
-            self._add(Step(naming, [], []))
+            self._add(RowStep(naming, [], []))
 
     def sift(self, rows: list[Settled]) -> None:
         """Take rows of which a filter chooses those to write."""
-        self._add(Step([], [], rows))
+        self._add(RowStep([], [], rows))
 
     def close(self) -> None:
         """Write what waits, then what is owed at the end."""
@@ -305,7 +305,7 @@ class RenderJobs:
 
     # Parts.
 
-    def _add(self, step: Step) -> None:
+    def _add(self, step: RowStep) -> None:
         self._steps.append(step)
         self._rows += sum(map(len, step))
         self._size += sum([_size_of(row) for rows in step for row in rows])
@@ -340,7 +340,7 @@ class RenderJobs:
             self.passed_over += self._work.passed_over - before[1]
             self._output.settle()
 
-    def _taken(self) -> list[Step]:
+    def _taken(self) -> list[RowStep]:
         steps, self._steps, self._rows, self._size = self._steps, [], 0, 0
         return steps
 
