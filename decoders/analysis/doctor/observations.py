@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from decoders.analysis.doctor.sent_batches import SentBatches
+from decoders.analysis.doctor.sent_batches import Evidence, SentBatches
 from decoders.errors import Malformed
 from decoders.exchanges.exchange import rfc3339
 from decoders.limits import EVIDENCE_MAX, MINUTES_MARKED_MAX, NAMES_OBSERVED_MAX, OBSERVATIONS_MAX
@@ -25,8 +25,6 @@ _NS: Final = 1_000_000_000
 _MARKED_MOST: Final = 600
 # What is observed, and what it is about.
 Key = tuple[str | int | None, ...]
-# Time in ns, connection (its number, client, broker), correlation id, first and last packet of both sides.
-Evidence = tuple[int, int, str, str, int | None, int | None, int | None]
 
 
 def shown_by(exchange: Exchange) -> Evidence:

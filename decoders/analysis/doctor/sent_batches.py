@@ -29,11 +29,12 @@ from decoders.limits import BATCHES_REMEMBERED_MAX
 from decoders.wire.pack import fields
 
 if TYPE_CHECKING:
-    from decoders.analysis.doctor.observations import Evidence
     from decoders.records.summary import BatchHead
 
-__all__ = ["SentAgain", "SentBatches", "Try"]
+__all__ = ["Evidence", "SentAgain", "SentBatches", "Try"]
 
+# Time in ns, connection (its number, client, broker), correlation id, first and last packet of both sides.
+Evidence = tuple[int, int, str, str, int | None, int | None, int | None]
 # Answers after which the batch may be written: REQUEST_TIMED_OUT, NOT_ENOUGH_REPLICAS_AFTER_APPEND.
 _UNKNOWN: Final = frozenset({7, 20})
 # retry.backoff.ms of most clients.
