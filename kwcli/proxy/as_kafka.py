@@ -27,6 +27,7 @@ from decoders.apis.keys import API_VERSIONS, METADATA, PRODUCE
 
 if TYPE_CHECKING:
     from decoders.analysis.audit import Audit, AuditedClient
+    from decoders.filters.prefilter import Possible
     from decoders.schema.model import Versions
     from kwcli.proxy.deciders import ClientConnection
     from kwcli.proxy.relay.intervention import Decision, HeldExchange
@@ -223,6 +224,10 @@ class ConnectionGate:
         self._gate = gate
         self._relay = relay
         self._software: tuple[str | None, str | None] = (None, None)
+
+    def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:  # noqa: ARG002  # as a decider has it
+        """Whether such requests are looked at."""
+        return self._gate.wants(api_key, version)
 
     def request(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
         """Refuse it or let it pass."""

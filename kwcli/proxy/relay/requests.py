@@ -25,11 +25,13 @@ from kwcli.proxy.relay.intervention import (
     Decision,
     HeldExchange,
     Interventions,
+    Prefiltered,
     Then,
     WantedRule,
 )
 from kwcli.proxy.relay.request_rules import (
     ACKS,
+    HEAD,
     HINT,
     MECHANISM,
     REFUSE,
@@ -85,6 +87,7 @@ class Requests:
         "_framer",
         "_interventions",
         "_late",
+        "_prefiltered",
         "_responses",
         "_routes",
         "_sent",
@@ -99,6 +102,7 @@ class Requests:
         self._responses = responses
         self._interventions = interventions
         self._routes = UNTOUCHED if interventions is None else interventions.routes
+        self._prefiltered: dict[int, Prefiltered] = {}  # by API key and version, in one number
         self._sent = 0  # bytes of those at hand that have gone to the broker
         self._wanted: tuple[WantedRule, int] | None = None  # rule and correlation id of the request that is collected
         self._blocked = False  # until it is decided about a request, or time to send it
@@ -281,7 +285,7 @@ class Requests:
             answered: bool | None = True
             if route.reads >= WANTED:
                 assert isinstance(route, WantedRule)
-                if self._keep(route, size, out):
+                if self._may_want(route, number, size, data, at) and self._keep(route, size, out):
                     left -= DECIDED
                     at = self._want(route, correlation_id, data, at, now_ns, out)
                     if state.closed or self._blocked or self._framer.wanted:
@@ -356,6 +360,32 @@ class Requests:
             return True
 
     # Requests that somebody may want
+
+    def _may_want(self, route: WantedRule, number: int, size: int, data: bytes, at: int) -> bool:
+        """Whether somebody may want the request at `at`, as far as its header and its bytes tell."""
+        found = self._prefiltered.get(number)
+        end = at + SIZE_FIELD + size
+        if (
+            found is None
+            or found.route is not route
+            or size < found.least
+            or not data.startswith(found.head, at + HEAD)
+        ):
+            client_id = request_rules.read_client_id(route.api_key, route.version, data, at, min(end, len(data)))
+            if client_id is None:
+                return True
+            found = self._prefilter(route, number, *client_id)
+        possible = found.possible
+        return possible if isinstance(possible, bool) else end > len(data) or possible(data, at, end)
+
+    def _prefilter(self, route: WantedRule, number: int, head: bytes, client_id: bytes | None) -> Prefiltered:
+        """Ask what is possible for requests with such a header."""
+        assert self._interventions is not None
+        possible = self._interventions.possible(route.api_key, route.version, client_id)
+        found = Prefiltered(route, head, HEAD - SIZE_FIELD + len(head), possible)
+        if self._routes.known.get(number) is route:  # a client that makes up numbers fills no memory
+            self._prefiltered[number] = found
+        return found
 
     def _keep(self, route: WantedRule, size: int, out: list[Command]) -> bool:
         """Whether there is room to keep such a request."""
