@@ -152,11 +152,13 @@ class PartitionLog:
         record = Record(self.end, now_ms, _MARKER.pack(0, int(commit)), _MARKER_VALUE.pack(0, 0))
         data = encode_batch(
             [record],
-            producer_id=producer_id,
-            producer_epoch=epoch,
-            transactional=True,
-            control=True,
-            partition_leader_epoch=0,
+            Batch(
+                producer_id=producer_id,
+                producer_epoch=epoch,
+                transactional=True,
+                control=True,
+                partition_leader_epoch=0,
+            ),
         )
         self.add(
             StoredBatch(
@@ -174,7 +176,7 @@ class PartitionLog:
     def fill(self, end: int) -> None:
         """Have the log end there: an empty batch, as compaction leaves it, takes readers over what is not known."""
         if end > self.end:
-            data = encode_batch([], base_offset=self.end, last_offset=end - 1, partition_leader_epoch=0)
+            data = encode_batch([], Batch(base_offset=self.end, last_offset=end - 1, partition_leader_epoch=0))
             self.add(StoredBatch(self.end, end - 1, data))
 
     def read(self, offset: int, size: int, limit: int, *, at_least_one: bool) -> list[StoredBatch]:
@@ -244,17 +246,19 @@ def without_codec(batch: StoredBatch, magic: int) -> bytes:
         if magic == MAGIC:
             return encode_batch(
                 records,
-                base_offset=batch.base_offset,
-                last_offset=batch.last_offset,
-                partition_leader_epoch=0,
-                producer_id=batch.producer_id,
-                producer_epoch=batch.producer_epoch,
-                base_sequence=batch.base_sequence,
-                transactional=batch.transactional,
-                control=batch.control,
+                Batch(
+                    base_offset=batch.base_offset,
+                    last_offset=batch.last_offset,
+                    partition_leader_epoch=0,
+                    producer_id=batch.producer_id,
+                    producer_epoch=batch.producer_epoch,
+                    base_sequence=batch.base_sequence,
+                    transactional=batch.transactional,
+                    control=batch.control,
+                ),
             )
         plain = [record._replace(headers=(), timestamp=record.timestamp if magic else None) for record in records]
-        return encode_batch(plain, magic=magic)
+        return encode_batch(plain, Batch(magic=magic))
     except EncodeError:
         return b""
 

@@ -91,7 +91,7 @@ def _stored(batch: Batch, data: bytes) -> list[StoredBatch]:
     out = []
     for record in records:
         try:
-            again = encode_batch([record], base_offset=record.offset, partition_leader_epoch=0)
+            again = encode_batch([record], Batch(base_offset=record.offset, partition_leader_epoch=0))
         except EncodeError as problem:
             raise RecordsError(INVALID_RECORD, problem.text) from None
         stamp = -1 if record.timestamp is None else record.timestamp

@@ -108,79 +108,63 @@ _MAGIC: Final = 2
 _CRC: Final = Struct(">I")
 _CRC_AT: Final = CRC_START - _CRC.size
 _NULL_VARINT: Final = write_varint(-1)
+_ONLY_MAGIC_2: Final = (
+    *("producer_id", "producer_epoch", "base_sequence", "transactional", "control", "delete_horizon_ms"),
+)
 
 
-def encode_batch(
-    records: Sequence[Record],
-    *,
-    magic: int = 2,
-    codec: str = "none",
-    base_offset: int | None = None,
-    last_offset: int | None = None,
-    timestamp_type: str | None = None,
-    base_timestamp: int | None = None,
-    max_timestamp: int | None = None,
-    partition_leader_epoch: int | None = None,
-    producer_id: int | None = None,
-    producer_epoch: int | None = None,
-    base_sequence: int | None = None,
-    transactional: bool | None = None,
-    control: bool | None = None,
-    delete_horizon_ms: int | None = None,
-) -> bytes:
+def encode_batch(records: Sequence[Record], header: Batch | None = None) -> bytes:
     """One batch, or the messages of magic 0 and 1: one a record, or a wrapper of all where there is a codec.
 
-    The keywords are the fields of a Batch, of which most calls name one or two; encode_records() takes the value.
-
-    Offsets and timestamps left out follow from the records; a delete horizon is the base timestamp. Without records the
-    offsets are those given (default 0 and base - 1) and the timestamps -1. Raises EncodeError, also for what the magic
-    has no room for.
+    `header` has everything besides the records; its magic is 2 and its codec none where left out. Offsets and
+    timestamps left out follow from the records; a delete horizon is the base timestamp. Without records the offsets are
+    those of the header (default 0 and base - 1) and the timestamps -1. Raises EncodeError, also for what the magic has
+    no room for.
     """
-    if magic != _MAGIC:
-        _refuse(
-            producer_id=producer_id,
-            producer_epoch=producer_epoch,
-            base_sequence=base_sequence,
-            transactional=transactional or None,
-            control=control or None,
-            delete_horizon_ms=delete_horizon_ms,
-        )
+    header = Batch() if header is None else header
+    codec = header.codec or "none"
+    if header.magic not in (None, _MAGIC):
+        _refuse_fields_of_magic_2(header)
         return encode_message_set(
             records,
-            magic,
+            header.magic,
             codec=codec,
-            last_offset=last_offset,
-            timestamp_type=timestamp_type,
-            max_timestamp=max_timestamp,
+            last_offset=header.last_offset,
+            timestamp_type=header.timestamp_type,
+            max_timestamp=header.max_timestamp,
         )
-    base_offset, last_offset = _offsets(records, base_offset, last_offset)
+    base_offset, last_offset = _offsets(records, header.base_offset, header.last_offset)
     stamps = [-1 if record.timestamp is None else record.timestamp for record in records]
-    if delete_horizon_ms is not None or base_timestamp is None:
-        base_timestamp = next(iter(stamps), -1) if delete_horizon_ms is None else delete_horizon_ms
+    base_timestamp, horizon = header.base_timestamp, header.delete_horizon_ms
+    if horizon is not None or base_timestamp is None:
+        base_timestamp = next(iter(stamps), -1) if horizon is None else horizon
     payload = b"".join(
         _record(record, stamp - base_timestamp, base_offset, index)
         for index, (record, stamp) in enumerate(zip(records, stamps, strict=True))
     )
     packed = deflate(codec, payload, _MAGIC)
-    flags = (TRANSACTIONAL if transactional else 0) | (CONTROL if control else 0)
-    flags |= NUMBERS[codec] | _timestamp_flag(timestamp_type) | (0 if delete_horizon_ms is None else DELETE_HORIZON)
+    flags = (TRANSACTIONAL if header.transactional else 0) | (CONTROL if header.control else 0)
+    flags |= NUMBERS[codec] | _timestamp_flag(header.timestamp_type) | (0 if horizon is None else DELETE_HORIZON)
     return _batch(
         packed,
         base_offset,
-        -1 if partition_leader_epoch is None else partition_leader_epoch,
+        -1 if header.partition_leader_epoch is None else header.partition_leader_epoch,
         flags,
         last_offset - base_offset,
         base_timestamp,
-        max(stamps, default=-1) if max_timestamp is None else max_timestamp,
-        *(-1 if number is None else number for number in (producer_id, producer_epoch, base_sequence)),
+        max(stamps, default=-1) if header.max_timestamp is None else header.max_timestamp,
+        *(
+            -1 if number is None else number
+            for number in (header.producer_id, header.producer_epoch, header.base_sequence)
+        ),
         len(records),
     )
 
 
-def _refuse(**told: int | None) -> None:
-    """What a message of magic 0 or 1 has no room for must not be said."""
-    for name, value in told.items():
-        if value not in (None, -1):
+def _refuse_fields_of_magic_2(header: Batch) -> None:
+    for name in _ONLY_MAGIC_2:
+        value = getattr(header, name)
+        if value is not None and value is not False and value != -1:
             raise EncodeError("needs magic 2", path=name)
 
 
@@ -224,25 +208,8 @@ def _again(batch: Batch, path: str) -> bytes:
         raise EncodeError("only whole batches can be written", path=path)
     if batch.records is None:
         raise EncodeError("a batch without its records", path=f"{path}.records")
-    magic = _MAGIC if batch.magic is None else batch.magic
     try:
-        return encode_batch(
-            batch.records,
-            magic=magic,
-            codec=batch.codec or "none",
-            base_offset=batch.base_offset,
-            last_offset=batch.last_offset,
-            timestamp_type=batch.timestamp_type,
-            base_timestamp=batch.base_timestamp,
-            max_timestamp=batch.max_timestamp,
-            partition_leader_epoch=batch.partition_leader_epoch,
-            producer_id=batch.producer_id,
-            producer_epoch=batch.producer_epoch,
-            base_sequence=batch.base_sequence,
-            transactional=batch.transactional,
-            control=batch.control,
-            delete_horizon_ms=batch.delete_horizon_ms,
-        )
+        return encode_batch(batch.records, batch)
     except EncodeError as failure:
         raise EncodeError(failure.text, path=f"{path}.{failure.path}".rstrip(".")) from None
 

@@ -23,7 +23,7 @@ from decoders.apis.keys import (
 )
 from decoders.embedded import decode_embedded, encode_embedded
 from decoders.errors import DecodeError, EncodeError
-from decoders.records import Record, decode_records, encode_batch
+from decoders.records import Batch, Record, decode_records, encode_batch
 from kwcli.env import Failure
 from kwcli.net.addresses import addresses
 from kwcli.net.cluster.cluster import ClusterClient
@@ -145,7 +145,7 @@ class TrafficMaker:
                 value = f'{{"order":{number},"item":"{random.choice(_WORDS)}"}}'
                 stamp = int(time.time() * 1000)
                 records.append(Record(len(records), stamp, b"%d" % number, value.encode()))
-            data = {"index": partition, "records": encode_batch(records, codec="lz4")}
+            data = {"index": partition, "records": encode_batch(records, Batch(codec="lz4"))}
             body = {"acks": -1, "timeout_ms": 5000, "topic_data": [{"name": topic, "partition_data": [data]}]}
             answer = client.request(client.again().leader(topic, partition), PRODUCE, body)
             if answer["responses"][0]["partition_responses"][0]["error_code"]:

@@ -33,7 +33,7 @@ from decoders.capture.files import CaptureReader
 from decoders.errors import Malformed
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Exchange, Row
-from decoders.records.model import Record
+from decoders.records.model import Batch, Record
 from decoders.records.write import encode_batch
 from kwcli.env import Exit
 from kwcli.output import Wanted
@@ -83,18 +83,23 @@ def folded(some: list[Exchange | Ended]) -> Doctor:
     return fold
 
 
-@pytest.mark.parametrize("name", CLEAN)
-def test_any_split_gives_the_same_rows(name: str) -> None:
-    draw = Random(name)
+def merged(some: list[Exchange | Ended]) -> Doctor:
+    """Four folds of them, handed over and merged in any order."""
+    draw = Random(len(some))
     parts: list[list[Exchange | Ended]] = [[] for _ in range(4)]
-    for each in exchanges(name):
+    for each in some:
         draw.choice(parts).append(each)
-    merged = Doctor()
+    whole = Doctor()
     for part in draw.sample(parts, 4):
         handed = Doctor()
         handed.resume(folded(part).export())
-        merged.merge(handed)
-    assert merged.rows() == folded(exchanges(name)).rows()
+        whole.merge(handed)
+    return whole
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_any_split_gives_the_same_rows(name: str) -> None:
+    assert merged(exchanges(name)).rows() == folded(exchanges(name)).rows()
 
 
 @pytest.mark.parametrize("name", CLEAN)
@@ -161,7 +166,7 @@ def topic(name: str, leader: int = 1, isr: tuple[int, ...] = (1, 2), code: int =
 def produce(name: str, *, count: int = 1, ahead_ms: int = 0, broken: bool = False) -> dict[str, Any]:
     stamp = BEGUN // MS + ahead_ms
     records = [Record(each, stamp, None, b"x" * 40) for each in range(count)]
-    data = bytearray(encode_batch(records, codec="lz4"))
+    data = bytearray(encode_batch(records, Batch(codec="lz4")))
     if broken:
         data[-1] ^= 1
     return {"acks": 1, "topic_data": [{"name": name, "partition_data": [{"index": 0, "records": bytes(data)}]}]}
@@ -211,11 +216,23 @@ def joined(generations: int, members: int = 1) -> Scene:
     return scene
 
 
-def latencies(slow: float, usual: float, times: int = 60) -> Scene:
+def latencies(slow: float, usual: float, times: int = 60, *, every: float = 1, pauses: int = 0) -> Scene:
+    """One client's heartbeats to three brokers, of which the first is the slow one, but for so many at the end."""
     scene = Scene()
     for number in range(times):
-        for node, took in (("9092", slow), ("9093", usual), ("9094", usual)):
-            scene.ask(number, (HEARTBEAT, 3), {}, {}, broker=f"10.0.0.9:{node}", took=took)
+        took = usual if number >= times - pauses else slow
+        for node, its in (("9092", took), ("9093", usual), ("9094", usual)):
+            scene.ask(number * every, (HEARTBEAT, 3), {}, {}, broker=f"10.0.0.9:{node}", took=its)
+    return scene
+
+
+def other_work(slow: float, usual: float) -> Scene:
+    """A client that waits for long asks the first broker alone, another one asks them all."""
+    scene = Scene()
+    for number in range(120):
+        scene.ask(number, (HEARTBEAT, 3), {}, {}, broker="10.0.0.9:9092", took=slow, client="heavy")
+        for node in ("9092", "9093", "9094") if not number % 2 else ():
+            scene.ask(number, (HEARTBEAT, 3), {}, {}, broker=f"10.0.0.9:{node}", took=usual)
     return scene
 
 
@@ -415,7 +432,11 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     ),
     ("lag-growing", lagging(100, 20_000), "warning", "app falls behind on orders: 20,000 records, 100 at first"),
     ("rebalance-storm", joined(8), "warning", "group billing rebalances again and again: 8 generations, 1 members"),
-    ("slow-broker", latencies(0.1, 0.01), "warning", "10.0.0.9:9092 takes"),
+    (
+        *("slow-broker", latencies(0.1, 0.01), "warning"),
+        "10.0.0.9:9092 takes 100.0 ms for Heartbeat, its peers 10.0 ms (medians)",
+    ),
+    ("slow-broker", latencies(0.1, 0.01, times=100, pauses=20), "warning", "10.0.0.9:9092 takes"),
     ("metadata-storm", metadata_asked(60, 0.1), "warning", "app asks for metadata 10.2 times a second"),
     ("small-batches", batches(600, 0.005), "note", "app sends 1.0 records a batch to orders"),
     ("transactions-abort", transactions(5, 5), "warning", "5 of 10 transactions of ledger were aborted"),
@@ -535,6 +556,11 @@ NEAR: list[tuple[str, Scene]] = [
     ("rebalance-storm", joined(8, members=4)),
     ("slow-broker", latencies(0.025, 0.01)),
     ("slow-broker", latencies(0.1, 0.01, times=40)),
+    ("slow-broker", latencies(0.024, 0.005)),
+    # For 20 seconds alone, for half of the time, in other work than its peers have.
+    ("slow-broker", latencies(0.1, 0.01, every=0.3)),
+    ("slow-broker", latencies(0.1, 0.01, times=100, pauses=45)),
+    ("slow-broker", other_work(0.1, 0.01)),
     ("metadata-storm", metadata_asked(60, 1)),
     ("metadata-storm", metadata_asked(40, 0.1)),
     ("small-batches", batches(600, 0.005, records=3)),
@@ -586,7 +612,9 @@ NEAR: list[tuple[str, Scene]] = [
 
 @pytest.mark.parametrize(("what", "scene", "severity", "title"), SCENES, ids=[f"{row[0]}-{row[2]}" for row in SCENES])
 def test_a_scene_shows_its_finding(what: str, scene: Scene, severity: str, title: str) -> None:
-    rows = folded(scene.rows(Doctor())).rows()
+    settled = scene.rows(Doctor())
+    rows = folded(settled).rows()
+    assert merged(settled).rows() == rows
     (row,) = (row for row in rows if row["id"] == what)
     assert row["severity"] == severity
     assert title in row["title"]

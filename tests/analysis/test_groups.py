@@ -21,7 +21,7 @@ from decoders.capture.files import CaptureReader
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
 from decoders.limits import MOMENTS_MAX
-from decoders.records.model import Record
+from decoders.records.model import Batch, Record
 from decoders.records.write import encode_batch
 from kwcli.output import Wanted
 from tests.analysis.scenes import BEGUN, FIN, NS, Scene
@@ -252,7 +252,7 @@ def commit(
 
 
 def batch(count: int, first: int) -> bytes:
-    return encode_batch([Record(first + at, 0, None, b"x") for at in range(count)], base_offset=first)
+    return encode_batch([Record(first + at, 0, None, b"x") for at in range(count)], Batch(base_offset=first))
 
 
 def fetch(

@@ -16,7 +16,7 @@ from typing import Final
 
 from kio.records.readers import read_batch
 
-from decoders.records import Record, batches_json, decode_records, encode_batch, summarize
+from decoders.records import Batch, Record, batches_json, decode_records, encode_batch, summarize
 from decoders.records.codecs import NAMES
 from tests.records.others import MemoryRecords
 
@@ -42,7 +42,7 @@ def made(
             )
             for index in range(COUNT)
         ],
-        codec=codec,
+        Batch(codec=codec),
     )
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import decoders
-from decoders.records import Record, encode_batch
+from decoders.records import Batch, Record, encode_batch
 
 Exchange = tuple[bytes, bytes]  # a request frame and its response frame, without their size fields
 
@@ -116,7 +116,7 @@ def _batch(rng: random.Random, count: int, value: int, codec: str, base: int = 0
         )
         for i in range(count)
     ]
-    return encode_batch(records, codec=codec, base_offset=base)
+    return encode_batch(records, Batch(codec=codec, base_offset=base))
 
 
 def _produce(rng: random.Random, at: int, client: str, records: bytes) -> Exchange:

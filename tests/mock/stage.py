@@ -11,6 +11,7 @@ from decoders.apis import api
 from decoders.mocking.broker import MockBrokers, MockConnection
 from decoders.mocking.cluster import Cluster, Node
 from decoders.mocking.handlers import make_brokers
+from decoders.records.model import Batch
 from decoders.records.write import encode_batch
 
 TOPIC: Final = "orders"
@@ -85,7 +86,7 @@ class Stage:
 
 def batch(*values: bytes, **said: Any) -> bytes:
     """A batch of records."""
-    return encode_batch([Record(index, 5000 + index, None, value) for index, value in enumerate(values)], **said)
+    return encode_batch([Record(index, 5000 + index, None, value) for index, value in enumerate(values)], Batch(**said))
 
 
 def written(data: bytes, *, partition: int = 0, topic: str = TOPIC, **said: Any) -> dict[str, Any]:

@@ -51,10 +51,11 @@ def test_old_clients_get_records_in_their_format(version: int, magic: int) -> No
 @pytest.mark.parametrize("magic", [0, 1])
 def test_old_clients_write_records_in_their_format(magic: int) -> None:
     from decoders import Record
+    from decoders.records.model import Batch
     from decoders.records.write import encode_batch
 
     stamp = 5 if magic else None
-    data = encode_batch([Record(0, stamp, b"k", b"a"), Record(1, stamp, b"k", b"b")], magic=magic)
+    data = encode_batch([Record(0, stamp, b"k", b"a"), Record(1, stamp, b"k", b"b")], Batch(magic=magic))
     client = Stage().client()
     assert only_partition(client.ask("Produce", written(data), magic))["base_offset"] == 0
     assert values(only_partition(client.ask("Fetch", wanted(0), 12))["records"]) == [b"a", b"b"]

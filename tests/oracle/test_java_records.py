@@ -181,7 +181,7 @@ def test_the_same_bytes_from_the_same_records(written: list[bytes]) -> None:
         }
         if magic == 0:
             records = [record._replace(timestamp=None) for record in records]
-        made = encode_batch(records, magic=magic, codec=told["codec"], **(only_batches if magic == 2 else {}))
+        made = encode_batch(records, Batch(magic=magic, codec=told["codec"], **(only_batches if magic == 2 else {})))
         if magic == 2:
             assert made == data
         else:
@@ -203,7 +203,7 @@ def test_kafka_reads_what_we_write(magic: int) -> None:
             if magic == 2:
                 options = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 3}
                 options["transactional"] = dice.random() < 0.5
-            made.append((encode_batch(rows, magic=magic, codec=codec, **options), rows))
+            made.append((encode_batch(rows, Batch(magic=magic, codec=codec, **options)), rows))
     answers = ask([["read", data.hex()] for data, _ in made])
     for (data, rows), told in zip(made, answers, strict=True):
         assert [as_kafka_tells(each) for each in decode_records(data)] == told

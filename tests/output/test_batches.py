@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from decoders import Record
-from decoders.records import batches_json, encode_batch
+from decoders.records import Batch, batches_json, encode_batch
 from kwcli.output.body import BodyPrinter, format_timestamp
 from kwcli.output.units import PLAIN, cell_width
 
@@ -15,7 +15,7 @@ STAMP = 1_795_282_486_519
 
 
 def shown(width: int | None, *records: Record, **batch: Any) -> list[str]:
-    value = {"records": batches_json(encode_batch(records, **batch), records=True)}
+    value = {"records": batches_json(encode_batch(records, Batch(**batch)), records=True)}
     return list(BodyPrinter(width, PLAIN).lines(value, None, 0))
 
 

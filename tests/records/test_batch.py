@@ -289,7 +289,7 @@ def test_records_of_a_bad_checksum_count_nowhere() -> None:
 
 @given(st.integers(0, 60), st.integers(1, 255), st.sampled_from(["none", "gzip", "zstd"]))
 def test_a_spoilt_batch_gives_what_it_gives_piece_by_piece_too(place: int, bits: int, codec: str) -> None:
-    data = bytearray(encode_batch([Record(at, 5, b"k", b"v" * at) for at in range(9)], codec=codec))
+    data = bytearray(encode_batch([Record(at, 5, b"k", b"v" * at) for at in range(9)], Batch(codec=codec)))
     data[61 + place % (len(data) - 61)] ^= bits
     (whole,) = batches_json(bytes(data), records=True) or []
     budget = Budget()

@@ -11,7 +11,7 @@ import pytest
 from decoders import limits
 from decoders.errors import DecodeError
 from decoders.messages.bodies import Options, hooks_of, table
-from decoders.records import Budget, Record, batches_json, encode_batch
+from decoders.records import Batch, Budget, Record, batches_json, encode_batch
 from decoders.records.codecs import NAMES, deflate
 from decoders.records.read import DeferredBatches, deferrable_batches
 from decoders.schema import large_body
@@ -46,13 +46,13 @@ def test_records(monkeypatch: pytest.MonkeyPatch, codec: str, size: int) -> None
     monkeypatch.setattr("decoders.records.json_form.PIECE", size)
     monkeypatch.setattr("decoders.records.read._AT_ONCE", size)
     rows = [Record(5 + index, index, b"k%d" % index, value, (("h", value),)) for index, value in enumerate(TEXTS * 40)]
-    values, written = both(encode_batch(rows, codec=codec) * 3 + MIXED)
+    values, written = both(encode_batch(rows, Batch(codec=codec)) * 3 + MIXED)
     assert written == values
 
 
 def test_what_is_over_the_limit_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("decoders.records.read._AT_ONCE", 0)
-    data = encode_batch([Record(index, 0, None, b"x") for index in range(10)], codec="zstd") * 3
+    data = encode_batch([Record(index, 0, None, b"x") for index in range(10)], Batch(codec="zstd")) * 3
     values, written = both(data, records=14)
     assert written == values
     assert [each.get("records_cut") for each in written] == [None, 6, 10]

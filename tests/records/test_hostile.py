@@ -27,7 +27,9 @@ from tests.records.test_write import records
 
 MIXED = (
     HEX
-    + encode_batch([Record(50 + index, 1, b"k", b"v" * index, (("h", b"1"),)) for index in range(90)], codec="gzip")
+    + encode_batch(
+        [Record(50 + index, 1, b"k", b"v" * index, (("h", b"1"),)) for index in range(90)], Batch(codec="gzip")
+    )
     + MAGIC_0
     + nested(2)
     + batch(record(key=b"\0\0\0\1", value=bytes(6)), attributes=0x20)
@@ -172,7 +174,7 @@ def test_one_batch_gives_no_more_than_its_limit() -> None:
 @pytest.mark.parametrize("codec", NAMES[1:])
 def test_the_exchange_s_budget_is_spent(codec: str) -> None:
     rows = [Record(index, 0, None, bytes(1000)) for index in range(100)]
-    data = encode_batch(rows, codec=codec)
+    data = encode_batch(rows, Batch(codec=codec))
     size = len(encode_batch(rows)) - 61
     budget = Budget(inflated=2 * size + 10)
     found = read_batches(data * 4, records=True, budget=budget)
@@ -190,7 +192,7 @@ def test_what_does_not_decompress_costs_too() -> None:
 
 @pytest.mark.parametrize("codec", ["none", "lz4"])
 def test_records_over_the_budget_are_cut(codec: str) -> None:
-    data = encode_batch([Record(index, 0, None, b"x") for index in range(10)], codec=codec)
+    data = encode_batch([Record(index, 0, None, b"x") for index in range(10)], Batch(codec=codec))
     found = read_batches(data * 3, records=True, budget=Budget(records=14))
     assert [(len(each.records or []), each.records_cut, each.error) for each in found] == [
         (10, 0, None),

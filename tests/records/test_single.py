@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoders.records import Budget, Record, batches_json, encode_batch
+from decoders.records import Batch, Budget, Record, batches_json, encode_batch
 from decoders.records.json_form import records_json
 from decoders.records.read import _fields, single_json
 
@@ -53,9 +53,9 @@ def test_every_other_shape_is_left_to_the_general_way() -> None:
         b"",
         encode_batch([]),
         encode_batch([record, record._replace(offset=8)]),
-        encode_batch([record], codec="gzip"),
-        encode_batch([record], transactional=True),
-        encode_batch([record], base_offset=5),
+        encode_batch([record], Batch(codec="gzip")),
+        encode_batch([record], Batch(transactional=True)),
+        encode_batch([record], Batch(base_offset=5)),
         encode_batch([record]) * 2,
     ):
         assert single_json(data) is None

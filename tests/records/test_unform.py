@@ -75,7 +75,9 @@ def test_offsets_that_are_not_said_count_from_the_base() -> None:
 
 
 def test_control_records_are_their_bytes() -> None:
-    data = encode_batch([Record(3, 5, b"\0\0\0\1", b"\0\0\0\0\0\7")], control=True, transactional=True, producer_id=4)
+    data = encode_batch(
+        [Record(3, 5, b"\0\0\0\1", b"\0\0\0\0\0\7")], Batch(control=True, transactional=True, producer_id=4)
+    )
     shown = batches_json(data, records=True)
     assert shown is not None
     assert shown[0]["records"][0]["control_record"]["type"] == "COMMIT"

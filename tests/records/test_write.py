@@ -49,7 +49,7 @@ def test_the_same_bytes_again(data: bytes) -> None:
 
 @given(records(), st.sampled_from(NAMES), st.booleans(), st.integers(-1, 1 << 31 - 1))
 def test_round_trip(made: list[Record], codec: str, transactional: bool, sequence: int) -> None:
-    data = encode_batch(made, codec=codec, transactional=transactional, producer_id=5, base_sequence=sequence)
+    data = encode_batch(made, Batch(codec=codec, transactional=transactional, producer_id=5, base_sequence=sequence))
     (found,) = decode_records(data)
     assert found.error is None
     assert found.records == made
@@ -68,7 +68,7 @@ def test_far_timestamps(first: int, second: int) -> None:
 @pytest.mark.parametrize("codec", [*NAMES[:2], *NAMES[3:]])
 def test_kafka_python_reads_it(codec: str) -> None:
     made = [Record(7 + index, 1000 + index, b"k%d" % index, None, (("h", b"x"),)) for index in range(70)]
-    reader = MemoryRecords(encode_batch(made, codec=codec))
+    reader = MemoryRecords(encode_batch(made, Batch(codec=codec)))
     found = reader.next_batch()
     assert found.validate_crc()
     assert [(row.offset, row.timestamp, row.key, row.value, tuple(row.headers)) for row in found] == [
@@ -79,7 +79,7 @@ def test_kafka_python_reads_it(codec: str) -> None:
 @pytest.mark.parametrize("codec", NAMES)
 def test_aiokafka_reads_it(codec: str) -> None:
     made = [Record(7 + index, 1000 + index, None, b"v%d" % index, (("h", b"x"),)) for index in range(70)]
-    found = AioMemoryRecords(encode_batch(made, codec=codec)).next_batch()
+    found = AioMemoryRecords(encode_batch(made, Batch(codec=codec))).next_batch()
     assert found.validate_crc()
     assert [(row.offset, row.timestamp, row.key, row.value, tuple(row.headers)) for row in found] == [
         each[:5] for each in made
@@ -105,7 +105,7 @@ REFUSED: list[tuple[dict[str, object], str]] = [
 @pytest.mark.parametrize(("options", "text"), REFUSED)
 def test_what_does_not_fit_is_refused(options: dict[str, object], text: str) -> None:
     with pytest.raises(EncodeError, match=text):
-        encode_batch([Record(0, 5, None, b"")], **options)  # type: ignore[arg-type]  # wrong values are the point
+        encode_batch([Record(0, 5, None, b"")], Batch(**options))  # type: ignore[arg-type]  # wrong values are the point
 
 
 @pytest.mark.parametrize("data", [HEX[:-1], message(1, 0, b"")[:-1], batch(record(), count=2), b"garbage" * 9])

@@ -32,7 +32,7 @@ def records(draw: st.DrawFn, magic: int) -> list[Record]:
 @given(st.data(), st.sampled_from((0, 1)), st.sampled_from(CODECS))
 def test_round_trip(data: st.DataObject, magic: int, codec: str) -> None:
     made = data.draw(records(magic))
-    raw = encode_batch(made, magic=magic, codec=codec)
+    raw = encode_batch(made, Batch(magic=magic, codec=codec))
     found = decode_records(raw)
     assert [each.error for each in found] == [None] * len(found)
     assert [record for each in found for record in each.records or ()] == made
@@ -76,7 +76,11 @@ def test_the_same_bytes_again(data: bytes) -> None:
 def test_formats_mixed_in_one_buffer() -> None:
     made = [Record(1, 5, None, b"a"), Record(2, 6, b"k", b"b")]
     plain = [record._replace(timestamp=None) for record in made]
-    data = encode_batch(plain, magic=0, codec="lz4") + encode_batch(made, magic=1) + encode_batch(made, codec="zstd")
+    data = (
+        encode_batch(plain, Batch(magic=0, codec="lz4"))
+        + encode_batch(made, Batch(magic=1))
+        + encode_batch(made, Batch(codec="zstd"))
+    )
     assert encode_records(decode_records(data)) == data
 
 
@@ -88,14 +92,14 @@ def test_a_batch_made_by_hand() -> None:
 
 
 def test_nothing_in_nothing_out() -> None:
-    assert encode_batch([], magic=0) == encode_batch([], magic=1) == b""
+    assert encode_batch([], Batch(magic=0)) == encode_batch([], Batch(magic=1)) == b""
 
 
 def test_lz4_of_magic_0_has_the_checksum_that_old_readers_want() -> None:
     """KAFKA-3160: over the frame's magic too; from magic 1 on as the LZ4 frame format says."""
     frames = []
     for magic in (0, 1):
-        data = encode_batch([Record(0, None, None, b"v" * 500)], magic=magic, codec="lz4")
+        data = encode_batch([Record(0, None, None, b"v" * 500)], Batch(magic=magic, codec="lz4"))
         at = data.index(b"\x04\x22\x4d\x18")
         assert data[at + 6] == header_checksum(data[at : at + 6] if magic == 0 else data[at + 4 : at + 6])
         frames.append(data[at + 6])
@@ -108,7 +112,7 @@ def test_lz4_of_magic_0_has_the_checksum_that_old_readers_want() -> None:
 def test_kafka_python_and_aiokafka_read_it(magic: int, codec: str) -> None:
     stamp = 1000 if magic else None
     made = [Record(7 + index, stamp, b"k%d" % index, b"v%d" % index * 9) for index in range(70)]
-    data = encode_batch(made, magic=magic, codec=codec)
+    data = encode_batch(made, Batch(magic=magic, codec=codec))
     readers = [AioMemoryRecords(data)]
     if codec != "snappy":  # kafka-python wants another library for it
         readers.append(MemoryRecords(data))
@@ -141,12 +145,12 @@ REFUSED: list[tuple[dict[str, object], Record, str]] = [
 @pytest.mark.parametrize(("options", "record", "text"), REFUSED)
 def test_what_does_not_fit_is_refused(options: dict[str, object], record: Record, text: str) -> None:
     with pytest.raises(EncodeError, match=text):
-        encode_batch([record], **options)  # type: ignore[arg-type]  # wrong values are the point
+        encode_batch([record], Batch(**options))  # type: ignore[arg-type]  # wrong values are the point
 
 
 def test_no_wrapper_of_nothing() -> None:
     with pytest.raises(EncodeError, match="cannot compress no records"):
-        encode_batch([], magic=0, codec="gzip")
+        encode_batch([], Batch(magic=0, codec="gzip"))
 
 
 def test_the_path_says_which_batch() -> None:

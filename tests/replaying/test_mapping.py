@@ -23,6 +23,7 @@ from decoders.apis.keys import (
 from decoders.embedded import decode_embedded, encode_embedded
 from decoders.exchanges.topics import NULL_ID
 from decoders.records import Record, decode_records
+from decoders.records.model import Batch
 from decoders.records.write import encode_batch
 from decoders.replaying.carrying import carry_request, nearest_version
 from decoders.replaying.mapping import Ends, IdMap, NameMap, NotReplayable, match_nodes
@@ -129,7 +130,7 @@ def test_a_read_leaves_out_a_member_that_nobody_knows() -> None:
 def test_producers_are_those_that_were_given_out_in_their_batches_too() -> None:
     known = ids()
     batch = encode_batch(
-        [Record(0, 1, None, b"v", ())], producer_id=5, producer_epoch=2, base_sequence=7, transactional=True
+        [Record(0, 1, None, b"v", ())], Batch(producer_id=5, producer_epoch=2, base_sequence=7, transactional=True)
     )
     body = {"acks": -1, "topic_data": [{"name": "orders", "partition_data": [{"index": 0, "records": batch}]}]}
     assert why_not(known, PRODUCE, 9, body) == "producer"

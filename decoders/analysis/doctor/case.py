@@ -10,8 +10,8 @@ from decoders.analysis.doctor.observations import Observation, Observations, mos
 from decoders.apis import NAMES, api
 
 if TYPE_CHECKING:
+    from decoders.analysis.doctor.peers import BrokerLatencies
     from decoders.analysis.doctor.thresholds import Thresholds
-    from decoders.analysis.statistics import GroupStatistics
     from decoders.schema.model import Versions
 
 __all__ = ["LISTED", "NS", "Case", "Found", "api_text", "clients_in", "less_severe", "rate_of", "united", "words_of"]
@@ -38,7 +38,7 @@ class Case:
         self,
         seen: Observations,
         done: Mapping[tuple[str, int, str | None], int],
-        latencies: Mapping[tuple[str, int], GroupStatistics],
+        latencies: BrokerLatencies,
         offers: Mapping[tuple[str, int], Versions],
         faults: list[str],
         limits: Thresholds,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
-from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.doctor.case import (
@@ -23,7 +22,6 @@ from decoders.analysis.doctor.case import (
 from decoders.analysis.doctor.findings import CODES, FINDINGS, OTHER, SEVERITIES
 from decoders.analysis.doctor.observations import Observation, Observations, most_named
 from decoders.analysis.doctor.reachability import REACHABILITY
-from decoders.analysis.fold import percentile
 from decoders.apis.error_codes import ERRORS, error_name
 from decoders.apis.keys import INIT_PRODUCER_ID, METADATA
 from decoders.apis.remedies import REMEDIES
@@ -31,9 +29,9 @@ from decoders.frames.framing import BEGINS_LATE
 from decoders.wire.units import format_latency, format_size
 
 if TYPE_CHECKING:
+    from decoders.analysis.doctor.peers import BrokerLatencies
     from decoders.analysis.doctor.thresholds import Thresholds
     from decoders.analysis.fold import Row
-    from decoders.analysis.statistics import GroupStatistics
     from decoders.schema.model import Versions
 
 __all__ = ["ABOUT", "diagnose"]
@@ -44,14 +42,14 @@ _MS: Final = 1_000_000
 def diagnose(
     seen: Observations,
     done: Mapping[tuple[str, int, str | None], int],
-    latencies: Mapping[tuple[str, int], GroupStatistics],
+    latencies: BrokerLatencies,
     offers: Mapping[tuple[str, int], Versions],
     faults: list[str],
     limits: Thresholds,
 ) -> list[Row]:
     """A row for each finding, worst first, then by how often.
 
-    `done`: client, API, subject → when that last went well, in ns. `latencies` by broker and API, in ns.
+    `done`: client, API, subject → when that last went well, in ns.
     """
     case = Case(seen, done, latencies, offers, faults, limits)
     rows = [_row(found) for look in _EXAMINATIONS for found in look(case)]
@@ -253,20 +251,10 @@ def _is_whole(case: Case, topic: str | None, seen: Observation) -> bool:
 
 def _brokers(case: Case) -> Iterator[Found]:
     """Brokers that are slower than their peers in the same work."""
-    limits = case.limits
-    by_api: dict[int, dict[str, float]] = defaultdict(dict)
-    for (broker, key), group in case.latencies.items():
-        if group.values >= limits["slow.exchanges"]:
-            by_api[key][broker] = percentile(group.bins(), 50, group.low, group.high) / _MS
-    for key, medians in by_api.items():
-        for broker, ms in medians.items():
-            peers = [other for name, other in medians.items() if name != broker]
-            usual = median(peers) if peers else None
-            if usual is None or ms < limits["slow.factor"] * usual or ms - usual < limits["slow.least"]:
-                continue
-            seen = united(its for (_, _, where), its in case.seen.of("client") if where == broker)
-            words = {"latency": f"{ms:.1f} ms", "peers": f"{usual:.1f} ms"}
-            yield case.found("slow-broker", seen, broker=broker, api=api_text(key), **words)
+    for broker, key, ms, usual in case.latencies.slow(case.limits):
+        seen = united(its for (_, _, where), its in case.seen.of("client") if where == broker)
+        words = {"latency": f"{ms:.1f} ms", "peers": f"{usual:.1f} ms"}
+        yield case.found("slow-broker", seen, broker=broker, api=api_text(key), **words)
 
 
 def _elections(case: Case) -> Iterator[Found]:

@@ -22,6 +22,7 @@ from decoders.analysis.dimensions import DIMENSIONS, client_of, host_of, needs_o
 from decoders.analysis.doctor.diagnosis import diagnose
 from decoders.analysis.doctor.looks import LOOKS
 from decoders.analysis.doctor.observations import Observations
+from decoders.analysis.doctor.peers import BrokerLatencies
 from decoders.analysis.doctor.thresholds import Thresholds
 from decoders.analysis.exchange_facts import (
     NS_PER_MS,
@@ -32,8 +33,6 @@ from decoders.analysis.exchange_facts import (
     throttle_ns,
     waited_ns,
 )
-from decoders.analysis.statistics import GroupStatistics
-from decoders.analysis.time_buckets import add_amounts
 from decoders.apis import NAMES
 from decoders.apis.keys import API_VERSIONS, HEARTBEAT, METADATA, OFFSET_COMMIT, PRODUCE
 from decoders.exchanges.partitions import partition_paths
@@ -66,7 +65,7 @@ class Doctor:
         self._thresholds = thresholds or Thresholds()
         self._seen = Observations()
         self._done: dict[_Done, int] = {}
-        self._latencies: dict[tuple[str, int], GroupStatistics] = {}
+        self._latencies = BrokerLatencies()
         self._offers: dict[tuple[str, int], Versions] = {}
         self._faults: list[str] = []
 
@@ -197,10 +196,8 @@ class Doctor:
                 return  # its Envelope took that long
             if key in WAITING and waited_ns(exchange) is not None:
                 return
-            group = self._latencies.get((exchange.ends.broker, key))
-            if group is None:
-                group = self._latencies[exchange.ends.broker, key] = GroupStatistics()
-            group.measure(exchange.response_ns - exchange.request_end_ns)
+            took = exchange.response_ns - exchange.request_end_ns
+            self._latencies.measure(exchange.ends.broker, key, client, time_ns, took)
 
     @staticmethod
     def _about(exchange: Exchange) -> tuple[str, list[str]]:
@@ -216,17 +213,15 @@ class Doctor:
         self._seen.merge(other._seen)
         for place, time_ns in other._done.items():
             self._done[place] = max(self._done.get(place, 0), time_ns)
-        for where, group in other._latencies.items():
-            self._latencies.setdefault(where, GroupStatistics()).merge(group, 0, add_amounts)
+        self._latencies.merge(other._latencies)
         for where, versions in other._offers.items():
             self._offers[where] = max(self._offers.get(where, versions), versions)
         self._faults = sorted({*self._faults, *other._faults})
 
     def export(self) -> bytes:
         """The state, for `resume`."""
-        latencies = [[where, group.state()] for where, group in self._latencies.items()]
         offers = [[where, list(versions)] for where, versions in self._offers.items()]
-        return pack([self._seen.export(), list(self._done.items()), latencies, offers, self._faults])
+        return pack([self._seen.export(), list(self._done.items()), self._latencies.state(), offers, self._faults])
 
     def resume(self, state: bytes) -> None:
         """Go on where `export` was called. Raises DecodeError."""
@@ -236,10 +231,7 @@ class Doctor:
             place, time_ns = fields(item, tuple, int)
             client, key, subject = fields(place, str, int, str | None)
             self._done[client, key, subject] = time_ns
-        for item in latencies:
-            where, group = fields(item, tuple, list)
-            broker, key = fields(where, str, int)
-            self._latencies[broker, key] = GroupStatistics.of(group)
+        self._latencies = BrokerLatencies.of(latencies)
         for item in offers:
             where, versions = fields(item, tuple, list)
             broker, key = fields(where, str, int)

@@ -75,7 +75,14 @@ THRESHOLDS: Final[dict[str, Threshold]] = {
     "lag.span": Threshold(10, "s", "over less time no trend can be told"),
     "slow.factor": Threshold(3, "times", "median latency of a broker against its peers: less is uneven load"),
     "slow.least": Threshold(20, "ms", "a difference below this is not felt"),
-    "slow.exchanges": Threshold(50, "exchanges", "fewer have no meaningful median"),
+    "slow.exchanges": Threshold(
+        50, "exchanges", "fewer have no meaningful median; so many are of clients that asked its peers as well"
+    ),
+    "slow.slice": Threshold(
+        5, "exchanges", "a slice of time (9 s or more) in which fewer were answered is not compared"
+    ),
+    "slow.slices": Threshold(4, "slices", "what lasts for less than half a minute is a pause, not a slow broker"),
+    "slow.share": Threshold(0.75, "of the slices", "a broker that is slow now and then only has busy moments"),
     "clock.ahead": Threshold(60, "s", "clocks that are kept in step differ by milliseconds"),
     "clock.apart": Threshold(5, "s", "what an answer takes, and the step of clocks that are kept in step, is less"),
     "huge.size": Threshold(32 * 1024 * 1024, "bytes", "socket.request.max.bytes is 100 MiB, and frames are held whole"),
