@@ -19,7 +19,7 @@ from decoders.apis.keys import FETCH, PRODUCE
 from decoders.apis.returned import plausible
 from decoders.filters import Phase
 from decoders.filters.prefilter import Possible, some
-from decoders.frames.live_framing import SIZE
+from decoders.frames.live_framing import with_size
 from decoders.messages.error_answers import FetchSessions, error_answer, error_frame, why_no_error
 from kwcli.proxy.deciders import together
 from kwcli.proxy.faults.changes import CHANGES, FirstAnswers, body_of, changed
@@ -239,7 +239,7 @@ class ConnectionFaults:
             return Decision(b"", then=Then.CLOSE, reason=f"{_reason(schedule)}: {answer.why}")
         if isinstance(exchange.memo, _Fetching) and self._sessions is not None:
             self._sessions.answered(exchange.memo.asked, {})
-        frame = SIZE.pack(len(frame)) + frame
+        frame = with_size(frame)
         return Decision(frame) if rule.side == "answer" else Decision(reply=frame)
 
 
