@@ -147,7 +147,7 @@ class WantedRule(RequestRule):
 class Prefiltered(NamedTuple):
     """What `possible` said of requests of a rule that begin like this behind their correlation id."""
 
-    route: WantedRule
+    route: WantedRule | None  # None: of none
     head: bytes  # the client id with its size, and where there are tags their count, 0
     least: int  # bytes that such a request has at least, without its size field
     possible: Possible

@@ -9,7 +9,7 @@ not, and a request that may be wanted waits until it is whole and decided about.
 from __future__ import annotations
 
 from struct import Struct
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError, Truncated
@@ -61,6 +61,9 @@ from kwcli.proxy.relay.state import (
     describe_bytes,
 )
 
+if TYPE_CHECKING:
+    from decoders.filters.prefilter import Possible
+
 # Size, API key and version, correlation id: the shortest request.
 _HEAD: Final = Struct(">iIi")
 _SHORTEST: Final = _HEAD.size
@@ -74,6 +77,8 @@ _JUDGED_MAX: Final = 64 * 1024
 TURN: Final = 128
 # One that is decided about counts as so many of them.
 DECIDED: Final = 16
+# Of an API and version that was not asked about yet.
+_NOTHING: Final = Prefiltered(None, b"", 0, True)
 
 
 class Requests:
@@ -363,29 +368,25 @@ class Requests:
 
     def _may_want(self, route: WantedRule, number: int, size: int, data: bytes, at: int) -> bool:
         """Whether somebody may want the request at `at`, as far as its header and its bytes tell."""
-        found = self._prefiltered.get(number)
-        end = at + SIZE_FIELD + size
-        if (
-            found is None
-            or found.route is not route
-            or size < found.least
-            or not data.startswith(found.head, at + HEAD)
-        ):
-            client_id = request_rules.read_client_id(route.api_key, route.version, data, at, min(end, len(data)))
+        known, head, least, possible = self._prefiltered.get(number, _NOTHING)
+        if known is not route or size < least or not data.startswith(head, at + HEAD):
+            end = min(at + SIZE_FIELD + size, len(data))
+            client_id = request_rules.read_client_id(route.api_key, route.version, data, at, end)
             if client_id is None:
                 return True
-            found = self._prefilter(route, number, *client_id)
-        possible = found.possible
-        return possible if isinstance(possible, bool) else end > len(data) or possible(data, at, end)
+            possible = self._prefilter(route, number, *client_id)
+        if possible is False or possible is True:
+            return possible
+        end = at + SIZE_FIELD + size
+        return end > len(data) or possible(data, at, end)
 
-    def _prefilter(self, route: WantedRule, number: int, head: bytes, client_id: bytes | None) -> Prefiltered:
+    def _prefilter(self, route: WantedRule, number: int, head: bytes, client_id: bytes | None) -> Possible:
         """Ask what is possible for requests with such a header."""
         assert self._interventions is not None
         possible = self._interventions.possible(route.api_key, route.version, client_id)
-        found = Prefiltered(route, head, HEAD - SIZE_FIELD + len(head), possible)
         if self._routes.known.get(number) is route:  # a client that makes up numbers fills no memory
-            self._prefiltered[number] = found
-        return found
+            self._prefiltered[number] = Prefiltered(route, head, HEAD - SIZE_FIELD + len(head), possible)
+        return possible
 
     def _keep(self, route: WantedRule, size: int, out: list[Command]) -> bool:
         """Whether there is room to keep such a request."""
