@@ -152,6 +152,14 @@ def _no_tables(place: str) -> StoredRows:
     raise Failure(f"{place}: a folder of tables, which nothing here reads")
 
 
+class Terminals(NamedTuple):
+    """Which of the three streams are terminals."""
+
+    stdin: bool = False
+    stdout: bool = False
+    stderr: bool = False
+
+
 class Environment:
     """Everything a command may know of its surroundings. `columns` is None where no width was given.
 
@@ -187,20 +195,16 @@ class Environment:
         stdout: Writable,
         stderr: Writable,
         variables: Mapping[str, str],
-        stdin_terminal: bool = False,
-        stdout_terminal: bool = False,
-        stderr_terminal: bool = False,
+        terminals: Terminals = Terminals(),  # noqa: B008  # a tuple, which nothing changes
         columns: int | None = None,
         now_ns: Callable[[], int] = time.time_ns,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.stdin = stdin
-        self.stdout = _screened(stdout) if stdout_terminal else stdout
-        self.stderr = _screened(stderr) if stderr_terminal else stderr
+        self.stdout = _screened(stdout) if terminals.stdout else stdout
+        self.stderr = _screened(stderr) if terminals.stderr else stderr
         self.variables = variables
-        self.stdin_terminal = stdin_terminal
-        self.stdout_terminal = stdout_terminal
-        self.stderr_terminal = stderr_terminal
+        self.stdin_terminal, self.stdout_terminal, self.stderr_terminal = terminals
         self.columns = columns
         self.now_ns = now_ns
         self.monotonic = monotonic
@@ -232,9 +236,7 @@ class Environment:
             stdout=stdout,
             stderr=stderr,
             variables=os.environ,
-            stdin_terminal=source.isatty(),
-            stdout_terminal=stdout_terminal,
-            stderr_terminal=stderr.isatty(),
+            terminals=Terminals(source.isatty(), stdout_terminal, stderr.isatty()),
             columns=columns,
         )
 

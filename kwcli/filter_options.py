@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from decoders.exchanges.exchange import rfc3339
 from decoders.filters import Filter, FilterError, parse
@@ -27,39 +27,39 @@ WENT_WRONG = f"(unexpected or {_UNREAD} or {_LEFT_ALONE})"
 EVERY_ERROR = f"(error or {WENT_WRONG})"
 
 
-def select(
-    expression: str | None = None,
-    *,
-    apis: Iterable[str] = (),
-    client_ids: Iterable[str] = (),
-    topics: Iterable[str] = (),
-    errors: bool = False,
-    errors_all: bool = False,
-    slower_than: float | None = None,
-    clients: Iterable[str] = (),
-    groups: Iterable[str] = (),
-) -> Filter:
-    """What -f and the short options ask for, all of which must hold; several values of one option are alternatives.
+# Short option → the question that its words answer.
+_QUESTIONS: Final = {
+    "--api": "api in",
+    "--client-id": "client_id like",
+    "--topic": "topic like",
+    "--group": "group like",
+}
 
-    `slower_than` is in milliseconds. Failure (usage) says what is wrong, and where.
+
+def select(
+    expression: str | None,
+    words: Mapping[str, Iterable[str]],
+    *,
+    slower_than: float | None = None,
+    errors: str | None = None,
+) -> Filter:
+    """What -f and the short options ask for, all of which must hold; several words of one option are alternatives.
+
+    `slower_than` is in milliseconds; `errors` is WENT_WRONG or EVERY_ERROR. Failure (usage) says what is wrong, and
+    where.
     """
     parts = []
-    for option, field, sign, values in (
-        ("--api", "api", "in", [_api(name) for name in apis]),
-        ("--client-id", "client_id", "like", client_ids),
-        ("--topic", "topic", "like", topics),
-        ("--group", "group", "like", groups),
-    ):
-        if texts := [_quoted(value) for value in values]:
-            part = f"{field} {sign} ({', '.join(texts)})"
+    for option, values in words.items():
+        if option == "--client":
+            parts += [f"({' or '.join(map(_client, values))})"] if values else []
+        elif texts := [_quoted(_api(value) if option == "--api" else value) for value in values]:
+            part = f"{_QUESTIONS[option]} ({', '.join(texts)})"
             _parsed(part, option)
             parts.append(part)
-    if named := [_client(value) for value in clients]:
-        parts.append(f"({' or '.join(named)})")
     if slower_than is not None:
         parts.append(f"latency > {f'{slower_than:.9f}'.rstrip('0').rstrip('.')}ms")
-    if errors or errors_all:
-        parts.append(EVERY_ERROR if errors_all else WENT_WRONG)
+    if errors is not None:
+        parts.append(errors)
     if expression is not None and expression.strip():
         _parsed(expression, "-f")
         parts.append(f"({expression})")

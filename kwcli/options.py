@@ -103,11 +103,11 @@ class Rotation(NamedTuple):
 class CaptureOptions(NamedTuple):
     """What a command reads, and on which ports it takes connections for Kafka's."""
 
-    files: tuple[str, ...]
-    interface: str | None
-    bpf: str | None
-    write: str | None
-    ports: tuple[int, ...]
+    files: tuple[str, ...] = ()
+    interface: str | None = None
+    bpf: str | None = None
+    write: str | None = None
+    ports: tuple[int, ...] = ()
     since: Moment | None = None
     until: Moment | None = None
     keylogs: tuple[str, ...] = ()
@@ -172,23 +172,32 @@ class CaptureOptions(NamedTuple):
 
 
 class FilterOptions(NamedTuple):
-    """Which exchanges are meant: the arguments of `kwcli.filter_options.select`."""
+    """Which exchanges are meant, and how many of them at most; `slower_than` is in milliseconds."""
 
-    apis: tuple[str, ...]
-    client_ids: tuple[str, ...]
-    topics: tuple[str, ...]
-    expression: str | None
-    errors: bool
-    errors_all: bool
-    slower_than: float | None
+    apis: tuple[str, ...] = ()
+    client_ids: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    expression: str | None = None
+    errors: bool = False
+    errors_all: bool = False
+    slower_than: float | None = None
     clients: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
+    limit: int | None = None  # of commands that have --limit
 
     def select(self, also: str = "") -> Filter:
         """The filter that they make, together with another expression. Raises Failure (usage)."""
-        from kwcli.filter_options import both, select
+        from kwcli.filter_options import EVERY_ERROR, WENT_WRONG, both, select
 
-        return both(also, select(**self._asdict()))
+        words = {
+            "--api": self.apis,
+            "--client-id": self.client_ids,
+            "--topic": self.topics,
+            "--group": self.groups,
+            "--client": self.clients,
+        }
+        errors = EVERY_ERROR if self.errors_all else WENT_WRONG if self.errors else None
+        return both(also, select(self.expression, words, slower_than=self.slower_than, errors=errors))
 
 
 class ContentOptions(NamedTuple):
@@ -360,7 +369,10 @@ ports_option: Final = click.option(
     help="Broker ports, 9092-9094 for a range; without it Kafka is recognised on any port.",
 )
 
-
+since_option: Final = click.option(
+    "--since", type=TimeWord(), metavar="TIME", help="Only what began then or later: 17:34, 5m."
+)
+until_option: Final = click.option("--until", type=TimeWord(), metavar="TIME", help="Only what began before this time.")
 keylog_option: Final = click.option(
     "--keylog",
     "keylogs",
@@ -497,8 +509,8 @@ def capture_options(command: Command) -> Command:
         click.option("--follow", is_flag=True, help="Read FILE on while it grows, with the next files of its writer."),
         ports_option,
         keylog_option,
-        click.option("--since", type=TimeWord(), metavar="TIME", help="Only what began then or later: 17:34, 5m."),
-        click.option("--until", type=TimeWord(), metavar="TIME", help="Only what began before this time."),
+        since_option,
+        until_option,
         # What tcpdump and tshark take and kw does anyway: rows at once, packets whole.
         click.option("-l", "-U", "line_buffered", is_flag=True, hidden=True, expose_value=False),
         click.option("-s", "snaplen", hidden=True, expose_value=False),
@@ -555,10 +567,13 @@ def limit_option(help: str) -> Callable[[Command], Command]:
     return click.option("-n", "-c", "--limit", type=RowCount(), metavar="N", help=help)
 
 
-def filter_options(command: Command) -> Command:
-    """Which exchanges a command is about; it gets them as `filters`: a FilterOptions."""
-    return with_options(
-        gathered("filters", FilterOptions, FilterOptions._fields)(command),
+def filter_options(*, limit: str | None = None) -> Callable[[Command], Command]:
+    """Which exchanges a command is about; it gets them as `filters`: a FilterOptions.
+
+    `limit` says what --limit does; None: it is no part of these.
+    """
+    names = [name for name in FilterOptions._fields if limit or name != "limit"]
+    options = [
         words_option("--api", "apis", metavar="API,...", help="Only these APIs, by name or number."),
         words_option("--client-id", "client_ids", metavar="GLOB,...", help="Only clients whose id matches."),
         words_option("--client", "clients", metavar="NAME,...", help="Only these clients, by id or by address."),
@@ -580,7 +595,13 @@ def filter_options(command: Command) -> Command:
             " that the protocol means so.",
         ),
         click.option("--slower-than", type=Duration(), metavar="TIME", help="Only latencies above, for example 100ms."),
-    )
+        *([] if limit is None else [limit_option(limit)]),
+    ]
+
+    def decorated(command: Command) -> Command:
+        return with_options(gathered("filters", FilterOptions, names)(command), *options)
+
+    return decorated
 
 
 def content_options(command: Command) -> Command:

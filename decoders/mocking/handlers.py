@@ -83,8 +83,8 @@ def handle_api_versions(cluster: Cluster, call: Call) -> dict[str, Any]:  # noqa
     return {"error_code": 0, "api_keys": rows}
 
 
-def make_brokers(cluster: Cluster, log: Any = None) -> MockBrokers:
-    """The brokers of a cluster. `log` is called with each `Answered`."""
+def make_brokers(cluster: Cluster) -> MockBrokers:
+    """The brokers of a cluster."""
     fetches = Fetches(cluster)
     return MockBrokers(
         cluster,
@@ -93,5 +93,4 @@ def make_brokers(cluster: Cluster, log: Any = None) -> MockBrokers:
             keys.FETCH: lambda _, call: handle_fetch(fetches, call),
             keys.API_VERSIONS: handle_api_versions,
         },
-        log,
     )

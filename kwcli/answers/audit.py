@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from decoders.analysis.fold import Row
     from decoders.exchanges.exchange import Settled
     from kwcli.env import Environment, Settings
-    from kwcli.net.options import ConnectionOptions
+    from kwcli.net.config.client_config import ConnectionOptions
 
 __all__ = ["AuditRenderer", "find_target"]
 
@@ -38,9 +38,10 @@ def find_target(word: str, env: Environment, connection: ConnectionOptions) -> A
         return AuditTarget.of_release(find_release(word))
     address = word.removeprefix(BROKER)
     from kwcli.net.deadline import Deadline
+    from kwcli.net.options import read_config
     from kwcli.net.session.blocking import Connection
 
-    config = connection._replace(servers=address, controllers=None).config(env)
+    config = read_config(env, connection._replace(servers=address, controllers=None))
     with Connection.open(config.servers[0], config, Deadline(config.timeout_s, env.monotonic)) as opened:
         return AuditTarget.of_broker(f"the broker {address}", opened.versions)
 

@@ -21,7 +21,7 @@ from kwcli.terminal import clean
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
     from kwcli.env import Settings
-    from kwcli.net.options import ConnectionOptions
+    from kwcli.net.config.client_config import ConnectionOptions
     from kwcli.options import CaptureOptions
 
 __all__ = ["FAIL_ON", "DoctorRenderer", "check_source", "count_findings", "findings_text", "read_thresholds"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kwcli.options import capture_options, filter_options, limit_option, output_options
+from kwcli.options import capture_options, filter_options, output_options
 
 __all__ = ["FORMATS", "portrait_command"]
 
@@ -15,13 +15,12 @@ FORMATS = ("text", "table", "ndjson", "json", "csv", "yaml", "fields")
 
 
 def portrait_command(word: str, examples: str) -> Callable[[Callable[..., Any]], click.Command]:
-    """A command called `word`; it gets `capture`, `name`, `filters`, `limit` and `shown`."""
+    """A command called `word`; it gets `capture`, `name`, `filters` and `shown`."""
 
     def decorated(function: Callable[..., Any]) -> click.Command:
         for decorate in (
             output_options(quiet="No summary and no progress bar.", formats=FORMATS),
-            limit_option("Stop reading after N exchanges counted."),
-            filter_options,
+            filter_options(limit="Stop reading after N exchanges counted."),
             click.option("--name", metavar="NAME", help="All that is known of this one."),
             capture_options,
         ):

@@ -9,8 +9,7 @@ from decoders.filters import parse
 from kwcli.answers.portraits import PORTRAITS, PortraitRenderer
 from kwcli.answers.view import view_of
 from kwcli.capture_paths import is_named_capture, is_named_records
-from kwcli.key_logs import KeyLogFiles, key_log_names
-from kwcli.sniff.run import Sniffing, watched
+from kwcli.sniff.run import Sniffing
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.doctor import Doctor
@@ -27,22 +26,10 @@ def answer(
     settings: Settings,
     capture: CaptureOptions,
     filters: FilterOptions,
-    limit: int | None,
     renderer: AnswerRenderer,
 ) -> Exit:
     """Read what the options name into the renderer's fold; the exit code of reading."""
-    sniffing = Sniffing(
-        env,
-        settings,
-        filters.select(capture.times(env, settings.zone)),
-        ports=frozenset(capture.ports) or None,
-        limit=limit,
-        sort=None,
-        strict=False,
-        view=watched(env, settings, capture, view_of(renderer)),
-        key_logs=KeyLogFiles(key_log_names(capture.keylogs, env.variables), follow=capture.is_live),
-    )
-    return sniffing.run(capture).exit_code()
+    return Sniffing(env, settings, capture, filters, view=view_of(renderer)).run().exit_code()
 
 
 def look_at(env: Environment, config: ClientConfig, doctor: Doctor, renderer: AnswerRenderer) -> Exit:
@@ -80,7 +67,6 @@ def show_portraits(
     capture: CaptureOptions,
     name: str | None,
     filters: FilterOptions,
-    limit: int | None,
     shown: OutputOptions,
 ) -> Exit:
     """What `kw clients`, `kw groups`, `kw topics` and `kw brokers` do."""
@@ -88,4 +74,4 @@ def show_portraits(
     capture.check()
     settings = shown.settings(env)
     within = parse(capture.times(env, settings.zone)).matches
-    return answer(env, settings, capture, filters, limit, PortraitRenderer(PORTRAITS[word], settings, name, within))
+    return answer(env, settings, capture, filters, PortraitRenderer(PORTRAITS[word], settings, name, within))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kwcli.env import Settings
     from kwcli.output import Write
 
-__all__ = ["AnswerRenderer", "flat_text", "software_text", "view_of"]
+__all__ = ["AnswerRenderer", "answer_record", "flat_text", "software_text", "view_of"]
 
 Text = Callable[[Sequence["Row"], "Settings"], str]
 
@@ -61,13 +61,18 @@ class AnswerRenderer(FoldRenderer):
             return
         writer = record_writer(settings, self._write, [*_names(self.found), *self.keys])
         for row in self.found:
-            writer.add({"kind": self._kind, "schema": SCHEMA, **_json(row)})
+            writer.add(answer_record(self._kind, row))
         writer.close()
 
 
 def view_of(renderer: AnswerRenderer) -> SniffView:
     """What `Sniffing` needs to fold instead of showing."""
     return SniffView(renderer.needs, renderer.open, renderer.hear, remembers=renderer.remembers, ended=renderer.ended)
+
+
+def answer_record(kind: str, row: Row) -> dict[str, Any]:
+    """A row of an answer as the object that `-o ndjson` has of it."""
+    return {"kind": kind, "schema": SCHEMA, **_json(row)}
 
 
 def _json(value: Any) -> Any:

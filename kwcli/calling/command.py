@@ -13,6 +13,7 @@ from decoders.schema.model import NONE, Api, Message, Side, Versions
 from kwcli.calling.request_builder import Draft, VersionChoice, as_spoken
 from kwcli.calling.words.assignments import check_words
 from kwcli.env import Exit, Failure
+from kwcli.net.options import read_config
 from kwcli.spelling import find_api
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from kwcli.calling.output import CallOutput
     from kwcli.calling.records.values import RecordValues
     from kwcli.env import Environment, Settings
-    from kwcli.net.options import ConnectionOptions
+    from kwcli.net.config.client_config import ConnectionOptions
 
 # The APIs that take short words besides paths, and the options that go with them: Produce and Fetch.
 SHORT: Final = frozenset({PRODUCE, FETCH})
@@ -105,7 +106,7 @@ def run_call(env: Environment, asked: CallOptions, settings: Settings, connectio
     if asked.dry_run:
         from kwcli.calling.dry_run import dry_run
 
-        config = connection.config(env)
+        config = read_config(env, connection)
         draft.controllers = config.controllers
         return dry_run(env, draft, choice, screen, settings, config.client_id)
     return _run(env, asked, found, choice, draft, screen, settings, connection)
@@ -125,7 +126,7 @@ def _run(
 
     target = None if asked.node is None else Target.parse(asked.node)
     plan = CallPlan(found, draft, choice, target, asked.split, asked.repeat, asked.interval_s)
-    config = connection.config(env, verbose=settings.verbose)
+    config = read_config(env, connection, verbose=settings.verbose)
     draft.controllers = config.controllers
     run = CallRun(env, config, plan, screen, settings)
     try:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import click
 
 from kwcli.env import Environment
-from kwcli.net.options import ConnectingCommand, ConnectionOptions, login_options
+from kwcli.net.config.client_config import ConnectionOptions
+from kwcli.net.options import ConnectingCommand, login_options
 from kwcli.options import (
     CaptureOptions,
     FilterOptions,
     OutputOptions,
     capture_options,
     filter_options,
-    limit_option,
     output_options,
 )
 
@@ -34,8 +34,7 @@ Examples:
     "--clients", "newer", metavar="RELEASE", help="The reverse: hold brokers against clients of this release."
 )
 @click.option("--security", is_flag=True, help="Look at listeners, logins, TLS, secrets and rights instead.")
-@filter_options
-@limit_option("Stop reading after N exchanges counted.")
+@filter_options(limit="Stop reading after N exchanges counted.")
 @login_options
 @output_options(
     verbose="Explain notes as well (--security).",
@@ -50,7 +49,6 @@ def command(
     newer: str | None,
     security: bool,
     filters: FilterOptions,
-    limit: int | None,
     connection: ConnectionOptions,
     shown: OutputOptions,
 ) -> int:
@@ -75,7 +73,7 @@ def command(
     else:
         against = find_target(target or RELEASES[-1], env, connection)
         renderer = AuditRenderer(settings, against, None if newer is None else find_release(newer))
-    code = renderer.exit_code(answer(env, settings, capture, filters, limit, renderer))
+    code = renderer.exit_code(answer(env, settings, capture, filters, renderer))
     if not settings.quiet and (renderer.found or security):
         env.say(f"kw: {renderer.line()}")
     return code

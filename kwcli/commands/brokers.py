@@ -22,7 +22,6 @@ def command(
     capture: CaptureOptions,
     name: str | None,
     filters: FilterOptions,
-    limit: int | None,
     shown: OutputOptions,
 ) -> int:
     """Show the brokers of captures: node, rack, addresses, release, controller, latency, errors, clients.
@@ -32,4 +31,4 @@ def command(
     """
     from kwcli.answers.run import show_portraits
 
-    return show_portraits("brokers", env, capture, name, filters, limit, shown)
+    return show_portraits("brokers", env, capture, name, filters, shown)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from kwcli.env import Environment
-from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_options
+from kwcli.net.config.client_config import ConnectionOptions
+from kwcli.net.options import ConnectingCommand, connection_options
 from kwcli.option_types import Seconds, VersionWord
 from kwcli.options import (
     Clash,

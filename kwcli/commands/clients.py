@@ -22,7 +22,6 @@ def command(
     capture: CaptureOptions,
     name: str | None,
     filters: FilterOptions,
-    limit: int | None,
     shown: OutputOptions,
 ) -> int:
     """Show who talks in captures: clients with software, addresses, topics, groups, errors, latency.
@@ -31,4 +30,4 @@ def command(
     """
     from kwcli.answers.run import show_portraits
 
-    return show_portraits("clients", env, capture, name, filters, limit, shown)
+    return show_portraits("clients", env, capture, name, filters, shown)

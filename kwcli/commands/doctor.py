@@ -5,14 +5,14 @@ from __future__ import annotations
 import click
 
 from kwcli.env import Environment, Exit
-from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_options_of_others
+from kwcli.net.config.client_config import ConnectionOptions
+from kwcli.net.options import ConnectingCommand, connection_options_of_others, read_config
 from kwcli.options import (
     CaptureOptions,
     FilterOptions,
     OutputOptions,
     capture_options,
     filter_options,
-    limit_option,
     output_options,
     telemetry_options,
 )
@@ -38,8 +38,7 @@ Examples:
     help="End with exit code 4 where there is a finding as bad as this.",
 )
 @click.option("--threshold", "thresholds", metavar="NAME=NUMBER", multiple=True, help="From how much on; repeatable.")
-@filter_options
-@limit_option("Stop reading after N exchanges looked at.")
+@filter_options(limit="Stop reading after N exchanges looked at.")
 @output_options(
     verbose="Explain notes as well.",
     quiet="No summary and no progress bar.",
@@ -54,7 +53,6 @@ def command(
     fail_on: str,
     thresholds: tuple[str, ...],
     filters: FilterOptions,
-    limit: int | None,
     shown: OutputOptions,
 ) -> int:
     """Say what is wrong: findings, worst first, with who, since when, the evidence and what to do.
@@ -69,9 +67,9 @@ def command(
     settings = shown.settings(env)
     renderer = DoctorRenderer(settings, read_thresholds(thresholds))
     if live:
-        done = look_at(env, connection.config(env), renderer.doctor, renderer)
+        done = look_at(env, read_config(env, connection), renderer.doctor, renderer)
     else:
-        done = answer(env, settings, capture, filters, limit, renderer)
+        done = answer(env, settings, capture, filters, renderer)
     code = renderer.exit_code(done, fail_on)
     if not settings.quiet and (renderer.found or code != Exit.FAILURE):
         env.say(f"kw: {renderer.line()}")

@@ -22,7 +22,6 @@ def command(
     capture: CaptureOptions,
     name: str | None,
     filters: FilterOptions,
-    limit: int | None,
     shown: OutputOptions,
 ) -> int:
     """Show groups of consumers: members, rebalances and who caused them, commits, lag, what is read again.
@@ -32,4 +31,4 @@ def command(
     """
     from kwcli.answers.run import show_portraits
 
-    return show_portraits("groups", env, capture, name, filters, limit, shown)
+    return show_portraits("groups", env, capture, name, filters, shown)

@@ -1,16 +1,23 @@
-"""`kw mock`: a recording in, brokers made of it until a signal comes."""
+"""`kw mock`: a recording in, brokers made of it until a signal comes, and the exchanges that they serve out."""
 
 from __future__ import annotations
+
+from functools import partial
+from typing import Any
 
 import click
 
 from kwcli.env import Environment
-from kwcli.options import CaptureOptions, debug_option, keylog_option
+from kwcli.options import CaptureOptions, keylog_option, refuse_clashes
+from kwcli.proxy.log.options import CLASHES, LogOptions, log_options
+from kwcli.proxy.tls.options import TlsOptions, security_options
 
 EXAMPLES = """\b
 Examples:
   kw mock orders.pcapng
   kw mock orders.pcapng --port 29092 --calm
+  kw mock orders.pcapng -o ndjson -f 'api == Produce' --records
+  kw mock orders.pcapng --tls-in
   kw proxy -b kafka1:9092 -o ndjson --records > orders.ndjson; kw mock orders.ndjson --port 0"""
 
 
@@ -27,27 +34,24 @@ Examples:
 @click.option("--advertise", metavar="HOST", help="The host that clients are told, instead of that of --bind.")
 @click.option("--calm", is_flag=True, help="Without the errors that were recorded.")
 @keylog_option
-@click.option("-q", "--quiet", is_flag=True, help="Say only that it is ready, and what is wrong.")
-@debug_option
+@partial(security_options, lends_login=False)
+@partial(log_options, upstream=False, quiet="Say only that it is ready, and what is wrong.")
 @click.pass_obj
 def command(
     env: Environment,
+    /,
     files: tuple[str, ...],
-    port: int,
-    bind: str,
-    advertise: str | None,
-    calm: bool,
     keylogs: tuple[str, ...],
-    quiet: bool,
+    security: TlsOptions,
+    log: LogOptions,
+    **place: Any,
 ) -> int:
     """Be the brokers of a recording, for tests of clients: its nodes, topics, records, groups and errors.
 
     FILE as for `kw sniff`, or NDJSON that kw wrote with --records. Clients are answered in any version that they ask
     for; what they write is kept in memory and gone at the end. Ctrl-C ends.
     """
-    from kwcli.key_logs import key_log_names
     from kwcli.mock.run import MockPlan, run_mock
 
-    key_logs = key_log_names(keylogs, env.variables)
-    capture = CaptureOptions(files, None, None, None, (), keylogs=keylogs)
-    return run_mock(env, MockPlan(capture, key_logs, port, bind, advertise, calm, quiet))
+    refuse_clashes(*CLASHES)
+    return run_mock(env, MockPlan(CaptureOptions(files, keylogs=keylogs), security, log, **place))

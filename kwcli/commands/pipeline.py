@@ -43,6 +43,7 @@ _WATCH = """\b
 Examples:
   kw pipeline watch /captures/broker1.pcap --out tables
   kw pipeline watch --point b1='b1/*.pcap*' --point b2='b2/*.pcap*' --out /data/kafka --keep 30d
+  kw pipeline watch /captures/ --out tables --doctor | jq 'select(.severity == "error") | .title'
   kw pipeline watch '/captures/*.pcap' --out tables --once"""
 _COMPACT = """\b
 Examples:
@@ -63,10 +64,26 @@ ENGINES = ("auto", "local", "stitch", "shuffle")
 
 
 def _shared(command: Command) -> Command:
-    """What a run and a watch have in common: which rows, into which tables, made by whom."""
+    """What a run and a watch have in common: of which captures, which rows, into which tables, made by whom."""
     return with_options(
         command,
-        filter_options,
+        click.argument("sources", nargs=-1, metavar="[SRC...]", type=click.Path(readable=False)),
+        click.option(
+            "--out",
+            required=True,
+            metavar="DIR",
+            type=click.Path(readable=False),
+            help="The folder of the tables; it is made, or the same command has made it.",
+        ),
+        click.option(
+            "--point",
+            "points",
+            multiple=True,
+            type=Point(),
+            metavar="NAME=GLOB",
+            help="Captures of one place in the network; the same connection at two points is two.",
+        ),
+        filter_options(),
         ports_option,
         keylog_option,
         click.option(
@@ -111,22 +128,6 @@ def command() -> None:
 
 
 @command.command("run", short_help="Decode captures into Parquet tables.", epilog=_RUN)
-@click.argument("sources", nargs=-1, metavar="[SRC...]", type=click.Path(readable=False))
-@click.option(
-    "--out",
-    required=True,
-    metavar="DIR",
-    type=click.Path(readable=False),
-    help="The folder of the tables; it is made, or has tables of kw already.",
-)
-@click.option(
-    "--point",
-    "points",
-    multiple=True,
-    type=Point(),
-    metavar="NAME=GLOB",
-    help="Captures of one place in the network; the same connection at two points is two.",
-)
 @click.option("--since", "since_ns", type=TimeWord(), metavar="TIME", help="Only what began then or later: 17:34, 5m.")
 @click.option("--until", "until_ns", type=TimeWord(), metavar="TIME", help="Only what began before this time.")
 @_shared
@@ -139,9 +140,9 @@ def command() -> None:
 def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -> int:
     """Decode captures into Parquet tables under DIR: exchanges, topic_partitions, connections, skipped.
 
-    SRC is a capture, a folder, a glob or a URL (s3://, gs://, hdfs://, …); with --point several places of a network are
-    told apart. Captures of one point that follow each other are one: connections go on over their ends. The same run
-    again changes nothing; further captures join those that the tables have already.
+    SRC is a capture or a broker's request log, a folder, a glob or a URL (s3://, gs://, hdfs://, …); with --point
+    several places of a network are told apart. Captures of one point that follow each other are one: connections go on
+    over their ends. The same run again changes nothing; further captures join those that the tables have already.
     """
     _check_installed()
     from kwcli.pipeline.run import run
@@ -158,22 +159,6 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
 
 
 @command.command("watch", short_help="Decode captures as they come, for ever.", epilog=_WATCH)
-@click.argument("sources", nargs=-1, metavar="[SRC...]", type=click.Path(readable=False))
-@click.option(
-    "--out",
-    required=True,
-    metavar="DIR",
-    type=click.Path(readable=False),
-    help="The folder of the tables; it is made, or a watch has made it.",
-)
-@click.option(
-    "--point",
-    "points",
-    multiple=True,
-    type=Point(),
-    metavar="NAME=GLOB",
-    help="Captures of one place in the network; each point is decoded by a task of its own.",
-)
 @_shared
 @click.option(
     "--lateness",
@@ -211,6 +196,14 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
     metavar="[ADDRESS:]PORT",
     help="Tell Prometheus on http://127.0.0.1:PORT/metrics, or at this address.",
 )
+@click.option("--doctor", is_flag=True, help="Tell what is wrong as it appears: NDJSON lines, and the table findings.")
+@click.option(
+    "--threshold",
+    "thresholds",
+    metavar="NAME=NUMBER",
+    multiple=True,
+    help="Of a finding: from how much on; repeatable.",
+)
 @click.option("--once", is_flag=True, help="Read what is there, and end; the next watch goes on.")
 @click.option("--finish", is_flag=True, help="Read what is there, settle what is open as at the end, and end.")
 @gathered("wanted", WatchOptions, WatchOptions._fields)
@@ -229,6 +222,7 @@ def watch_command(env: Environment, options: RunOptions, wanted: WatchOptions, f
     _check_installed()
     _check_tables(options)
     refuse_clashes(Clash("once", ("finish",), "both read what is there and end; --finish settles what is open"))
+    refuse_without("doctor", ("thresholds",), "they are those of findings")
     from kwcli.key_logs import key_log_names
     from kwcli.pipeline.watch.run import watch
 

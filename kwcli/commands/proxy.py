@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from kwcli.env import Environment
-from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_options_of_others
+from kwcli.net.config.client_config import ConnectionOptions
+from kwcli.net.options import ConnectingCommand, connection_options_of_others, read_config
 from kwcli.option_types import MetricsAddress
-from kwcli.options import Clash, FilterOptions, refuse_clashes, refuse_typed
+from kwcli.options import gathered, refuse_clashes, refuse_typed
 from kwcli.proxy.faults.options import FaultOptions, fault_options
-from kwcli.proxy.log.options import LogOptions, log_options
-from kwcli.proxy.served_options import ServedOptions, served_options
+from kwcli.proxy.log.options import CLASHES, LogOptions, log_options
+from kwcli.proxy.served_options import ListeningOptions, served_options
 from kwcli.proxy.steering import SteeringOptions, steering_options
 from kwcli.proxy.tls.options import TlsOptions, security_options
 
@@ -26,16 +25,6 @@ Examples:
   kw proxy -b kafka1:9092 -f 'error or latency > 1s' -w orders.pcapng
   kw proxy -b kafka1:9092 --as-kafka 2.8
   kw proxy -b localhost:19092 --dial-map kafka-1:9092=localhost:19092"""
-
-
-# A filter chooses rows that are printed; a file of packets has them all.
-CLASHES = (
-    Clash(
-        "no_log",
-        ("output", "records", "reveal_secrets", "names", *FilterOptions._fields),
-        "no exchange is printed, and -w keeps all of them",
-    ),
-)
 
 
 class ProxyCommand(ConnectingCommand, click.Group):
@@ -75,18 +64,17 @@ class ProxyCommand(ConnectingCommand, click.Group):
 @fault_options
 @steering_options
 @log_options
+@gathered("listening", ListeningOptions, ListeningOptions._fields)
 @click.pass_obj
 def command(
     env: Environment,
-    /,
     connection: ConnectionOptions,
     security: TlsOptions,
     log: LogOptions,
     faults: FaultOptions,
     steering: SteeringOptions,
-    served: ServedOptions,
+    listening: ListeningOptions,
     only_check: bool,
-    **listening: Any,
 ) -> int | None:
     """Stand between clients and a cluster: every broker gets a listener here, and clients never hear of another.
 
@@ -97,9 +85,7 @@ def command(
         refuse_typed(f"before {ctx.invoked_subcommand}: it is for starting a proxy")
         return None
     from kwcli.proxy.command import start
-    from kwcli.proxy.settings import Listening
 
     refuse_clashes(*CLASHES)
-    config = connection.config(env, verbose=log.shown.verbose)
-    place = Listening(**listening, served=served.served())
-    return start(env, config, place, security, log, faults, steering, only_check=only_check)
+    config = read_config(env, connection, verbose=log.shown.verbose)
+    return start(env, config, listening.place(), security, log, faults, steering, only_check=only_check)

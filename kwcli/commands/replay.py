@@ -5,19 +5,22 @@ from __future__ import annotations
 import click
 
 from kwcli.env import Environment, Exit
-from kwcli.net.options import ConnectingCommand, ConnectionOptions, connection_options_of_others
-from kwcli.option_types import TimeWord
+from kwcli.net.config.client_config import ConnectionOptions
+from kwcli.net.options import ConnectingCommand, connection_options_of_others
 from kwcli.options import (
     CaptureOptions,
     FilterOptions,
     OutputOptions,
     filter_options,
+    gathered,
     keylog_option,
-    limit_option,
     output_options,
     ports_option,
+    since_option,
+    until_option,
     words_option,
 )
+from kwcli.replay import ReplayOptions
 
 EXAMPLES = """\b
 Examples:
@@ -29,6 +32,8 @@ FORMATS = ("text", "table", "ndjson", "json")
 
 
 @click.command("replay", cls=ConnectingCommand, epilog=EXAMPLES)
+@gathered("capture", CaptureOptions, CaptureOptions._fields)
+@gathered("words", ReplayOptions, ReplayOptions._fields)
 @click.argument("files", nargs=-1, metavar="FILE...", type=click.Path(readable=False))
 @click.option("--speed", default="1", metavar="N|max", help="1: as in the recording; 10: ten times as fast; max.")
 @words_option(
@@ -43,10 +48,9 @@ FORMATS = ("text", "table", "ndjson", "json")
 @click.option("--replay-client-id", metavar="ID", help="The client id to send; that of the recording without it.")
 @ports_option
 @keylog_option
-@click.option("--since", type=TimeWord(), metavar="TIME", help="Only what began then or later: 17:34, 5m.")
-@click.option("--until", type=TimeWord(), metavar="TIME", help="Only what began before this time.")
-@filter_options
-@limit_option("Stop reading after N requests.")
+@since_option
+@until_option
+@filter_options(limit="Stop reading after N requests.")
 @connection_options_of_others
 @output_options(
     verbose="Show every request, not only those whose answers say something else; -vv other ids too.",
@@ -57,30 +61,18 @@ FORMATS = ("text", "table", "ndjson", "json")
 @click.pass_obj
 def command(
     env: Environment,
-    /,
-    files: tuple[str, ...],
-    speed: str,
-    changes: tuple[str, ...],
-    map: tuple[str, ...],
-    dry_run: bool,
-    replay_client_id: str | None,
+    words: ReplayOptions,
+    capture: CaptureOptions,
     filters: FilterOptions,
     connection: ConnectionOptions,
     shown: OutputOptions,
-    limit: int | None,
-    ports: tuple[int, ...],
-    keylogs: tuple[str, ...],
-    **times: object,
 ) -> Exit:
     """Ask another cluster what clients asked in a recording; compare its answers with the recorded ones.
 
     FILE is a capture, or NDJSON of kw sniff or kw proxy; - is standard input. Only what changes nothing is asked,
     unless --changes says more. Exit code 4 when an answer is different, or refused.
     """
-    from kwcli.replay.command import ReplayOptions, run_replay
+    from kwcli.replay.command import run_replay
 
-    capture = CaptureOptions(files, None, None, None, ports, keylogs=keylogs, **times)  # type: ignore[arg-type]  # since and until
     capture.check()
-    return run_replay(
-        env, ReplayOptions(speed, changes, map, dry_run, replay_client_id), capture, filters, limit, connection, shown
-    )
+    return run_replay(env, words, capture, filters, connection, shown)

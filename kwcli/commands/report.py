@@ -12,7 +12,6 @@ from kwcli.options import (
     OutputOptions,
     capture_options,
     filter_options,
-    limit_option,
     output_options,
     refuse_clashes,
 )
@@ -37,8 +36,7 @@ Examples:
 @click.option("--target", metavar="RELEASE", help="Hold clients against this release; the newest without it.")
 @click.option("--records", is_flag=True, help="Bodies of the slowest exchanges with the keys and values of records.")
 @click.option("--reveal-secrets", is_flag=True, help="Bodies of the slowest exchanges with passwords and tokens.")
-@filter_options
-@limit_option("Stop reading after N exchanges counted.")
+@filter_options(limit="Stop reading after N exchanges counted.")
 @output_options(
     verbose="Leave out no row and no column.",
     quiet="No summary and no progress bar.",
@@ -53,7 +51,6 @@ def command(
     records: bool,
     reveal_secrets: bool,
     filters: FilterOptions,
-    limit: int | None,
     shown: OutputOptions,
 ) -> int:
     """Put everything that captures say on one page: findings, clients, groups, latency, ladders, audit.
@@ -73,6 +70,6 @@ def command(
     release = RELEASES[-1] if target is None else find_release(target)
     within = parse(capture.times(env, settings.zone)).matches
     renderer = ReportRenderer(env, settings, release, html_path, within)
-    code = answer(env, settings, capture, filters, limit, renderer)
+    code = answer(env, settings, capture, filters, renderer)
     breaking = 0 if target is None else renderer.breaking
     return findings_code(env, code, breaking, release, quiet=settings.quiet)

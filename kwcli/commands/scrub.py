@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from kwcli.env import Environment
-from kwcli.options import debug_option, keylog_option, ports_option, words_option
+from kwcli.options import debug_option, gathered, keylog_option, ports_option, words_option
+from kwcli.scrub import ScrubOptions
 
 EXAMPLES = """\b
 Examples:
@@ -17,6 +18,7 @@ KEPT = ("topics", "groups", "clients", "users", "transactions", "hosts", "member
 
 
 @click.command("scrub", epilog=EXAMPLES)
+@gathered("words", ScrubOptions, ScrubOptions._fields)
 @click.argument("source", metavar="IN")
 @click.argument("out", metavar="OUT")
 @words_option("--keep", known=KEPT, metavar="KIND,...", help=f"Names that stay: {', '.join(KEPT)}.")
@@ -33,36 +35,16 @@ KEPT = ("topics", "groups", "clients", "users", "transactions", "hosts", "member
 @click.pass_obj
 def command(
     env: Environment,
-    source: str,
-    out: str,
-    keep: tuple[str, ...],
-    salt_file: str | None,
-    names_file: str | None,
-    ports: tuple[int, ...],
-    keylogs: tuple[str, ...],
-    quiet: bool,
+    words: ScrubOptions,
 ) -> int:
     """Write a capture without anybody's names, secrets and records, that decodes as it did.
 
     IN is a capture as for `kw sniff`, `-` standard input. OUT is a pcapng file; it is there only when a check has found
     no name and no secret in it, and every exchange with its API, version, sizes, errors and times.
     """
-    from kwcli.key_logs import key_log_names
-    from kwcli.scrub.run import ScrubSettings, scrub
+    from kwcli.scrub.run import scrub
 
-    unknown = [kind for kind in keep if kind not in KEPT]
+    unknown = [kind for kind in words.keep if kind not in KEPT]
     if unknown:
         raise click.UsageError(f"--keep {unknown[0]}: there are {', '.join(KEPT)}")
-    return scrub(
-        ScrubSettings(
-            source,
-            out,
-            frozenset(keep),
-            salt_file,
-            names_file,
-            frozenset(ports) or None,
-            key_log_names(keylogs, env.variables),
-            quiet,
-        ),
-        env,
-    )
+    return scrub(words, env)

@@ -17,7 +17,6 @@ from kwcli.options import (
     cut_options,
     filter_options,
     guess_option,
-    limit_option,
     output_options,
     telemetry_options,
 )
@@ -40,8 +39,7 @@ Examples:
 @click.option("--rotate-size", type=Amount(), metavar="SIZE", help="With -w: files of this size: 100MB.")
 @click.option("--rotate-interval", type=Seconds(), metavar="TIME", help="With -w: files of this time: 10m.")
 @click.option("--keep", type=click.IntRange(min=1), metavar="N", help="With -w: keep the latest N files.")
-@filter_options
-@limit_option("Stop reading after N rows that are shown.")
+@filter_options(limit="Stop reading after N rows that are shown.")
 @content_options
 @click.option(
     "--sort",
@@ -61,7 +59,6 @@ def command(
     env: Environment,
     capture: CaptureOptions,
     filters: FilterOptions,
-    limit: int | None,
     content: ContentOptions,
     sort: str | None,
     strict: bool,
@@ -72,23 +69,10 @@ def command(
     FILE is a pcap or pcapng capture, also compressed with gzip, zstd or lz4, a folder of them or a pattern; several are
     merged by packet time; `-` is standard input. Kafka is found on any port.
     """
-    from kwcli.key_logs import KeyLogFiles, key_log_names
-    from kwcli.sniff.run import Sniffing, watched
+    from kwcli.sniff.run import Sniffing
 
     capture.check(cuts=True)
     if shown.output == "raw" and env.stdout_terminal:
         raise click.UsageError("raw bytes are not for a terminal; redirect them or use -o hex")
-    live = capture.is_live
-    settings = shown.settings(env, content, live=live)
-    sniffing = Sniffing(
-        env,
-        settings,
-        filters.select(capture.times(env, settings.zone)),
-        ports=frozenset(capture.ports) or None,
-        limit=limit,
-        sort=sort,
-        strict=strict,
-        view=watched(env, settings, capture),
-        key_logs=KeyLogFiles(key_log_names(capture.keylogs, env.variables), follow=live),
-    )
-    return sniffing.run(capture).exit_code()
+    settings = shown.settings(env, content, live=capture.is_live)
+    return Sniffing(env, settings, capture, filters, sort=sort, strict=strict).run().exit_code()

@@ -26,7 +26,7 @@ Examples:
 @click.command("sql", epilog=EXAMPLES)
 @capture_options
 @click.option("--views", is_flag=True, help="List the tables and views that there are, and what they hold.")
-@filter_options
+@filter_options()
 @limit_option("At most N rows.")
 @output_options(
     verbose="Text as wide as it gets, nothing shortened.",

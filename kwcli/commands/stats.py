@@ -14,7 +14,6 @@ from kwcli.options import (
     filter_options,
     gathered,
     guess_option,
-    limit_option,
     output_options,
     telemetry_options,
     words_option,
@@ -53,8 +52,7 @@ Examples:
     metavar="N",
     help="Show the N slowest exchanges too, with their packet numbers.",
 )
-@filter_options
-@limit_option("Stop reading after N exchanges counted.")
+@filter_options(limit="Stop reading after N exchanges counted.")
 @click.option("--strict", is_flag=True, help="Exit code 3 when traffic was lost or could not be decoded.")
 @gathered("words", StatsOptions, StatsOptions._fields)
 @output_options(
@@ -69,7 +67,6 @@ def command(
     capture: CaptureOptions,
     words: StatsOptions,
     filters: FilterOptions,
-    limit: int | None,
     strict: bool,
     shown: OutputOptions,
 ) -> int:
@@ -78,8 +75,7 @@ def command(
     One row a group, with count, rate, errors and percentiles (within 1 %). FILE as for `kw sniff`. The empty answers of
     fetches that waited for records are counted apart.
     """
-    from kwcli.key_logs import KeyLogFiles, key_log_names
-    from kwcli.sniff.run import Sniffing, watched
+    from kwcli.sniff.run import Sniffing
     from kwcli.stats.options import check_options
     from kwcli.stats.view import view
 
@@ -87,15 +83,5 @@ def command(
     if words.slowest and shown.output == "csv":
         raise click.UsageError("--slowest is a second table, and csv has one", click.get_current_context())
     settings = shown.settings(env)
-    sniffing = Sniffing(
-        env,
-        settings,
-        filters.select(capture.times(env, settings.zone)),
-        ports=frozenset(capture.ports) or None,
-        limit=limit,
-        sort=None,
-        strict=strict,
-        view=watched(env, settings, capture, view(check_options(words), settings)),
-        key_logs=KeyLogFiles(key_log_names(capture.keylogs, env.variables), follow=capture.is_live),
-    )
-    return sniffing.run(capture).exit_code()
+    counting = view(check_options(words), settings)
+    return Sniffing(env, settings, capture, filters, view=counting, strict=strict).run().exit_code()

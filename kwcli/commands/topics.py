@@ -22,7 +22,6 @@ def command(
     capture: CaptureOptions,
     name: str | None,
     filters: FilterOptions,
-    limit: int | None,
     shown: OutputOptions,
 ) -> int:
     """Show what is done with topics in captures: who writes, reads, administers each, and who only asked for it.
@@ -31,4 +30,4 @@ def command(
     """
     from kwcli.answers.run import show_portraits
 
-    return show_portraits("topics", env, capture, name, filters, limit, shown)
+    return show_portraits("topics", env, capture, name, filters, shown)

@@ -82,17 +82,22 @@ class ClusterWords(NamedTuple):
     def config(self, env: Environment) -> ClientConfig:
         """The settings. Raises Failure."""
         from kwcli.net.config.build_config import client_config, dial_pair
+        from kwcli.net.config.client_config import ConnectionOptions
 
         return client_config(
             env,
-            servers=self.servers[-1] if self.servers else None,
-            controllers=self.controllers[-1] if self.controllers else None,
-            properties=[(name.strip(), value) for name, _, value in (word.partition("=") for word in self.properties)],
-            files=self.files,
-            profile=self.profile[-1] if self.profile else None,
-            timeout_s=ASKING_S,
-            connect_timeout_s=_CONNECT_S,
-            dial_map=[dial_pair(word, "") for word in self.dial_map],
+            ConnectionOptions(
+                servers=self.servers[-1] if self.servers else None,
+                controllers=self.controllers[-1] if self.controllers else None,
+                properties=[
+                    (name.strip(), value) for name, _, value in (word.partition("=") for word in self.properties)
+                ],
+                config_files=self.files,
+                profile=self.profile[-1] if self.profile else None,
+                timeout_s=ASKING_S,
+                connect_timeout_s=_CONNECT_S,
+                dial_map=[dial_pair(word, "") for word in self.dial_map],
+            ),
         )
 
 

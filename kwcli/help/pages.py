@@ -113,10 +113,10 @@ def _describe_findings() -> str:
 
 def _describe_tables() -> str:
     """A Markdown table of columns for each table of `kw pipeline`."""
-    from kwcli.pipeline.tables.columns import MEANINGS, TABLES
+    from kwcli.pipeline.tables.columns import ALL_TABLES, MEANINGS
 
     lines: list[str] = []
-    for name, columns in TABLES.items():
+    for name, columns in ALL_TABLES.items():
         meaning = MEANINGS[name]
         lines += ["", f"## {name}", "", f"{meaning[0].upper()}{meaning[1:]}.", ""]
         lines += ["| column | type | null | meaning |", "| --- | --- | --- | --- |"]

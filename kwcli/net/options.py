@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
 from kwcli.env import Environment, Failure
-from kwcli.net.config.client_config import Address, ClientConfig
+from kwcli.net.config.client_config import Address, ClientConfig, ConnectionOptions
 from kwcli.option_types import Seconds
 from kwcli.options import gathered, with_options
 
@@ -54,41 +54,20 @@ class Dial(click.ParamType[tuple[Address, Address]]):
             self.fail(failure.text.removeprefix(": "), param, ctx)
 
 
-class ConnectionOptions(NamedTuple):
-    """What the options said. A command asks for the `config` when it is about to connect."""
+def read_config(env: Environment, connection: ConnectionOptions, *, verbose: int = 0) -> ClientConfig:
+    """How to reach the cluster; unknown properties are warned about, and with `verbose` those without meaning are told.
 
-    servers: str | None = None
-    controllers: str | None = None
-    properties: tuple[tuple[str, str], ...] = ()
-    config_files: tuple[str, ...] = ()
-    profile: str | None = None
-    client_id: str | None = None
-    timeout_s: float | None = None
-    connect_timeout_s: float | None = None
-    dial_map: tuple[tuple[Address, Address], ...] = ()
+    Raises Failure.
+    """
+    from kwcli.net.config.build_config import client_config
 
-    def config(self, env: Environment, *, verbose: int = 0) -> ClientConfig:
-        """The settings; unknown properties are warned about, and with `verbose` those without meaning are told."""
-        from kwcli.net.config.build_config import client_config
-
-        config = client_config(
-            env,
-            servers=self.servers,
-            controllers=self.controllers,
-            properties=self.properties,
-            files=self.config_files,
-            profile=self.profile,
-            client_id=self.client_id,
-            timeout_s=self.timeout_s,
-            connect_timeout_s=self.connect_timeout_s,
-            dial_map=self.dial_map,
-        )
-        for line in config.warnings:
-            env.say(f"kw: warning: {line}")
-        if verbose:
-            for line in config.remarks:
-                env.say(f"kw: {line}")
-        return config
+    config = client_config(env, connection)
+    for line in config.warnings:
+        env.say(f"kw: warning: {line}")
+    if verbose:
+        for line in config.remarks:
+            env.say(f"kw: {line}")
+    return config
 
 
 _CLIENT_ID = click.option("--client-id", metavar="ID", help="The client id to send; kw without it.")

@@ -16,7 +16,7 @@ from kwcli.env import Exit, Failure, unwritten
 from kwcli.inputs import InputProblem
 from kwcli.options import Clash, refuse_clashes, refuse_typed
 from kwcli.pipeline.query_output import read_query, show_views, tables_about
-from kwcli.pipeline.tables.columns import MEANINGS, TABLES
+from kwcli.pipeline.tables.columns import ALL_TABLES, MEANINGS, TABLES
 from kwcli.pipeline.views import VIEWS
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Listed(NamedTuple):
     files: Mapping[str, Sequence[str]]
 
 
-_ALL: Final = Listed("the input", dict.fromkeys(MEANINGS, ()))
+_ALL: Final = Listed("the input", dict.fromkeys(TABLES, ()))
 
 
 def ask(
@@ -114,7 +114,7 @@ def _ask_tables(env: Environment, shown: Settings, folders: Sequence[str], query
     for name in tables_about(query, names):
         for one in found:
             if name in MEANINGS:
-                one.check(name, [column.name for column in TABLES[name]])
+                one.check(name, [column.name for column in ALL_TABLES[name]])
     files = {name: [file for one in found for file in one.files[name]] for name in names}
     with closing(TablesDatabase(Listed(", ".join(folders), files), query)) as database:
         database.answer(env, shown, limit)
@@ -133,7 +133,7 @@ def _ask_captures(
     from kwcli.pipeline.capture_tables import read_captures, wants_bodies
     from kwcli.pipeline.duckdb_sql import TablesDatabase
 
-    about = [name for name in tables_about(query, [*MEANINGS, *VIEWS]) if name in MEANINGS] or ["exchanges"]
+    about = [name for name in tables_about(query, [*TABLES, *VIEWS]) if name in TABLES] or ["exchanges"]
     with TemporaryDirectory(prefix="kw-sql-") as folder, closing(TablesDatabase(_ALL, query, folder)) as database:
         database.check()  # before anything is read
         try:
@@ -143,6 +143,6 @@ def _ask_captures(
             if line is None:
                 raise
             raise Failure(line) from None
-        database.fill(Listed(tables.place, {name: tables.files.get(name, ()) for name in MEANINGS}))
+        database.fill(Listed(tables.place, {name: tables.files.get(name, ()) for name in TABLES}))
         database.answer(env, shown, limit)
     return tables.code

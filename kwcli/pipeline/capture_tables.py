@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.messages.bodies import Options
 from kwcli.inputs import utf8_text
-from kwcli.key_logs import KeyLogFiles, key_log_names
 from kwcli.pipeline.job_spec import BATCH_WEIGHT
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.tables.connections import ConnectionColumns
@@ -52,15 +51,11 @@ def read_captures(
     sniffing = Sniffing(
         env,
         settings,
-        filters.select(capture.times(env, settings.zone)),
-        ports=frozenset(capture.ports) or None,
-        limit=None,
-        sort=None,
-        strict=False,
+        capture,
+        filters,
         view=SniffView(TableNeeds(tables).of, renderer.open, tables=renderer),
-        key_logs=KeyLogFiles(key_log_names(capture.keylogs, env.variables), follow=capture.is_live),
     )
-    code = sniffing.run(capture).exit_code()
+    code = sniffing.run().exit_code()
     return CaptureTables(", ".join(capture.files) or str(capture.interface), renderer.files, code)
 
 

@@ -42,7 +42,7 @@ from kwcli.pipeline.query_output import (
     tables_about,
     write_result,
 )
-from kwcli.pipeline.tables.columns import TABLES
+from kwcli.pipeline.tables.columns import ALL_TABLES
 from kwcli.pipeline.views import VIEWS, query_of
 from kwcli.spelling import did_you_mean
 from kwcli.terminal import clean
@@ -107,7 +107,7 @@ class TablesDatabase:
         """From now on the tables are these."""
         self._tables = tables
         for name in tables_about(self._query, names_in(tables)):
-            if name in TABLES:
+            if name in ALL_TABLES:
                 made = _table(name, tables.files[name])
                 try:
                     self._database.execute(f"create or replace view {_quoted(name)} as {made}")
@@ -198,7 +198,7 @@ def _quoted(name: str) -> str:
 
 def _table(name: str, files: Sequence[str]) -> str:
     """A table as a query; without files one that has no rows. Its `date` is a folder's name elsewhere."""
-    columns = TABLES[name]
+    columns = ALL_TABLES[name]
     if not files:
         nothing = (f"cast(null as {_TYPES[column.type]}) as {_quoted(column.name)}" for column in columns)
         return f"select {', '.join(nothing)}, cast(null as date) as date where false"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from decoders.analysis.doctor.doctor import Doctor
 from decoders.capture.merge import file_of
 from decoders.messages.bodies import Options
 from kwcli.filter_options import select
@@ -32,7 +33,7 @@ class JobSpec(NamedTuple):
     """What is wanted of captures. `files` are their names by the number in packets.
 
     `key_logs` and `secret_captures` name the files that hold the keys of TLS connections: no key is in here itself.
-    Times are in nanoseconds since 1970, `until_ns` not included.
+    Times are in nanoseconds since 1970, `until_ns` not included. With `doctor` exchanges are read for findings, too.
     """
 
     files: tuple[str, ...]
@@ -45,6 +46,7 @@ class JobSpec(NamedTuple):
     reveal_secrets: bool = False
     key_logs: tuple[str, ...] = ()
     secret_captures: tuple[str, ...] = ()
+    doctor: bool = False
 
 
 class EngineResult(NamedTuple):
@@ -64,12 +66,15 @@ class RowFilter:
     """What a run asks for; `needs` is what its engine has to read of bodies. Raises Failure for what is no filter."""
 
     def __init__(self, spec: JobSpec) -> None:
-        self._filter = select(spec.filter)
+        self._filter = select(spec.filter, {})
         self._since_ns = spec.since_ns
         self._until_ns = spec.until_ns
         self._files = spec.files if "file" in self._filter.names else ()
         self.everything = self._filter.everything and spec.since_ns is None and spec.until_ns is None
-        self.needs = TableNeeds(spec.tables, None if self._filter.everything else self._filter.needs)
+        more = [] if self._filter.everything else [self._filter.needs]
+        if spec.doctor:
+            more.append(Doctor().needs)
+        self.needs = TableNeeds(spec.tables, more)
 
     def wants(self, row: Settled) -> bool:
         """Whether an exchange, or a run of bytes that is none, is wanted: it began in that time; a filter asks for
@@ -81,7 +86,7 @@ class RowFilter:
             return False
         if self._filter.everything or row.kind != "exchange":
             return self._filter.everything
-        if self._files:
+        if self._files and row.record is None:  # a row of records says itself where it is from
             packet = row.request_packet or row.response_packet or 0
             row.extra = {**(row.extra or {}), "file": utf8_text(self._files[file_of(packet)])}
         return self._filter.matches(row)
@@ -108,24 +113,40 @@ def columns_for(spec: JobSpec, point: str) -> ExchangeColumns:
 
 
 class RowBatcher:
-    """Takes the rows of one capture point; `write` gets exchanges and skipped runs, `write_ended` connections."""
+    """Takes the rows of one capture point; `write` gets exchanges and skipped runs, `write_ended` connections.
 
-    def __init__(self, spec: JobSpec, point: str, choice: RowFilter, write: Write, write_ended: Write) -> None:
+    `observe` sees each row that is wanted, in the order settled.
+    """
+
+    def __init__(
+        self,
+        spec: JobSpec,
+        point: str,
+        choice: RowFilter,
+        write: Write,
+        write_ended: Write,
+        observe: Callable[[Row], None] | None = None,
+    ) -> None:
         self._columns = columns_for(spec, point)
         self._connections = ConnectionColumns(point)
         self._choice = choice
         self._write = write
         self._write_ended = write_ended
+        self._observe = observe
 
     def take(self, rows: Iterable[Row]) -> None:
         """Rows in the order settled."""
-        columns, choice = self._columns, self._choice
+        columns, choice, observe = self._columns, self._choice, self._observe
         everything, add = choice.everything, columns.add
         for row in rows:
             if row.kind == "connection":
                 if choice.wants_connection(row):
                     self._connections.add(row)
+                    if observe is not None:
+                        observe(row)
             elif everything or choice.wants(row):
+                if observe is not None:
+                    observe(row)
                 add(row)
                 if columns.weight >= BATCH_WEIGHT:
                     self._write(columns.batch())

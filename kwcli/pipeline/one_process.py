@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 
 from decoders.exchanges.engine import Engine
 from kwcli.pipeline.job_spec import EngineResult, RowBatcher, RowFilter
+from kwcli.pipeline.read.request_logs import RequestLogDecoder
 from kwcli.pipeline.read.split_reader import SplitReader
 from kwcli.pipeline.read.tls_keys import read_keys
 
 if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Row
     from decoders.tls.key_log import KeyLog
     from kwcli.pipeline.job_spec import JobSpec, Progress
     from kwcli.pipeline.plan import PendingPlan
@@ -33,20 +35,33 @@ class PointDecoder:
     """The splits of one capture point in, one after the other, their rows into a writer.
 
     `counts`, `problems`, `taken` and `left` are those of all readers (`SplitReader`); `last_ns` is the time of the
-    packet that came last.
+    packet that came last. `observe` sees each row that is wanted.
     """
 
-    def __init__(self, spec: JobSpec, point: str, choice: RowFilter, keys: KeyLog, writer: TableWriter) -> None:
+    def __init__(
+        self,
+        spec: JobSpec,
+        point: str,
+        choice: RowFilter,
+        keys: KeyLog,
+        writer: TableWriter,
+        observe: Callable[[Row], None] | None = None,
+    ) -> None:
         self.engine = Engine(spec.ports, choice.needs, connections=True, keys=keys)
         self.counts: Counter[str] = Counter()
         self.problems: list[Problem] = []
         self.left: dict[int, GrowingState] = {}
         self.taken = 0
         self.last_ns = 0
-        self._batcher = RowBatcher(spec, point, choice, writer.write, partial(writer.write_table, "connections"))
+        self._spec, self._point, self._choice, self._writer = spec, point, choice, writer
+        write_ended = partial(writer.write_table, "connections")
+        self._batcher = RowBatcher(spec, point, choice, writer.write, write_ended, observe)
 
     def read(self, split: Split, progress: Callable[[int], None] | None = None) -> None:
         """Decode a split; `progress` is told the bytes read so far."""
+        if split.pieces[0].log:
+            self._read_log(split)
+            return
         reading = SplitReader(split, self.engine)
         for segments in reading:
             self._batcher.take(self.engine.feed(segments))
@@ -58,6 +73,14 @@ class PointDecoder:
         self.counts.update(reading.counts)
         self.problems += reading.problems
         self.left.update(reading.left)
+
+    def _read_log(self, split: Split) -> None:
+        """Decode a piece of a request log, which has nothing to do with connections."""
+        logs = RequestLogDecoder(self._spec, self._point, self._choice, self._writer)
+        logs.read(split.pieces[0])
+        self.taken += logs.taken
+        self.problems += logs.problems
+        self.left.update(logs.left)
 
     def finish(self) -> None:
         """The capture is over: settle what is open."""

@@ -12,7 +12,7 @@ from kwcli.env import Exit
 from kwcli.output.csv import csv_lines
 from kwcli.output.table import Column, draw_table
 from kwcli.output.units import palette
-from kwcli.pipeline.tables.columns import MEANINGS, TABLES
+from kwcli.pipeline.tables.columns import ALL_TABLES, MEANINGS, TABLES
 from kwcli.pipeline.views import COLUMNS, VIEWS
 from kwcli.spelling import did_you_mean
 from kwcli.terminal import clean
@@ -54,11 +54,11 @@ def read_query(env: Environment, query: str) -> str:
 
 def show_views(env: Environment, shown: Settings) -> int:
     """What `--views` does, and a command without a query: the tables and views that there are, and their columns."""
-    columns = {name: [column.name for column in its] for name, its in TABLES.items()} | COLUMNS
+    columns = {name: [column.name for column in its] for name, its in ALL_TABLES.items()} | COLUMNS
     texts = MEANINGS | {name: view.text for name, view in VIEWS.items()}
     brief = shown.format == "text" and not shown.verbose  # the tables have many
     rows = (
-        [name, text, "kw help tables" if brief and name in TABLES else list(columns[name])]
+        [name, text, "kw help tables" if brief and name in ALL_TABLES else list(columns[name])]
         for name, text in texts.items()
     )
     write_result(env, shown, QueryResult(["name", "holds", "columns"], rows))
@@ -88,7 +88,7 @@ def tables_about(query: str, names: list[str]) -> list[str]:
 
 def columns_of(tables: TableFiles) -> dict[str, tuple[str, ...]]:
     """The names of the columns of what a folder has."""
-    known = {name: (*(column.name for column in its), "date") for name, its in TABLES.items()} | COLUMNS
+    known = {name: (*(column.name for column in its), "date") for name, its in ALL_TABLES.items()} | COLUMNS
     return {name: known[name] for name in names_in(tables)}
 
 
@@ -98,7 +98,8 @@ def what_lacks(name: str, tables: TableFiles) -> str:
     if not lacking:
         return ""
     what = f"is made of {' and '.join(lacking)}, which" if name in VIEWS else "is a table that"
-    return f"{name} {what} {tables.place} does not have (kw pipeline run --tables {','.join(lacking)})"
+    makes = f"run --tables {','.join(lacking)}" if set(lacking) <= set(TABLES) else "watch --doctor"
+    return f"{name} {what} {tables.place} does not have (kw pipeline {makes})"
 
 
 def not_there(name: str, tables: TableFiles) -> str:

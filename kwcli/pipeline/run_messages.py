@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.exchanges.exchange import count_clients
 from decoders.wire.units import format_size
 from kwcli.output.units import count_of
-from kwcli.pipeline.tables.columns import TABLES
+from kwcli.pipeline.tables.columns import ALL_TABLES
 from kwcli.progress import Transient, bar
 from kwcli.sniff.run import left_over, left_unread, time_span
 
@@ -80,6 +80,8 @@ def closing_line(tally: RunCounts, packets: Mapping[str, int], *, damaged: int, 
         parts.append(count_of(tally.expected, "expected error"))
     parts += [f"{tally.statuses[name]:,} {name}" for name in ("unanswered", "undecoded") if tally.statuses[name]]
     parts += left_unread(tally.runs, tally.run_bytes)
+    if tally.logged:
+        parts.append(f"{tally.logged:,} in request logs")
     parts += left_over(packets)
     if damaged:
         parts.append(count_of(damaged, "damaged capture"))
@@ -96,7 +98,7 @@ def tables_line(written: Iterable[WrittenFile], out: str) -> str:
     for file in written:
         rows[file.table] += file.rows
         sizes[file.table] += file.size
-    each = [f"{name} {count_of(rows[name], 'row')}, {format_size(sizes[name])}" for name in TABLES if rows[name]]
+    each = [f"{name} {count_of(rows[name], 'row')}, {format_size(sizes[name])}" for name in ALL_TABLES if rows[name]]
     return f"{out}: {'; '.join(each) or 'no rows'}"
 
 

@@ -52,6 +52,7 @@ class WatchOptions(NamedTuple):
     """What `kw pipeline watch` is asked for besides what a run is. `keep_days` 0: all dates are kept.
 
     `once`: what is there, and no more; `finish`: that, and what is open is settled as the end of the captures does.
+    `thresholds` are words for findings, `lag.records=5000`.
     """
 
     lateness_s: float = 5.0
@@ -62,6 +63,8 @@ class WatchOptions(NamedTuple):
     once: bool = False
     finish: bool = False
     metrics: tuple[str, int] | None = None
+    doctor: bool = False
+    thresholds: tuple[str, ...] = ()
 
 
 def _size(name: str) -> int:

@@ -12,9 +12,11 @@ from kwcli.options import Command, gathered, with_options
 from kwcli.spelling import find_api, find_release, find_version
 
 if TYPE_CHECKING:
+    from kwcli.net.config.client_config import Address
     from kwcli.proxy.as_kafka import ServedVersions
+    from kwcli.proxy.settings import Listening
 
-__all__ = ["ServedOptions", "served_options"]
+__all__ = ["ListeningOptions", "ServedOptions", "served_options"]
 
 
 class ServedOptions(NamedTuple):
@@ -43,6 +45,22 @@ class ServedOptions(NamedTuple):
 
         release = None if self.as_kafka is None else find_release(self.as_kafka)
         return ServedVersions(release, limits)
+
+
+class ListeningOptions(NamedTuple):
+    """Where clients find the proxy, and what they are offered, as the options say."""
+
+    port_base: int
+    bind: str
+    advertise: str | None
+    metrics: Address | None
+    served: ServedOptions
+
+    def place(self) -> Listening:
+        """What they mean. Raises Failure (usage)."""
+        from kwcli.proxy.settings import Listening
+
+        return Listening(self.port_base, self.bind, self.advertise, self.metrics, self.served.served())
 
 
 def _words(given: tuple[str, ...]) -> Iterator[str]:

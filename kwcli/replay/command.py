@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kwcli.env import Exit, Failure
-from kwcli.key_logs import KeyLogFiles, key_log_names
+from kwcli.net.options import read_config
 from kwcli.replay.output import ReplayOutput, closing_lines
 from kwcli.replay.recording import Allowed, Recording
 from kwcli.replay.run import ReplaySettings, exit_code, list_requests, parse_names, parse_speed, replay
@@ -13,20 +13,11 @@ from kwcli.sniff.run import Sniffing, SniffView
 
 if TYPE_CHECKING:
     from kwcli.env import Environment, Settings
-    from kwcli.net.options import ConnectionOptions
+    from kwcli.net.config.client_config import ConnectionOptions
     from kwcli.options import CaptureOptions, FilterOptions, OutputOptions
+    from kwcli.replay import ReplayOptions
 
-__all__ = ["ReplayOptions", "run_replay"]
-
-
-class ReplayOptions(NamedTuple):
-    """What the options of its own say."""
-
-    speed: str = "1"
-    changes: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
-    dry_run: bool = False
-    client_id: str | None = None
+__all__ = ["run_replay"]
 
 
 def run_replay(
@@ -34,19 +25,18 @@ def run_replay(
     asked: ReplayOptions,
     capture: CaptureOptions,
     filters: FilterOptions,
-    limit: int | None,
     connection: ConnectionOptions,
     shown: OutputOptions,
 ) -> Exit:
     """Do what was asked. Raises Failure."""
     allowed = Allowed.parse(asked.changes)
-    settings = ReplaySettings(allowed, parse_names(asked.names), parse_speed(asked.speed), asked.client_id)
+    settings = ReplaySettings(allowed, parse_names(asked.map), parse_speed(asked.speed), asked.replay_client_id)
     output_settings = shown.settings(env, live=not asked.dry_run)
-    config = None if asked.dry_run else connection.config(env, verbose=shown.verbose)
+    config = None if asked.dry_run else read_config(env, connection, verbose=shown.verbose)
     if config is not None and config.controllers:
         raise Failure("kw replay asks brokers, which ask controllers: give them by -b", Exit.USAGE)
     recording = Recording(allowed)
-    code = _read(env, output_settings, capture, filters, limit, recording)
+    code = _read(env, output_settings, capture, filters, recording)
     if code == Exit.INTERRUPTED:
         return code
 
@@ -73,19 +63,14 @@ def _read(
     settings: Settings,
     capture: CaptureOptions,
     filters: FilterOptions,
-    limit: int | None,
     recording: Recording,
 ) -> Exit:
     """Read what the options name into the recording; the exit code of reading."""
     sniffing = Sniffing(
         env,
         settings._replace(format="ndjson"),
-        filters.select(capture.times(env, settings.zone)),
-        ports=frozenset(capture.ports) or None,
-        limit=limit,
-        sort=None,
-        strict=False,
+        capture,
+        filters,
         view=SniffView(lambda _key, _side: frozenset(), lambda _write: recording),
-        key_logs=KeyLogFiles(key_log_names(capture.keylogs, env.variables)),
     )
-    return sniffing.run(capture).exit_code()
+    return sniffing.run().exit_code()

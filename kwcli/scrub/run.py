@@ -32,7 +32,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import orjson
 
@@ -40,7 +40,7 @@ from decoders.scrubbing.names import Names
 from decoders.scrubbing.pseudonyms import Pseudonyms
 from kwcli.env import Exit, Failure
 from kwcli.inputs import STANDARD_INPUT, Captures
-from kwcli.key_logs import KeyLogFiles, search_captures
+from kwcli.key_logs import KeyLogFiles, key_log_names, search_captures
 from kwcli.output.units import count_of
 from kwcli.progress import Progress
 from kwcli.scrub.checking import Check
@@ -51,33 +51,21 @@ from kwcli.user_files import open_private
 
 if TYPE_CHECKING:
     from kwcli.env import Environment
+    from kwcli.scrub import ScrubOptions
 
-__all__ = ["ScrubSettings", "scrub"]
+__all__ = ["scrub"]
 
 _SALT_SIZE: Final = 32
 _SALT_MIN: Final = 16
 
 
-class ScrubSettings(NamedTuple):
-    """What to scrub and how; `keep` are kinds of names that stay."""
-
-    source: str
-    out: str
-    keep: frozenset[str] = frozenset()
-    salt_file: str | None = None
-    names_file: str | None = None
-    ports: frozenset[int] | None = None
-    keylogs: tuple[str, ...] = ()
-    quiet: bool = False
-
-
-def scrub(settings: ScrubSettings, env: Environment) -> Exit:
+def scrub(settings: ScrubOptions, env: Environment) -> Exit:
     """Write the capture; says what was done. Raises Failure."""
     name = settings.out
     check_output(name, (settings.source,))
-    key_logs = KeyLogFiles(settings.keylogs)
-    names = Names(Pseudonyms(_salt(settings.salt_file)), settings.keep)
-    reading = Reading(names, settings.ports, key_logs.keys)
+    key_logs = KeyLogFiles(key_log_names(settings.keylogs, env.variables))
+    names = Names(Pseudonyms(_salt(settings.salt_file)), frozenset(settings.keep))
+    reading = Reading(names, frozenset(settings.ports) or None, key_logs.keys)
     spooled = Spooled(env.stdin) if settings.source == "-" else None
     out = OutFile(name)
     progress = Progress(env, None, wanted=not settings.quiet)
@@ -105,7 +93,7 @@ def scrub(settings: ScrubSettings, env: Environment) -> Exit:
         written = write_scrubbed(packets, reading, out, cut_out=bool(counts["cut_out"]))
         if packets.problems:
             raise Failure(f"{name}: the second time it could not be read: {packets.problems[0]}; it is not written")
-        check = Check(out.flush(), reading, settings.ports, env)
+        check = Check(out.flush(), reading, frozenset(settings.ports) or None, env)
         if check.problems:
             raise Failure(f"{name}: {'; '.join(check.problems)}; it is not written")
         if settings.names_file is not None:
@@ -129,7 +117,7 @@ def scrub(settings: ScrubSettings, env: Environment) -> Exit:
     return Exit.FAILURE if problems else Exit.DONE
 
 
-def _check_inputs(inputs: Captures, settings: ScrubSettings) -> None:
+def _check_inputs(inputs: Captures, settings: ScrubOptions) -> None:
     if inputs.records:
         raise Failure(f"{inputs.records[0]}: records have no packets: kw scrub reads captures", Exit.USAGE)
     if not inputs.count:
@@ -177,10 +165,10 @@ def _clean(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def _told(settings: ScrubSettings, reading: Reading, written: Counter[str], check: Check) -> Iterator[str]:
+def _told(settings: ScrubOptions, reading: Reading, written: Counter[str], check: Check) -> Iterator[str]:
     """What was done, in words."""
     counts, seen = reading.scrubber.counts, reading.counts
-    kept = f" (kept: {', '.join(sorted(settings.keep))})" if settings.keep else ""
+    kept = f" (kept: {', '.join(sorted(set(settings.keep)))})" if settings.keep else ""
     yield (
         f"{settings.out}: {count_of(written['packets'], 'packet')}, {count_of(reading.tally.count, 'exchange')}"
         " with their versions, sizes, errors, times"

@@ -19,7 +19,7 @@ from kwcli.capture_paths import is_read_once
 from kwcli.env import Exit, Failure
 from kwcli.filter_options import WENT_WRONG, without_expected
 from kwcli.inputs import STANDARD_INPUT, Captures, InputProblem, placed, utf8_text
-from kwcli.key_logs import KeyLogFiles, search_captures
+from kwcli.key_logs import KeyLogFiles, key_log_names, search_captures
 from kwcli.output import Needs, Renderer, Wanted, Write, asks_history, needs, open_renderer
 from kwcli.output.units import NS, count_of
 from kwcli.output.zone import UTC_ZONE, Zone, find_zone
@@ -34,9 +34,8 @@ if TYPE_CHECKING:
 
     from decoders.errors import DecodeError
     from decoders.exchanges.exchange import Ended, Settled, Summary
-    from decoders.filters import Filter
     from kwcli.env import Environment, Settings
-    from kwcli.options import CaptureOptions
+    from kwcli.options import CaptureOptions, FilterOptions
     from kwcli.sniff.cutting import CutOut, ExchangePackets
 
 __all__ = [
@@ -275,30 +274,31 @@ def watched(
 
 
 class Sniffing:
-    """One run."""
+    """One run: reads what `capture` names and shows the rows that `filters` let through. Raises Failure."""
 
     def __init__(
         self,
         env: Environment,
         settings: Settings,
-        selection: Filter,
+        capture: CaptureOptions,
+        filters: FilterOptions,
         *,
-        ports: frozenset[int] | None,
-        limit: int | None,
-        sort: str | None,
-        strict: bool,
         view: SniffView | None = None,
-        key_logs: KeyLogFiles | None = None,
+        sort: str | None = None,
+        strict: bool = False,
     ) -> None:
         self._file_names: list[str] = []  # of the inputs, where rows are to say theirs
-        view = view or own_view(settings)
+        selection = filters.select(capture.times(env, settings.zone))
+        view = watched(env, settings, capture, view) or own_view(settings)
+        ports = frozenset(capture.ports) or None
+        self._capture = capture
         self._remembers = selection.asks_history or view.remembers
         self._names_files = view.names_files or names_files(settings, selection)
         self._env = env
         self._settings = settings
         self._selection = selection
         self._ports = ports
-        self._key_logs = KeyLogFiles(()) if key_logs is None else key_logs
+        self._key_logs = KeyLogFiles(key_log_names(capture.keylogs, env.variables), follow=capture.is_live)
         wanted = Wanted(view.needs, selection.needs, *_order_needs(sort))
         self._tables = view.tables
         self._end_of = view.ended if self._tables is None else self._tables.end
@@ -306,7 +306,7 @@ class Sniffing:
         self._wanted = wanted
         self._cut: CutOut | None = None
         self._pieces: dict[int, ExchangePackets | None] = {}  # of rows that wait to be sorted, by their identity
-        self._left = limit
+        self._left = filters.limit
         self._sort = sort
         self._sorted: list[Settled] | None = [] if sort else None
         self._limited = False  # whether the limit has ended the reading
@@ -324,8 +324,9 @@ class Sniffing:
         self._hear = view.hear
         self._renderer = view.open(self._output.write)
 
-    def run(self, capture: CaptureOptions) -> SniffOutcome:
+    def run(self) -> SniffOutcome:
         """Decode what the options name: an interface, or files."""
+        capture = self._capture
         if capture.write and not capture.interface:
             return self.cut(capture, capture.write)
         self._set_up(capture)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from kwcli.env import Environment
+from kwcli.env import Environment, Terminals
 
 
 def environment(stdin: bytes | None, *, now_ms: int = 0) -> Environment:
@@ -14,6 +14,6 @@ def environment(stdin: bytes | None, *, now_ms: int = 0) -> Environment:
         stdout=io.BytesIO(),
         stderr=io.BytesIO(),
         variables={},
-        stdin_terminal=stdin is None,
+        terminals=Terminals(stdin=stdin is None),
         now_ns=lambda: now_ms * 1_000_000,
     )

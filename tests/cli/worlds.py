@@ -6,7 +6,7 @@ import io
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kwcli.env import Environment
+from kwcli.env import Environment, Terminals
 from kwcli.main import run
 from kwcli.options import OUTPUT_VARIABLE
 from kwcli.terminal import Terminal, Writable
@@ -36,8 +36,7 @@ def world(
         stdout=io.BytesIO(),
         stderr=io.BytesIO(),
         variables=variables or {} if terminal else {OUTPUT_VARIABLE: "ndjson", **(variables or {})},
-        stdout_terminal=terminal,
-        stderr_terminal=terminal,
+        terminals=Terminals(stdout=terminal, stderr=terminal),
         columns=columns,
     )
 

@@ -22,14 +22,14 @@ from kwcli.env import Exit
 from kwcli.help.pages import ALIASES, TOPICS, describe_topic, read_page
 from kwcli.main import COMMANDS
 from kwcli.main import kw as program
-from kwcli.pipeline.tables.columns import TABLES
+from kwcli.pipeline.tables.columns import ALL_TABLES
 from tests.cli.worlds import kw, world
 from tests.help.reading import README, ROOT, TEXTS, options_in
 
 FOLDER: Final = Path(kwcli.help.__file__).parent
 # Pages that tell of a command's options besides its own.
 SHARED: Final = ("options", "connect", "columns")
-MORE: Final = {"call": ("produce-fetch", "words"), "proxy": ("scripts", "control")}
+MORE: Final = {"call": ("produce-fetch", "words"), "mock": ("proxy",), "proxy": ("scripts", "control")}
 # Options of other programs in examples: tcpdump.
 FOREIGN: Final = {"--inject-secrets", "--tls-keylog", "--immediate-mode", "--describe", "--list"}
 # Pages with command lines of the project's own programs.
@@ -94,7 +94,7 @@ def test_the_readme_is_one_page() -> None:
 
 def test_the_columns_of_the_tables_are_those_declared() -> None:
     page = read_page("tables")
-    for columns in TABLES.values():
+    for columns in ALL_TABLES.values():
         for column in columns:
             assert f"| `{column.name}` | `{column.type}` | {'yes' if column.null else 'no'} | {column.text} |" in page
 

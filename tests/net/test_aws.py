@@ -13,7 +13,7 @@ import pytest
 
 from kwcli.env import Exit, Failure
 from kwcli.net.config.build_config import client_config
-from kwcli.net.config.client_config import Aws, Sasl
+from kwcli.net.config.client_config import Aws, ConnectionOptions, Sasl
 from kwcli.net.deadline import Deadline
 from kwcli.net.session.credentials import Credentials
 from tests.cli.worlds import kw, world
@@ -27,7 +27,7 @@ IAM = ("sasl.mechanism", "AWS_MSK_IAM")
 
 
 def sasl_of(*pairs: tuple[str, str], servers: str = HOST, **variables: str) -> Sasl | None:
-    return client_config(world(variables=variables), servers=servers, properties=[SASL, *pairs]).sasl
+    return client_config(world(variables=variables), ConnectionOptions(servers=servers, properties=[SASL, *pairs])).sasl
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def sasl_of(*pairs: tuple[str, str], servers: str = HOST, **variables: str) -> S
 )
 def test_what_asks_for_it(pairs: list[tuple[str, str]], aws: Aws) -> None:
     assert sasl_of(*pairs) == Sasl("OAUTHBEARER", aws=aws)
-    config = client_config(world(), servers=HOST, properties=[SASL, *pairs])
+    config = client_config(world(), ConnectionOptions(servers=HOST, properties=[SASL, *pairs]))
     assert config.warnings == ()
 
 

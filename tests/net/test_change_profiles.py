@@ -9,6 +9,7 @@ import pytest
 
 from kwcli.env import Exit
 from kwcli.net.config.build_config import client_config
+from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.config.export_profile import KINDS, export
 from kwcli.net.config.profiles import Profiles
 from kwcli.net.config.properties import Pair, parse
@@ -149,7 +150,10 @@ def test_most_can_be_said() -> None:
 def test_what_is_written_says_the_same_again(pairs: list[Pair], kind: str) -> None:
     exported = export("p", pairs, kind, reveal=True)
     again = parse(exported.text)
-    before, after = client_config(world(), properties=pairs), client_config(world(), properties=again)
+    before, after = (
+        client_config(world(), ConnectionOptions(properties=pairs)),
+        client_config(world(), ConnectionOptions(properties=again)),
+    )
     assert after._replace(remarks=()) == before._replace(remarks=())
     if kind == "java":
         assert [name for name, _ in again if name in ("sasl.username", "sasl.password", "ssl.ca.location")] == []

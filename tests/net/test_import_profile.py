@@ -8,6 +8,7 @@ import pytest
 
 from kwcli.env import Exit
 from kwcli.net.config.build_config import client_config
+from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.config.cluster_files import read_clusters
 from kwcli.net.config.profiles import Profiles
 from tests.cli.worlds import Outcome, kw, world
@@ -257,7 +258,7 @@ def test_what_each_tool_says(text: str, tool: str, current: str, clusters: dict[
     assert {cluster.name: dict(cluster.pairs) for cluster in found} == clusters
     for cluster in found:
         if cluster.name != "msk" and "tokenURL" not in str(cluster):
-            client_config(world(), properties=cluster.pairs)  # nothing in them is refused
+            client_config(world(), ConnectionOptions(properties=cluster.pairs))  # nothing in them is refused
 
 
 @pytest.mark.parametrize(
@@ -287,7 +288,7 @@ def test_the_cluster_in_use_is_meant_unless_one_is_named(tmp_path: Path) -> None
         f"kw: warning: {file}, context production: kubernetes is not followed: kw does not run in the cluster; "
         "kubectl port-forward, then --dial-map",
     ]
-    config = client_config(world(variables={"XDG_CONFIG_HOME": str(tmp_path)}))
+    config = client_config(world(variables={"XDG_CONFIG_HOME": str(tmp_path)}), ConnectionOptions())
     assert config.servers == (("kafka1", 9093), ("kafka2", 9093))
     assert config.tls is not None
     assert config.tls.authorities is not None

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
 from kwcli.net.config.build_config import client_config
-from kwcli.net.config.client_config import KeyStoreFile, Tls
+from kwcli.net.config.client_config import ConnectionOptions, KeyStoreFile, Tls
 from kwcli.net.connector.tls_connect import client_context
 from kwcli.playground.client_configs import make_certificates
 from tests.cli.worlds import world
@@ -100,7 +100,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def talk(folder: Path, log: Path, version: ssl.TLSVersion) -> list[Record]:
     """What goes over the wire when kw's context sends a message, its key log set as by the variable."""
     told = [("security.protocol", "SSL"), ("ssl.ca.location", str(folder / "ca.pem"))]
-    tls = client_config(world(variables={"SSLKEYLOGFILE": str(log), "HOME": str(folder)}), properties=told).tls
+    tls = client_config(
+        world(variables={"SSLKEYLOGFILE": str(log), "HOME": str(folder)}), ConnectionOptions(properties=told)
+    ).tls
     assert tls is not None
     context = server_context(folder / "broker.pem")
     context.minimum_version = context.maximum_version = version

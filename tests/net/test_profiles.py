@@ -14,6 +14,7 @@ import pytest
 from kwcli.env import Environment, Exit, Failure
 from kwcli.net.config import properties
 from kwcli.net.config.build_config import client_config
+from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.config.profiles import Profiles
 from tests.cli.worlds import Outcome, kw, world
 
@@ -63,7 +64,7 @@ def test_import_show_and_use(home: Path, tmp_path: Path, text: str, monkeypatch:
         assert 'sasl.jaas.config=PlainLoginModule required username="me" password={redacted 8};\n' in shown.out
     assert str(tmp_path) in shown.out  # relative names of files are no longer so
     assert "hunter2" in run(home, "show", "prod", "--reveal-secrets").out
-    config = client_config(env_of(home))
+    config = client_config(env_of(home), ConnectionOptions())
     assert (config.servers, config.origin) == ((("a", 1), ("b", 2)), "active profile prod")
     assert config.sasl is not None
     assert config.sasl.password == ("hunter2\\n#=x" if text is KCAT else "hunter2!")
@@ -129,7 +130,7 @@ def test_who_wins(home: Path, tmp_path: Path) -> None:
     file.write_text("bootstrap.servers=file:1\n")
 
     def origin(env: Environment, profile: str | None = None, **more: object) -> tuple[str, str, str]:
-        found = client_config(env, profile=profile, **more)  # type: ignore[arg-type]  # as options give them
+        found = client_config(env, ConnectionOptions(profile=profile, **more))  # type: ignore[arg-type]  # as options give them
         return found.servers[0][0], found.origin, found.client_id
 
     plain, variable = env_of(home), env_of(home, KW_BOOTSTRAP_SERVER="env:1", KW_PROFILE="variable")
@@ -137,20 +138,20 @@ def test_who_wins(home: Path, tmp_path: Path) -> None:
     assert origin(env_of(home, KW_PROFILE="variable")) == ("variable", "KW_PROFILE=variable", "variable")
     assert origin(variable) == ("env", "KW_BOOTSTRAP_SERVER", "variable")
     assert origin(variable, "asked") == ("asked", "--profile asked", "asked")
-    assert origin(variable, "asked", files=[str(file)]) == ("file", f"-F {file}", "asked")
+    assert origin(variable, "asked", config_files=[str(file)]) == ("file", f"-F {file}", "asked")
     told = [("bootstrap.servers", "x:1")]
-    assert origin(variable, "asked", files=[str(file)], properties=told) == ("x", "-X", "asked")
+    assert origin(variable, "asked", config_files=[str(file)], properties=told) == ("x", "-X", "asked")
     assert origin(variable, "asked", servers="flag:1", properties=told) == ("flag", "-b", "asked")
 
 
 def test_a_profile_that_is_not_there(home: Path) -> None:
     Profiles(home / "kw").write("prod", {"bootstrap.servers": "p:1"})
     with pytest.raises(Failure) as caught:
-        client_config(env_of(home), profile="prid")
+        client_config(env_of(home), ConnectionOptions(profile="prid"))
     assert (caught.value.text, caught.value.code) == ('there is no profile prid (did you mean "prod"?)', Exit.USAGE)
     Profiles(home / "kw").use("prod")
     (home / "kw/profiles/prod.properties").unlink()
-    config = client_config(env_of(home))
+    config = client_config(env_of(home), ConnectionOptions())
     assert config.origin == "default"
     assert config.warnings == ("the active profile prod is gone: kw profile use NAME, or --none",)
 
@@ -158,11 +159,13 @@ def test_a_profile_that_is_not_there(home: Path) -> None:
 def test_a_profile_that_others_may_read(home: Path) -> None:
     path = Profiles(home / "kw").write("p", {"bootstrap.servers": "p:1"})
     os.chmod(path, 0o644)
-    assert client_config(env_of(home), profile="p").warnings == (f"others may read {path}: chmod 600 it",)
+    assert client_config(env_of(home), ConnectionOptions(profile="p")).warnings == (
+        f"others may read {path}: chmod 600 it",
+    )
 
 
 def test_a_misspelt_variable_is_told(home: Path) -> None:
-    config = client_config(env_of(home, KW_BOOSTRAP_SERVER="x", KW_SOMETHING_ELSE="y"))
+    config = client_config(env_of(home, KW_BOOSTRAP_SERVER="x", KW_SOMETHING_ELSE="y"), ConnectionOptions())
     assert config.warnings == ('unknown variable KW_BOOSTRAP_SERVER (did you mean "KW_BOOTSTRAP_SERVER"?)',)
 
 
@@ -216,7 +219,7 @@ def test_a_file_in_latin_1_as_java_reads_it(home: Path, tmp_path: Path) -> None:
     for data in ("client.id=caf\u00e9\n".encode("latin-1"), "\ufeffclient.id=caf\u00e9\n".encode()):
         file = tmp_path / "client.properties"
         file.write_bytes(data)
-        assert client_config(env_of(home), files=[str(file)]).client_id == "caf\u00e9"
+        assert client_config(env_of(home), ConnectionOptions(config_files=[str(file)])).client_id == "caf\u00e9"
 
 
 def test_what_a_killed_kw_left_of_a_profile_is_swept(home: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from kwcli.env import Exit, Failure
 from kwcli.net.config.build_config import client_config
-from kwcli.net.config.client_config import ClientConfig, KeyStoreFile, OAuth, Sasl
+from kwcli.net.config.client_config import ClientConfig, ConnectionOptions, KeyStoreFile, OAuth, Sasl
 from tests.cli.worlds import world
 
 JAAS = "org.apache.kafka.common.security"
@@ -18,7 +18,7 @@ SCRAM_JAAS = f'{JAAS}.scram.ScramLoginModule required username="alice" password=
 
 
 def config(variables: Mapping[str, str] | None = None, /, **told: Any) -> ClientConfig:
-    return client_config(world(variables=variables), **told)
+    return client_config(world(variables=variables), ConnectionOptions(**told))
 
 
 def of(*pairs: tuple[str, str], **told: Any) -> ClientConfig:
@@ -59,7 +59,7 @@ def test_the_highest_place_wins_name_by_name(tmp_path: Path) -> None:
     )
     variables = {"KW_BOOTSTRAP_SERVER": "variable:1", "KW_CLIENT_ID": "variable", "KW_SASL_MECHANISM": "PLAIN"}
     given = [("sasl.username", "bob"), ("ssl.ca.pem", "PEM")]
-    got = config(variables, files=[str(file)], properties=given)
+    got = config(variables, config_files=[str(file)], properties=given)
     assert (got.servers, got.origin, got.client_id) == ((("file", 1),), f"-F {file}", "file")
     assert got.sasl == Sasl("SCRAM-SHA-256", username="bob", password='a"b;c')
     assert got.tls is not None

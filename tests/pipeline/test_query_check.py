@@ -17,7 +17,7 @@ from kwcli.pipeline.query_output import columns_of
 from kwcli.pipeline.query_words import KEYWORDS
 from kwcli.pipeline.report.tables import Tables
 from kwcli.pipeline.sql import _views
-from kwcli.pipeline.tables.columns import TABLES
+from kwcli.pipeline.tables.columns import ALL_TABLES
 from kwcli.pipeline.views import COLUMNS, VIEWS, query_of
 from tests.cli.worlds import kw
 from tests.pipeline.made import Names, make
@@ -25,7 +25,7 @@ from tests.pipeline.made import Names, make
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ALL = {name: (*(column.name for column in its), "date") for name, its in TABLES.items()} | COLUMNS
+ALL = {name: (*(column.name for column in its), "date") for name, its in ALL_TABLES.items()} | COLUMNS
 VALID = [
     "select 1",
     "select 1;",
@@ -273,7 +273,7 @@ def test_one_thing_has_one_name() -> None:
     old = {"address", "software", "software_version"}
     for name, columns in COLUMNS.items():
         assert not old & set(columns), name
-        assert "client" not in columns or name in ("slowest", "unanswered", "lossy_connections"), name
+        assert "client" not in columns or name in ("slowest", "unanswered", "lossy_connections", "joined"), name
 
 
 @pytest.mark.long

@@ -53,12 +53,12 @@ def options(sources: list[str], out: Path, *points: tuple[str, str], **more: Any
     return RunOptions(tuple(sources), points, str(out), **(asked | more))
 
 
-def _environment(stderr: io.BytesIO, **more: Any) -> Environment:
-    return Environment(stdin=io.BytesIO(), stdout=io.BytesIO(), stderr=stderr, variables={}, **more)
+def _environment(stderr: io.BytesIO, stdout: io.BytesIO | None = None, **more: Any) -> Environment:
+    return Environment(stdin=io.BytesIO(), stdout=stdout or io.BytesIO(), stderr=stderr, variables={}, **more)
 
 
 class Watched:
-    """A watch in this process, a batch at a time; `said` is what it told the user."""
+    """A watch in this process, a batch at a time; `said` is what it told the user, `written` its data."""
 
     def __init__(
         self, sources: list[str], out: Path, *points: tuple[str, str], keylogs: tuple[str, ...] = (), **more: Any
@@ -67,14 +67,20 @@ class Watched:
         self.clock = Clock()
         self.reports: list[TaskReport] = []
         self._error = io.BytesIO()
+        self._output = io.BytesIO()
         self._asked = options(sources, out, *points, keylogs=keylogs)
         self._wanted = WatchOptions(**({"lateness_s": 0.0, "interval_s": 0.0} | more))
-        self._env = _environment(self._error, monotonic=self.clock)
+        self._env = _environment(self._error, self._output, monotonic=self.clock)
 
     @property
     def said(self) -> str:
         """All lines so far."""
         return self._error.getvalue().decode()
+
+    @property
+    def written(self) -> str:
+        """All of standard output so far."""
+        return self._output.getvalue().decode()
 
     @contextmanager
     def started(self, decode: Any = None) -> Iterator[Watch]:

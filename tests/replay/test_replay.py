@@ -15,9 +15,9 @@ import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from decoders.apis.keys import PRODUCE
-from decoders.filters import parse
 from decoders.replaying.mapping import NameMap
 from kwcli.env import Exit, Settings
+from kwcli.options import CaptureOptions, FilterOptions
 from kwcli.playground.mock import MockCluster
 from kwcli.replay import run as running
 from kwcli.replay.lane import Outcome
@@ -262,14 +262,11 @@ def recorded(*changes: str, file: str = TOUR) -> Recording:
     sniffing = Sniffing(
         env,
         Settings(format="ndjson", quiet=True),
-        parse(""),
-        ports=None,
-        limit=None,
-        sort=None,
-        strict=False,
+        CaptureOptions((file,)),
+        FilterOptions(),
         view=view,
     )
-    sniffing.files([file])
+    sniffing.run()
     return recording
 
 

@@ -10,7 +10,17 @@ from decoders.wire.units import parse_duration
 from kwcli.env import Environment, Exit, Failure
 from kwcli.net.addresses import AddressError, address, addresses
 from kwcli.net.config import properties
-from kwcli.net.config.client_config import Address, Aws, ClientConfig, KeyStoreFile, OAuth, Protocol, Sasl, Tls
+from kwcli.net.config.client_config import (
+    Address,
+    Aws,
+    ClientConfig,
+    ConnectionOptions,
+    KeyStoreFile,
+    OAuth,
+    Protocol,
+    Sasl,
+    Tls,
+)
 from kwcli.net.config.merge_settings import ChosenSettings, SettingSource, Value, choose
 from kwcli.user_files import own_folder
 
@@ -304,45 +314,33 @@ _OTHERS: Final = (
 )
 
 
-def client_config(
-    env: Environment,
-    *,
-    servers: str | None = None,
-    controllers: str | None = None,
-    properties: Sequence[Pair] = (),  # of -X, the later wins
-    files: Sequence[str] = (),
-    profile: str | None = None,
-    client_id: str | None = None,
-    timeout_s: float | None = None,
-    connect_timeout_s: float | None = None,
-    dial_map: Sequence[tuple[Address, Address]] = (),
-) -> ClientConfig:
+def client_config(env: Environment, asked: ConnectionOptions) -> ClientConfig:
     """How to reach the cluster, from all that says so; Failure (usage) where it makes no sense."""
-    if servers is not None and controllers is not None:
+    if asked.servers is not None and asked.controllers is not None:
         raise Failure("-b and --bootstrap-controller name two ways in: give one of them", Exit.USAGE)
-    sources, notes = read_sources(env, properties=properties, files=files, profile=profile)
-    _keep_secrets(env, sources, servers or controllers or "")
+    sources, notes = read_sources(env, properties=asked.properties, files=asked.config_files, profile=asked.profile)
+    _keep_secrets(env, sources, asked.servers or asked.controllers or "")
     chosen = choose(sources)
     misspelt, faults = _misspelt(env.variables)
     for fault in (*chosen.faults, *faults):  # the first is enough
         raise Failure(fault, Exit.USAGE)
-    where, origin, is_controller = _where(chosen, servers, controllers)
+    where, origin, is_controller = _where(chosen, asked.servers, asked.controllers)
     protocol = read_protocol(chosen, where)
-    asked = read_servers(where)
+    addresses = read_servers(where)
     idle = idle_settings(chosen, protocol)
     # Who states the protocol means it.
     forgotten = [] if chosen.text("protocol") else idle
-    dialled = {**_dialled(env), **dict(dial_map)}
+    dialled = {**_dialled(env), **dict(asked.dial_map)}
     return ClientConfig(
-        servers=asked,
+        servers=addresses,
         origin=origin,
         protocol=protocol,
         tls=tls(chosen, env.variables.get("SSLKEYLOGFILE") or None) if "SSL" in protocol else None,
-        sasl=sasl(chosen, asked, env.variables) if "SASL" in protocol else None,
-        client_id=client_id if client_id is not None else chosen.text("client id") or "kw",
-        connect_timeout_s=connect_timeout_s
+        sasl=sasl(chosen, addresses, env.variables) if "SASL" in protocol else None,
+        client_id=asked.client_id if asked.client_id is not None else chosen.text("client id") or "kw",
+        connect_timeout_s=asked.connect_timeout_s
         or chosen.seconds("connect timeout", _seconds(env, "KW_CONNECT_TIMEOUT", 5.0)),
-        timeout_s=timeout_s or chosen.seconds("timeout", _seconds(env, "KW_TIMEOUT", 10.0)),
+        timeout_s=asked.timeout_s or chosen.seconds("timeout", _seconds(env, "KW_TIMEOUT", 10.0)),
         controllers=is_controller,
         dial_map=dialled,
         warnings=tuple(dict.fromkeys([*notes, *misspelt, *chosen.warnings, *unchecked(chosen, protocol), *forgotten])),

@@ -116,3 +116,17 @@ class ClientConfig(NamedTuple):
     dial_map: Mapping[Address, Address] = MappingProxyType({})
     warnings: tuple[str, ...] = ()  # properties that nobody knows: said at once
     remarks: tuple[str, ...] = ()  # properties without meaning here: said with -v
+
+
+class ConnectionOptions(NamedTuple):
+    """What the command line says of all this; None where it says nothing."""
+
+    servers: str | None = None
+    controllers: str | None = None
+    properties: Sequence[tuple[str, str]] = ()  # of -X, the later wins
+    config_files: Sequence[str] = ()
+    profile: str | None = None
+    client_id: str | None = None
+    timeout_s: float | None = None
+    connect_timeout_s: float | None = None
+    dial_map: Sequence[tuple[Address, Address]] = ()

@@ -32,7 +32,7 @@ from kwcli.pipeline.store.files import PARTIAL, Lock, OutputFolder, local_root
 from kwcli.pipeline.store.manifest import Manifest, WrittenTable, as_json_values
 from kwcli.pipeline.store.staging import CONTROL, STAGING, Staging
 from kwcli.pipeline.store.store import LOCK, MANIFEST, as_failures, mark_folder, refuse_foreign
-from kwcli.pipeline.tables.columns import TABLES
+from kwcli.pipeline.tables.columns import ALL_TABLES
 from kwcli.pipeline.tables.schemas import EPOCH
 from kwcli.pipeline.tables.write import TableWriter, WrittenFile
 
@@ -193,7 +193,7 @@ class BatchStore:
             sizes.pop(path, None)
         for file in change.files:
             sizes[file.path] = [file.table, file.rows, file.size]
-        names = [name for name in TABLES if name in set(tables or (manifest.tables if manifest else ()))]
+        names = [name for name in ALL_TABLES if name in set(tables or (manifest.tables if manifest else ()))]
         made = Manifest(
             VERSION,
             f"commit-{number}",
@@ -264,7 +264,7 @@ class BatchStore:
         with self._committing():
             value = self.newest()
             known = set(value["sizes"]) if value is not None else set()
-            for table in TABLES:
+            for table in ALL_TABLES:
                 for path in self.files.walk(table):
                     if path not in known and _OURS.fullmatch(path):
                         self.files.unlink(path)

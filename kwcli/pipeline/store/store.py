@@ -27,14 +27,14 @@ from kwcli.pipeline.store.commits import COMMITS, end_commit, newest_commit
 from kwcli.pipeline.store.files import PARTIAL, Lock, OutputFolder, local_root
 from kwcli.pipeline.store.manifest import FORMAT, CoveredCapture, Manifest, SourceLike, as_json_values, tables_of
 from kwcli.pipeline.store.staging import CONTROL, STAGING, Staging
-from kwcli.pipeline.tables.columns import TABLES
+from kwcli.pipeline.tables.columns import ALL_TABLES
 from kwcli.pipeline.tables.write import WrittenFile
 
 MARK: Final = f"{CONTROL}/kw.json"
 LOCK: Final = f"{CONTROL}/lock"
 MANIFEST: Final = f"{CONTROL}/manifest.json"
 JOURNAL: Final = f"{CONTROL}/journal.json"
-_OURS: Final = frozenset({CONTROL, *TABLES})
+_OURS: Final = frozenset({CONTROL, *ALL_TABLES})
 # What `_kw` may hold before it is marked.
 _UNMARKED: Final = frozenset({"lock", "kw.json" + PARTIAL})
 
@@ -79,7 +79,7 @@ class TableStore:
         """
         manifest = self.manifest()
         known = {path for table in manifest.tables.values() for path in table.files} if manifest else set()
-        for table in TABLES:
+        for table in ALL_TABLES:
             for path in self.files.walk(table):
                 if path not in known and not path.rpartition("/")[2].startswith((".", "_")):
                     raise Failure(f"{self.name}: {path} is not from kw; take it out, or use another folder")
@@ -126,7 +126,7 @@ class TableStore:
         facts: Mapping[str, Any],
     ) -> Manifest:
         """Make these files the tables, in place of all that were there."""
-        names = [name for name in TABLES if name in set(tables)]
+        names = [name for name in ALL_TABLES if name in set(tables)]
         listed = [*written]
         listed += empty_files(staging, {*names} - {file.table for file in listed})
         staging.gather(listed)
@@ -164,7 +164,7 @@ def put_in_place(files: OutputFolder, journal: Mapping[str, Any]) -> None:
     """From the journal on: every step may have happened already."""
     staging = Staging(files, journal["run"])
     files.make_folder(staging.old)
-    for name in TABLES:
+    for name in ALL_TABLES:
         new, old = f"{staging.tables}/{name}", f"{staging.old}/{name}"
         wanted = name in journal["tables"]
         if files.exists(name) and (files.exists(new) or not wanted):

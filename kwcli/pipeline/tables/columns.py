@@ -45,6 +45,29 @@ _NUMBER: Final = _may(
     "number of the connection for people, in order of appearance; null where the capture was read in parts",
 )
 
+_SOURCE: Final = _must("source", "string", "`wire`: a capture has it; `log`: a broker's request log")
+# What a request log says of a request: how long it was where in the broker.
+SERVER_COLUMNS: Final = {
+    "server_total_ms": "total_ms",
+    "server_request_queue_ms": "request_queue_ms",
+    "server_local_ms": "local_ms",
+    "server_remote_ms": "remote_ms",
+    "server_throttle_ms": "throttle_ms",
+    "server_response_queue_ms": "response_queue_ms",
+    "server_send_ms": "send_ms",
+}
+_SERVER: Final = (
+    _may(
+        "server_total_ms", "double", "of a request log: from the request's arrival to the end of its answer; else null"
+    ),
+    _may("server_request_queue_ms", "double", "of it: waiting for a thread that handles requests"),
+    _may("server_local_ms", "double", "handled by the broker itself"),
+    _may("server_remote_ms", "double", "waiting for others: followers, records, members of a group"),
+    _may("server_throttle_ms", "double", "held back by a quota"),
+    _may("server_response_queue_ms", "double", "waiting for a thread that sends answers"),
+    _may("server_send_ms", "double", "being sent"),
+)
+
 EXCHANGES: Final[tuple[TableColumn, ...]] = (
     _must("kind", "string", "`exchange`"),
     _must("schema", "int32", "version of the exchange record"),
@@ -128,6 +151,8 @@ EXCHANGES: Final[tuple[TableColumn, ...]] = (
         *("further_keys", "string"),
         "what else the exchange record says (`tls`, `undecoded`, `envelope` …), as JSON; only with `--bodies`",
     ),
+    _SOURCE,
+    *_SERVER,
 )
 
 # One row for each topic and partition that an exchange names; its first columns are those of the exchange.
@@ -143,6 +168,7 @@ TOPIC_PARTITIONS: Final[tuple[TableColumn, ...]] = (
     _may("api", "string", "name of the API"),
     _may("api_version", "int32", "version of the request"),
     _may("client_id", "string", "client id"),
+    _SOURCE,
     _may("topic", "string", "topic; null where only its id is known"),
     _may("topic_id", "string", "topic id, where the messages have it"),
     _must("partition", "int32", "partition"),
@@ -216,15 +242,54 @@ SKIPPED: Final[tuple[TableColumn, ...]] = (
     _must("detail", "string", "the same in words"),
 )
 
+# One row for each finding of a watch with --doctor, and one more where it has got worse or much more frequent.
+FINDINGS: Final[tuple[TableColumn, ...]] = (
+    _must("kind", "string", "`finding`"),
+    _must("schema", "int32", "version of the record of a finding"),
+    _must("time", "timestamp", "the last exchange that shows it so far; the beginning of the date where there is none"),
+    _must("time_ns", "int64", "the same in nanoseconds since 1970"),
+    _must("batch", "int64", "batch of the watch that has it: of rows of one finding and date the last one counts"),
+    _must("id", "string", "kind of the finding; `kw help doctor` lists them"),
+    _must("severity", "string", "`error`, `warning` or `note`"),
+    _must("title", "string", "what was found, in one line"),
+    _must("count", "int64", "exchanges of that date that show it"),
+    _may("first_ns", "int64", "time of the first of them; null where the findings themselves are incomplete"),
+    _may("last_ns", "int64", "time of the last of them"),
+    _may("client_id", "string", "the client that it is about"),
+    _may("clients", "list<string>", "clients, or hosts, that met it, most often first, at most 20"),
+    _may("topic", "string", "the topic"),
+    _may("topics", "list<string>", "several of them"),
+    _may("partition", "int32", "the partition"),
+    _may("partitions", "list<int32>", "several of them, at most 20"),
+    _may("group", "string", "the group"),
+    _may("transactional_id", "string", "the transactional id"),
+    _may("broker", "string", "the broker, `host:port`"),
+    _may("node_id", "int32", "number of the broker"),
+    _may("address", "string", "what is advertised, `host:port`"),
+    _may("api", "string", "the API, where it is one"),
+    _may("api_version", "int32", "its version"),
+    _may("error", "string", "name of the error code"),
+    _may("went_on", "bool", "true where the same client had success with the same afterwards"),
+    _may("nearest_topic", "string", "a topic that may have been meant"),
+    _may("reasons", "list<string>", "what members gave as reasons"),
+    _may("users", "list<string>", "who had logged in as, most often first, at most 20"),
+    _must("evidence", "string", "the earliest exchanges that show it, as JSON: the list of `kw doctor -o ndjson`"),
+    _must("meaning", "string", "what it means"),
+    _must("remedy", "string", "what to do"),
+)
+
+# Tables that are decoded from captures, and all that a folder may have.
 TABLES: Final[dict[str, tuple[TableColumn, ...]]] = {
     "exchanges": EXCHANGES,
     "topic_partitions": TOPIC_PARTITIONS,
     "connections": CONNECTIONS,
     "skipped": SKIPPED,
 }
+ALL_TABLES: Final[dict[str, tuple[TableColumn, ...]]] = {**TABLES, "findings": FINDINGS}
 MEANINGS: Final[dict[str, str]] = {
     "exchanges": "one row for each exchange: the exchange record, flat",
     "topic_partitions": "one row for each topic and partition that an exchange names",
     "connections": "one row for each connection, also of those that are not Kafka",
     "skipped": "one row for each run of bytes that is no exchange",
+    "findings": "what kw pipeline watch --doctor found, by date; anew when it got worse or more frequent",
 }

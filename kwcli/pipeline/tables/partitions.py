@@ -25,17 +25,17 @@ _NONE: Final[frozenset[str]] = frozenset()
 
 
 class TableNeeds(Needs):
-    """The paths that the columns of these tables come from; `more` are those of a filter."""
+    """The paths that the columns of these tables come from; `more` are those of a filter and of a fold."""
 
-    def __init__(self, tables: Collection[str], more: Callable[[int, Side], frozenset[str]] | None = None) -> None:
+    def __init__(self, tables: Collection[str], more: Collection[Callable[[int, Side], frozenset[str]]] = ()) -> None:
         super().__init__()
         self._rows = bool({"exchanges", "topic_partitions"} & set(tables))
         self._partitions = "topic_partitions" in tables
-        self._more = more
+        self._more = tuple(more)
 
     def of(self, key: int, side: Side) -> frozenset[str]:
         """The paths wanted of a side of an API."""
-        more = self._more(key, side) if self._more is not None else _NONE
+        more = _NONE.union(*(needs(key, side) for needs in self._more))
         if not self._rows:
             return more
         wanted = needs_of(("topic", "group"), key, side) | throttle_needs(key, side) | WAITS.of(key, side)

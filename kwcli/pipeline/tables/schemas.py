@@ -9,7 +9,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kwcli.pipeline.tables.columns import CONNECTIONS, EXCHANGES, SKIPPED, TABLES, TOPIC_PARTITIONS, TableColumn
+from kwcli.pipeline.tables.columns import ALL_TABLES, CONNECTIONS, EXCHANGES, SKIPPED, TOPIC_PARTITIONS, TableColumn
 
 
 def _list(of: pa.DataType) -> pa.DataType:
@@ -35,7 +35,7 @@ def schema_of(columns: tuple[TableColumn, ...]) -> pa.Schema:
     return pa.schema([pa.field(column.name, TYPES[column.type], nullable=column.null) for column in columns])
 
 
-SCHEMAS: Final[dict[str, pa.Schema]] = {name: schema_of(columns) for name, columns in TABLES.items()}
+SCHEMAS: Final[dict[str, pa.Schema]] = {name: schema_of(columns) for name, columns in ALL_TABLES.items()}
 
 # Columns of topic_partitions that are the exchange's own, and those of a partition.
 _FIRST_OWN: Final = SCHEMAS["topic_partitions"].get_field_index("topic")

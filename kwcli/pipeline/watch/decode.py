@@ -11,6 +11,7 @@ from kwcli.pipeline.job_spec import RowFilter
 from kwcli.pipeline.one_process import PointDecoder
 from kwcli.pipeline.read.tls_keys import read_keys
 from kwcli.pipeline.tables.write import RunCounts
+from kwcli.pipeline.watch.findings import DailyDoctors
 
 if TYPE_CHECKING:
     from kwcli.pipeline.job_spec import JobSpec
@@ -36,7 +37,10 @@ class BatchInput(NamedTuple):
 
 
 class TaskReport(NamedTuple):
-    """What a task has written and found; `states`, `last_ns` by point, `left` by number of file (`PointDecoder`)."""
+    """What a task has written and found; `states`, `last_ns` by point, `left` by number of file (`PointDecoder`).
+
+    `seen` are the folds of findings, each behind its date (`DailyDoctors`).
+    """
 
     files: tuple[WrittenFile, ...]
     states: Mapping[str, str]
@@ -46,6 +50,7 @@ class TaskReport(NamedTuple):
     problems: tuple[Problem, ...]
     tally: RunCounts
     taken: int
+    seen: tuple[tuple[int, bytes], ...] = ()
 
 
 def decode_points(batch: BatchInput, points: Sequence[PointPlan]) -> TaskReport:
@@ -60,9 +65,11 @@ def decode_points(batch: BatchInput, points: Sequence[PointPlan]) -> TaskReport:
     counts: Counter[str] = Counter()
     problems: list[Problem] = []
     taken = 0
+    doctors = DailyDoctors() if spec.doctor else None
     with staging.writer(spec.tables) as writer:
         for point, splits in points:
-            decoder = PointDecoder(spec, point, choice, keys, writer)
+            observe = None if doctors is None else doctors.observe
+            decoder = PointDecoder(spec, point, choice, keys, writer, observe)
             before = batch.states.get(point)
             if before is not None:
                 state = staging.files.read(before)
@@ -82,7 +89,8 @@ def decode_points(batch: BatchInput, points: Sequence[PointPlan]) -> TaskReport:
             problems += decoder.problems
             taken += decoder.taken
         files = tuple(writer.close())
-    return TaskReport(files, states, left, last_ns, counts, tuple(problems), writer.tally, taken)
+    seen = () if doctors is None else doctors.export()
+    return TaskReport(files, states, left, last_ns, counts, tuple(problems), writer.tally, taken, seen)
 
 
 def merge_reports(reports: Sequence[TaskReport]) -> TaskReport:
@@ -107,4 +115,5 @@ def merge_reports(reports: Sequence[TaskReport]) -> TaskReport:
         tuple(problem for report in reports for problem in report.problems),
         tally,
         sum(report.taken for report in reports),
+        tuple(each for report in reports for each in report.seen),
     )

@@ -35,7 +35,11 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import orjson
+
 from decoders.wire.units import format_size
+from kwcli.answers.doctor import read_thresholds
+from kwcli.answers.view import answer_record
 from kwcli.env import Exit, Failure
 from kwcli.key_logs import KeyLogFiles
 from kwcli.output.units import count_of
@@ -44,19 +48,23 @@ from kwcli.pipeline.job_spec import JobSpec, RowFilter
 from kwcli.pipeline.store.batches import BatchStore, Change, open_batches
 from kwcli.pipeline.store.manifest import as_json_values
 from kwcli.pipeline.store.store import as_failures, empty_files
+from kwcli.pipeline.tables.findings import findings_batch
 from kwcli.pipeline.tables.write import RunCounts
 from kwcli.pipeline.watch.captures import BatchPlan, WatchedFiles
 from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points, merge_reports
+from kwcli.pipeline.watch.findings import WatchFindings
 from kwcli.pipeline.watch.messages import WatchProgress, metrics_text
 from kwcli.sniff.run import left_over
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from decoders.analysis.fold import Row
     from kwcli.env import Environment
     from kwcli.pipeline.choose_engine import EngineChoice
     from kwcli.pipeline.read.file_ranges import Problem
     from kwcli.pipeline.run_options import RunOptions, WatchOptions
+    from kwcli.pipeline.store.batches import BatchStaging
     from kwcli.pipeline.watch.captures import PointPlan
 
 __all__ = ["EngineGone", "Watch", "watch"]
@@ -77,12 +85,13 @@ class EngineGone(Failure):
 
 
 class BatchDone(NamedTuple):
-    """One batch that is committed."""
+    """One batch that is committed; `findings` are those to tell, as JSON has them."""
 
     batch: int
     size: int
     rows: int
     seconds: float
+    findings: tuple[dict[str, Any], ...] = ()
 
 
 Decode = Callable[[BatchInput, "Sequence[PointPlan]"], list[TaskReport]]
@@ -141,6 +150,7 @@ class Watch:
         self._counts: Counter[str] = Counter()
         self._tally = RunCounts()
         self._problems: list[str] = []
+        self._findings = WatchFindings(read_thresholds(wanted.thresholds)) if wanted.doctor else None
         self._damaged = 0
         self._said: dict[str, str] = {}
         self._retries = 0  # of batches, in this process
@@ -189,7 +199,9 @@ class Watch:
             if done is None and self._captures.whole:
                 if self._wanted.finish:
                     with as_failures(self._options.out):
-                        self._finish()
+                        done = self._finish()
+                if done is not None:
+                    self._note(done)
                 return
             if done is not None:
                 self._note(done)
@@ -211,15 +223,14 @@ class Watch:
             return None
         return self._do(plan, begun, ends=False)
 
-    def _finish(self) -> None:
-        """Settle what is open."""
+    def _finish(self) -> BatchDone | None:
+        """Settle what is open; None where nothing is."""
         from kwcli.pipeline.watch.captures import PointPlan
 
         self._tell(self._captures.unfinished())
         points = tuple(PointPlan(point, ()) for point in sorted(self._states))
         plan = BatchPlan(points, tuple(self._captures.names), 0, frozenset())
-        if points:
-            self._note(self._do(plan, self._env.monotonic(), ends=True))
+        return self._do(plan, self._env.monotonic(), ends=True) if points else None
 
     def _do(self, plan: BatchPlan, begun: float, *, ends: bool) -> BatchDone:
         """Decode what is planned, and commit it."""
@@ -234,8 +245,13 @@ class Watch:
         state = self._captures.committed(plan, report.left, report.last_ns)
         self._count(report)
         files = [*report.files]
+        found, kept = self._find(staging, report, ends=ends)
+        if found:
+            with staging.writer(("findings",)) as writer:
+                writer.write_table("findings", findings_batch(found, batch))
+                files += writer.close()
         if batch == 1:
-            files += empty_files(staging, {*self._options.tables} - {file.table for file in files})
+            files += empty_files(staging, {*self._tables()} - {file.table for file in files})
         self._store.commit_batch(
             staging,
             Change(files, self._outdated()),
@@ -247,18 +263,28 @@ class Watch:
                 "tally": self._tally.export(),
                 "problems": self._problems,
                 "damaged": self._damaged,
+                "findings": kept,
             },
             options=self._rows_options(),
-            tables=self._options.tables,
+            tables=self._tables(),
             facts=self._facts(),
         )
         self.batch, self._states = batch, states
         self._committed_s, self._took_s = self._env.monotonic(), self._env.monotonic() - begun
         self._tell(report.problems, counted=False)
         self._store.files.remove(staging.folder)
-        self._store.sweep_states(states.values())
-        rows = report.tally.exchanges
-        return BatchDone(batch, report.taken, rows, self._env.monotonic() - begun)
+        self._store.sweep_states({*states.values(), kept})
+        told = tuple(answer_record("finding", row) for _, row in found)
+        return BatchDone(batch, report.taken, report.tally.exchanges, self._env.monotonic() - begun, told)
+
+    def _find(self, staging: BatchStaging, report: TaskReport, *, ends: bool) -> tuple[list[tuple[int, Row]], str]:
+        """The findings that a batch brings to light, and where what it saw is kept."""
+        if self._findings is None:
+            return [], ""
+        return self._findings.take(report.seen, ends=ends), staging.write_state(self._findings.export())
+
+    def _tables(self) -> tuple[str, ...]:
+        return (*self._options.tables, "findings") if self._wanted.doctor else self._options.tables
 
     def _outdated(self) -> frozenset[str]:
         """The files of dates that are dropped, by the clock of the captures."""
@@ -289,12 +315,16 @@ class Watch:
         value = self._store.newest()
         if value is None:
             self._captures.forget()
+            if self._findings is not None:
+                self._findings.resume(None)
             return
         if value["options"] != as_json_values(self._rows_options()):
             raise Failure(f"{self._options.out}: was watched with other options: use those, or another folder")
         kept = value["watch"]
         self.batch, self._states = kept["batch"], dict(kept["states"])
         self._captures.resume(kept["captures"])
+        if self._findings is not None:
+            self._findings.resume(self._store.files.read(kept["findings"]) or b"")
         self._counts = Counter(kept["counts"])
         self._tally = RunCounts.resume(kept["tally"])
         self._problems, self._damaged = list(kept["problems"]), kept["damaged"]
@@ -314,11 +344,14 @@ class Watch:
             reveal_secrets=options.reveal_secrets,
             key_logs=tuple(os.path.abspath(name) for name in options.keylogs),
             secret_captures=self._captures.secret_captures(),
+            doctor=self._wanted.doctor,
         )
 
     def _rows_options(self) -> dict[str, Any]:
         """What the rows depend on; a key log grows."""
         rows = self._options.for_rows()
+        if self._wanted.doctor:
+            rows["doctor"] = sorted(self._wanted.thresholds)
         return rows | ({"keylogs": [name for name, _ in rows["keylogs"]]} if "keylogs" in rows else {})
 
     def _words(self) -> list[str]:
@@ -382,6 +415,10 @@ class Watch:
         )
         if self._options.verbose and not self._options.quiet:
             self._env.say(f"kw: batch {done.batch:,}: {self._line(done)}")
+        for finding in done.findings:
+            self._env.stdout.write(orjson.dumps(finding, option=orjson.OPT_APPEND_NEWLINE))
+        if done.findings:
+            self._env.stdout.flush()
 
     def _say_now_and_then(self) -> None:
         now = self._env.monotonic()

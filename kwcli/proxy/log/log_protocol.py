@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from enum import IntEnum
 from struct import Struct
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from kwcli.env import Settings
 
@@ -22,16 +22,19 @@ __all__ = [
     "MessageKind",
     "Parser",
     "Record",
+    "Via",
 ]
 
 Record = Literal["client", "both"]
+# What stands between clients and the log.
+Via = Literal["proxy", "mock"]
 
 
 class LogPlan(NamedTuple):
-    """`filters` are the arguments of `kwcli.filter_options.select`; sizes in bytes, times in seconds."""
+    """`filter` is an expression of the filter language; sizes in bytes, times in seconds."""
 
     settings: Settings
-    filters: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    filter: str = ""
     rows: bool = True  # print exchanges
     write: str | None = None
     record: Record = "client"
@@ -41,6 +44,7 @@ class LogPlan(NamedTuple):
     report: bool = False  # errors in answers, to the data path
     report_records: bool = False  # and whole exchanges, for the control interface
     events: bool = False  # print what happens to connections, and what people are told, as well
+    via: Via = "proxy"
 
     def to_json(self) -> bytes:
         """For `of_json`."""

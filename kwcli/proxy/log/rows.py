@@ -1,4 +1,4 @@
-"""Chunks of the proxy's connections in, rows on standard output out: the engine, filters and formats of `kw sniff`.
+"""Chunks of the connections of a proxy or mock in, rows out: the engine, filters and formats of `kw sniff`.
 
 A client connection enters as one whose first byte was seen and whose other end, the listener, is known for a broker.
 """
@@ -15,9 +15,9 @@ import orjson
 from decoders.exchanges.api_versions import LOGGING_IN
 from decoders.exchanges.exchange import Exchange, Skipped, rfc3339
 from decoders.exchanges.pairer import Pairer
+from decoders.filters import parse
 from decoders.messages.record import SCHEMA
 from kwcli.env import unwritten
-from kwcli.filter_options import select
 from kwcli.output import Wanted, asks_history, needs, open_renderer
 from kwcli.output.units import count_of
 from kwcli.output.zone import find_zone
@@ -45,7 +45,8 @@ class LogRows:
         self._env = env
         self._reporter = reporter
         self._settings = plan.settings
-        self._selection = select(**plan.filters)
+        self._via = plan.via
+        self._selection = parse(plan.filter)
         self.pairer = Pairer(needs=Wanted(needs(plan.settings), self._selection.needs))
         if self._selection.asks_history or asks_history(plan.settings):
             self.pairer.remember()
@@ -153,8 +154,8 @@ class LogRows:
         self._guard(self._output.settle)
 
     def _mark(self, exchange: Exchange) -> None:
-        """What the proxy knows beside the bytes."""
-        extra: dict[str, Any] = {"via": "proxy"}
+        """What is known beside the bytes."""
+        extra: dict[str, Any] = {"via": self._via}
         times = self._upstream.get(exchange.ends.number)
         correlation_id = exchange.correlation_id
         if times and correlation_id is not None and exchange.response_ns is not None:

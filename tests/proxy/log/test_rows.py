@@ -10,6 +10,7 @@ import pytest
 
 from decoders.tcp.chunks import Chunk
 from kwcli.env import Settings
+from kwcli.options import FilterOptions
 from kwcli.proxy.log.log_protocol import LogPlan
 from kwcli.proxy.log.start_process import start
 from tests.cli.worlds import kw, world
@@ -44,7 +45,7 @@ def test_text_rows_are_those_of_a_capture(tmp_path: Path) -> None:
 
 
 def test_filters_hold(tmp_path: Path) -> None:
-    plan = LogPlan(NDJSON, {"expression": "api_version > 3", "apis": ["Metadata", "18"], "errors": False})
+    plan = LogPlan(NDJSON, FilterOptions(("Metadata", "18"), expression="api_version > 3").select().text)
     out, _ = logged(tmp_path, plan, chunks_of("tour.pcapng"))
     expected = sniffed(FOLDER / "tour.pcapng", "-f", "api_version > 3", "--api", "Metadata,18")
     assert records(out) == expected != []

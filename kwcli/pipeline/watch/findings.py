@@ -1,0 +1,172 @@
+"""Exchanges of batch after batch in, the findings of each date out: each when it appears, and when it matters more.
+
+The problem. The folds of `kw doctor` judge at the end, of all that they were given. A watch has no end; and who is told
+of the same finding with every batch stops listening.
+
+The idea. Each UTC date of the captures has a fold of its own, so that rates and counts are those of a day. The tasks of
+a batch fold what they decode, the loop merges that into the date's fold, and the commit of the batch keeps it. After
+each batch the dates that it touched are diagnosed, and compared with what has been told of them:
+
+    batch ─▶ fold by date (a task) ──merge──▶ fold of the date ─▶ findings ─▶ new, worse, 10 times as frequent? ─▶ told
+
+What always holds: rows are told with the commit that has the fold they were found in, so whoever dies, each is told
+once. The last row of a finding has its final numbers, for what has changed is told once more when its date is over.
+
+What is given up: a date is over when two later ones have begun; what comes then of it begins anew. Exchanges that two
+points have captured count twice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from decoders.analysis.doctor.diagnosis import ABOUT
+from decoders.analysis.doctor.doctor import Doctor
+from decoders.analysis.doctor.findings import SEVERITIES
+from decoders.capture.merge import number_of
+from decoders.errors import DecodeError
+from decoders.wire.pack import fields, pack, unpack
+from kwcli.env import Failure
+
+if TYPE_CHECKING:
+    from decoders.analysis.doctor.thresholds import Thresholds
+    from decoders.analysis.fold import Row
+    from decoders.exchanges.exchange import Row as Settled
+
+__all__ = ["DailyDoctors", "WatchFindings"]
+
+DAY_NS: Final = 86_400 * 10**9
+# Dates whose folds are kept: the clocks of capture points differ.
+DAYS_KEPT: Final = 2
+# A finding that is so many times as frequent as when it was told is told again.
+GROWTH: Final = 10
+# Keys that say what a finding is about, but for those that change as it grows.
+_IDENTITY: Final = tuple(
+    sorted(ABOUT - {"clients", "topics", "partitions", "users", "reasons", "went_on", "nearest_topic"})
+)
+
+Identity = tuple[object, ...]
+
+
+class DailyDoctors:
+    """Folds what a task decodes, by the number of its date since 1970."""
+
+    def __init__(self) -> None:
+        self._days: dict[int, Doctor] = {}
+
+    def observe(self, row: Settled) -> None:
+        """Take in what an engine has settled."""
+        if row.kind == "exchange":
+            self._of(row.time_ns).add(row)
+        elif row.kind == "connection":
+            self._of(row.last_ns).end(row)
+
+    def _of(self, time_ns: int) -> Doctor:
+        day = time_ns // DAY_NS
+        found = self._days.get(day)
+        if found is None:
+            found = self._days[day] = Doctor()
+        return found
+
+    def export(self) -> tuple[tuple[int, bytes], ...]:
+        """The folds, each behind its date, for `WatchFindings.take`."""
+        return tuple((day, doctor.export()) for day, doctor in sorted(self._days.items()))
+
+
+class _Told(NamedTuple):
+    """How bad and how frequent a finding was when it was told; the worst and the most of it."""
+
+    severity: int
+    times: int
+
+
+class _Day:
+    """One date: its fold, and what has been told of it."""
+
+    def __init__(self) -> None:
+        self.doctor = Doctor()
+        self.told: dict[Identity, _Told] = {}
+
+    def news(self, *, over: bool) -> Iterator[Row]:
+        """The findings that are to be told now; when the date is `over`, all that have changed since."""
+        met: Counter[Identity] = Counter()
+        for row in self.doctor.rows():
+            about = (row["id"], *(row.get(name) for name in _IDENTITY))
+            met[about] += 1
+            key, severity, count = (*about, met[about]), SEVERITIES.index(row["severity"]), row["count"]
+            before = self.told.get(key)
+            if before is None or severity < before.severity or count >= GROWTH * max(before.times, 1):
+                news = True
+            else:
+                news = over and (severity, count) != before
+            if news:
+                self.told[key] = _Told(severity, count)
+                for each in row["evidence"]:
+                    each["packets"] = each["packets"] and [number_of(packet) for packet in each["packets"]]
+                yield row
+
+
+class WatchFindings:
+    """What the batches of a watch have found, by date."""
+
+    def __init__(self, thresholds: Thresholds) -> None:
+        self._thresholds = thresholds
+        self._days: dict[int, _Day] = {}
+
+    def take(self, seen: Iterable[tuple[int, bytes]], *, ends: bool) -> list[tuple[int, Row]]:
+        """Merge what the tasks of a batch have seen; the findings to tell, each behind the beginning of its date in ns.
+
+        With `ends` the captures are over: all dates are.
+        """
+        touched = set()
+        for day, state in seen:
+            self._of(day).doctor.merge(_doctor_of(state))
+            touched.add(day)
+        over = set(self._days) if ends else set(sorted(self._days)[:-DAYS_KEPT])
+        found = [
+            (day * DAY_NS, row) for day in sorted(touched | over) for row in self._days[day].news(over=day in over)
+        ]
+        for day in over:
+            del self._days[day]
+        return found
+
+    def _of(self, day: int) -> _Day:
+        found = self._days.get(day)
+        if found is None:
+            found = self._days[day] = _Day()
+            found.doctor = Doctor(self._thresholds)
+        return found
+
+    def export(self) -> bytes:
+        """The state, for `resume`."""
+        return pack(
+            [
+                [day, its.doctor.export(), [[list(key), list(told)] for key, told in its.told.items()]]
+                for day, its in sorted(self._days.items())
+            ]
+        )
+
+    def resume(self, state: bytes | None) -> None:
+        """Go on where `export` was called; None: at the beginning. Raises Failure."""
+        self._days = {}
+        if state is None:
+            return
+        try:
+            (days,) = fields([unpack(state)], list)
+            for item in days:
+                day, doctor, told = fields(item, int, bytes, list)
+                its = self._of(day)
+                its.doctor.resume(doctor)
+                for each in told:
+                    key, numbers = fields(each, list, list)
+                    its.told[tuple(key)] = _Told(*fields(numbers, int, int))
+        except DecodeError:
+            raise Failure("what the last batch has left of findings is damaged: watch into another folder") from None
+
+
+def _doctor_of(state: bytes) -> Doctor:
+    made = Doctor()
+    made.resume(state)
+    return made

@@ -1,0 +1,141 @@
+"""Findings of a watch: those of kw doctor over the same packets, told once each and when they matter more."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any, Final
+
+import jsonschema  # type: ignore[import-untyped]  # it ships no types
+import pytest
+
+from decoders.analysis.doctor.diagnosis import ABOUT
+from decoders.analysis.doctor.doctor import Doctor
+from decoders.analysis.doctor.thresholds import Thresholds
+from decoders.exchanges.exchange import rfc3339
+from kwcli.env import Failure
+from kwcli.pipeline.watch.findings import DAY_NS, DailyDoctors, WatchFindings
+from tests.analysis.test_doctor import metadata_asked
+from tests.captures.shipped import FOLDER, capture_bytes
+from tests.cli.worlds import kw
+from tests.pipeline.jobs import rows_in
+from tests.pipeline.odd import packets
+from tests.pipeline.test_watch import ring
+from tests.pipeline.watched import Watched
+
+SCHEMA: Final = jsonschema.Draft202012Validator(
+    json.loads((FOLDER.parent / "decoders" / "messages" / "doctor.schema.json").read_bytes())
+)
+DAY_S: Final = 86_400
+
+
+def told(watched: Watched) -> list[dict[str, Any]]:
+    """The lines on standard output."""
+    lines = [json.loads(line) for line in watched.written.splitlines()]
+    for line in lines:
+        SCHEMA.validate(line)
+    return lines
+
+
+def as_line(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of the table as the line that tells of it."""
+    line = {name: row[name] for name in ("kind", "schema", "id", "severity", "title", "count", "meaning", "remedy")}
+    line |= {name: row[name] for name in ABOUT if row[name] is not None}
+    line |= {name: row[f"{name}_ns"] and rfc3339(row[f"{name}_ns"]) for name in ("first", "last")}
+    return line | {"evidence": json.loads(row["evidence"])}
+
+
+def last_of_each(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The last line of each finding."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        names = ("id", "client_id", "topic", "group", "transactional_id", "broker", "node_id", "address", "error")
+        found[repr([row["last"][:10], *(row.get(name) for name in names)])] = row
+    return list(found.values())
+
+
+def in_order(rows: list[dict[str, Any]]) -> list[str]:
+    return sorted(json.dumps(row, sort_keys=True) for row in rows)
+
+
+def doctor_of(path: Path) -> list[dict[str, Any]]:
+    """What kw doctor says of a capture's traffic."""
+    ran = kw("doctor", str(path), "-o", "ndjson")
+    rows = [json.loads(line) for line in ran.out.splitlines()]
+    return [row for row in rows if not row["id"].startswith("capture")]
+
+
+@pytest.mark.long
+def test_the_last_row_of_each_finding_is_that_of_kw_doctor_whenever_the_watch_is_killed(tmp_path: Path) -> None:
+    capture = capture_bytes("old-clients.pcap.gz")
+    kept = ring(tmp_path / "aside", capture, 6)
+    (tmp_path / "in").mkdir()
+    watched = Watched([str(tmp_path / "in")], tmp_path / "out", doctor=True)
+    for number, path in enumerate(kept):
+        shutil.copy(path, tmp_path / "in" / path.name)
+        watched.clock.now += 1
+        with watched.started() as watching:
+            if number % 2:  # it dies right before its commit
+                watching._store.commit_batch = _fails  # type: ignore[method-assign]
+                with pytest.raises(OSError, match="no more"):
+                    watching.step()
+        with watched.started() as watching:
+            assert watching.step() is not None
+    watched.finish()
+    whole = tmp_path / "whole.pcap"
+    whole.write_bytes(capture)
+    expected = doctor_of(whole)
+    assert {"connection-churn", "old-format"} <= {row["id"] for row in expected}
+    rows = sorted(rows_in(tmp_path / "out", "findings"), key=lambda row: row["batch"])
+    lines = last_of_each(list(map(as_line, rows)))
+    for row in [*lines, *expected]:
+        for each in row["evidence"]:
+            del each["packets"]  # they are counted in each file
+    assert in_order(lines) == in_order(expected)
+    assert len(expected) < len(rows) < 4 * len(expected)  # some have grown
+
+
+def _fails(*_: Any, **__: Any) -> Any:
+    raise OSError("no more")
+
+
+def test_lines_are_the_rows_of_the_table_and_each_date_has_its_own(tmp_path: Path) -> None:
+    capture = capture_bytes("sasl-raw.pcap")
+    (tmp_path / "in").mkdir()
+    watched = Watched([str(tmp_path / "in")], tmp_path / "out", doctor=True, once=True)
+    for days in range(4):
+        moved = [
+            (int.from_bytes(one[:4], "little") + days * DAY_S).to_bytes(4, "little") + one[4:]
+            for one in packets(capture)
+        ]
+        (tmp_path / "in" / f"{days}.pcap").write_bytes(capture[:24] + b"".join(moved))
+        with watched.started() as watching:
+            watching.run()
+    watched.finish()
+    lines = told(watched)
+    rows = rows_in(tmp_path / "out", "findings")
+    assert in_order(list(map(as_line, rows))) == in_order([line for line in lines if line["count"]])
+    by_day: dict[str, list[str]] = {}
+    for row in last_of_each(lines):
+        by_day.setdefault(row["last"][:10], []).append(f"{row['id']} {row['count']}")
+    assert len(by_day) == 4
+    assert len({tuple(sorted(found)) for found in by_day.values()}) == 1
+    dates = {path.name for path in (tmp_path / "out" / "findings").iterdir()}
+    assert {f"date={day}" for day in by_day} <= dates
+
+
+def test_a_finding_is_told_again_when_it_is_ten_times_as_frequent_or_worse_and_at_the_end() -> None:
+    watching = WatchFindings(Thresholds({"metadata.least": 1, "metadata.rate": 0}))
+    counts: list[int] = []
+    for row in metadata_asked(40, 0.2).rows(Doctor()):
+        doctors = DailyDoctors()
+        doctors.observe(row)
+        counts += [row["count"] for _, row in watching.take(doctors.export(), ends=False)]
+    assert counts == [1, 10]
+    state = watching.export()
+    watching.resume(state)
+    assert watching.export() == state
+    assert [(at % DAY_NS, row["count"]) for at, row in watching.take((), ends=True)] == [(0, 40)]
+    with pytest.raises(Failure, match="of findings is damaged"):
+        watching.resume(state[:-1])
