@@ -34,7 +34,7 @@ _SOFTWARE: Final = frozenset({"software", "software_version"})
 NODE: Final = "node.id"
 
 
-class Asking(Protocol):
+class HasFilter(Protocol):
     """Somebody who wants requests or answers that a filter lets pass."""
 
     @property
@@ -49,7 +49,7 @@ class Asking(Protocol):
         """Whether it may want such exchanges, as far as the API decides."""
 
 
-Asker = TypeVar("Asker", bound=Asking)
+Asker = TypeVar("Asker", bound=HasFilter)
 
 
 class FilterNeeds(Needs):
