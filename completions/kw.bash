@@ -447,7 +447,7 @@ _kw_verb() {
         "profile rename") verbs="" options="--force -h --help" ;;
         "profile show") verbs="" options="--reveal-secrets -o --output -J --color --no-pager --debug -h --help" ;;
         "profile use") verbs="" options="--none -h --help" ;;
-        "mock") verbs="" options="--port --bind --advertise --calm --keylog --tls-in --tls-cert --tls-key --tls-client-ca --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets --names -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug --no-log --events -w --write --rotate-size --rotate-interval --log-overflow -h --help" ;;
+        "mock") verbs="" options="--port --bind --advertise --calm --password --keylog --tls-in --tls-cert --tls-key --tls-client-ca --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets --names -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug --no-log --events -w --write --rotate-size --rotate-interval --log-overflow -h --help" ;;
         "playground") verbs="node" options="--nodes --version --port --listeners --topics --traffic --run --jars --mock --keep-going -q --quiet --debug -h --help" ;;
         "playground node") verbs="" options="--port --timeout -o --output -h --help" ;;
         "completion") verbs="" options="-h --help" ;;
@@ -914,6 +914,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "mock --port") left=1 kind= ;;
         "mock --bind") left=1 kind= ;;
         "mock --advertise") left=1 kind= ;;
+        "mock --password") left=1 kind= ;;
         "mock --keylog") left=1 kind=files ;;
         "mock --tls-cert") left=1 kind=files ;;
         "mock --tls-key") left=1 kind=files ;;
