@@ -140,9 +140,9 @@ def command() -> None:
 def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -> int:
     """Decode captures into Parquet tables under DIR: exchanges, topic_partitions, connections, skipped.
 
-    SRC is a capture, a folder, a glob or a URL (s3://, gs://, hdfs://, …); with --point several places of a network are
-    told apart. Captures of one point that follow each other are one: connections go on over their ends. The same run
-    again changes nothing; further captures join those that the tables have already.
+    SRC is a capture or a broker's request log, a folder, a glob or a URL (s3://, gs://, hdfs://, …); with --point
+    several places of a network are told apart. Captures of one point that follow each other are one: connections go on
+    over their ends. The same run again changes nothing; further captures join those that the tables have already.
     """
     _check_installed()
     from kwcli.pipeline.run import run

@@ -5,7 +5,15 @@ from __future__ import annotations
 import click
 
 from kwcli.env import Environment
-from kwcli.options import CaptureOptions, FilterOptions, OutputOptions, capture_options, filter_options, output_options
+from kwcli.options import (
+    CaptureOptions,
+    FilterOptions,
+    OutputOptions,
+    capture_options,
+    filter_options,
+    jobs_option,
+    output_options,
+)
 
 # Command → its help, and its examples.
 HELP = {
@@ -66,6 +74,7 @@ def command(word: str) -> click.Command:
     @click.command(word, help=text, epilog=examples)
     @capture_options
     @click.option("--name", metavar="NAME", help="All that is known of this one.")
+    @jobs_option
     @filter_options(limit="Stop reading after N exchanges counted.")
     @output_options(quiet="No summary and no progress bar.", formats=FORMATS)
     @click.pass_obj

@@ -130,12 +130,9 @@ class Steering:
 
     def _open_control(self, port: int) -> None:
         from kwcli.proxy.control.http_control import ControlServer
-        from kwcli.proxy.faults.rule_files import RuleFiles
         from kwcli.proxy.hold_rules import HoldRules
 
         self.holds = HoldRules(self.held)
-        if self.rules is None:
-            self.rules = RuleFiles((), (), self._env.now_ns() % 1_000_000, self._env.now_ns)
         self.server = ControlServer(port, self._env.variables)
 
     def _say(self, text: str) -> None:

@@ -11,13 +11,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
 
 from tests.broker import plays
-from tests.broker.clients.session import ClientFailed, Results, Step, run, start
+from tests.broker.clients.session import ClientFailed, Step, run, start
+from tests.broker.clients.steps import different
 from tests.broker.cluster import Cluster, StartFailed
 from tests.broker.options import Options
 from tests.proxy.hidden import ROOT, Behind, HiddenCluster, ProxyProcess, port_base
@@ -110,17 +111,13 @@ def _consumer_groups(client: str, world: World) -> str:
     run(client, world.place, steps)
     work = {"topics": [topic], "group": f"{client}-new", "count": 40, "polls": 16, "config": _CONSUMER}
     members = [start(client, world.place, [("consume", work)]) for _ in range(2)]
-    read = _different(record for member in members for record in plays.read_of(member.finish()))
+    read = different(record for member in members for record in plays.read_of(member.finish()))
     _expect("records read", read, 40)
     return f"{read} read by two members"
 
 
-def _different(records: Iterator[dict[str, Any]] | Results) -> int:
-    return len({(each["topic"], each["partition"], each["offset"]) for each in records})
-
-
 def _share(world: World) -> str:
-    read = _different(plays.share_groups(world.behind))
+    read = different(plays.share_groups(world.behind))
     _expect("records read", read, 20)
     return f"{read} read by two members of a share group"
 

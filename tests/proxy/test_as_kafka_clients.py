@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from decoders.apis.likeness import stable
 from decoders.apis.releases import RELEASES
-from tests.broker.clients.session import Step, run
+from tests.broker.clients.session import LongSession, Step, run
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.jars import missing_tools
 from tests.broker.options import Options
-from tests.proxy.hidden import ROOT, ProxyProcess, port_base
+from tests.proxy.as_release import lasting, rows, work_as
+from tests.proxy.hidden import ProxyProcess, port_base
 
 pytestmark = [pytest.mark.broker, needs_brokers, pytest.mark.long]
 
 ALL = [release for release in RELEASES if RELEASES.index("2.1") <= RELEASES.index(release) <= RELEASES.index("3.9")]
 SOME = ("2.1", "2.8", "3.3")
-ASKING = 18
 
 
 @pytest.fixture(scope="module")
@@ -36,50 +31,27 @@ def cluster() -> Iterator[Cluster]:
         yield started
 
 
-def rows(*words: str) -> list[dict[str, Any]]:
-    """What `kw` prints, whatever it ends with."""
-    done = subprocess.run(
-        [sys.executable, "-m", "kwcli.main", *words, "-o", "ndjson", "-q"],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        check=False,
-    )
-    return [json.loads(line) for line in done.stdout.splitlines()]
+@pytest.fixture(scope="module")
+def client(request: pytest.FixtureRequest) -> Iterator[LongSession]:
+    with lasting(request.param) as session:
+        yield session
 
 
-def works(cluster: Cluster, release: str, client: str, folder: Path) -> None:
-    """It writes and reads in a group, and asks for nothing that the release did not serve."""
-    capture = folder / "kept.pcapng"
-    topic = f"{client}-{release}"
-    steps: list[Step] = [
-        ("create", {"topics": {topic: 2}}),
-        ("produce", {"topic": topic, "count": 20}),
-        ("consume", {"topics": [topic], "group": topic, "count": 20}),
-    ]
-    with ProxyProcess(["-b", cluster.bootstrap(), "--as-kafka", release, "-w", str(capture)], port_base(1)) as proxy:
-        found = run(client, proxy.bootstrap, steps)
-    assert len(found[-1]["result"]) == 20
-    assert f"clients are served as by Kafka {release}" in proxy.said
-    assert "could not work" not in proxy.said
-    served = stable(release)
-    used = {(row["api_key"], row["api_version"]) for row in rows("sniff", str(capture)) if row["kind"] == "exchange"}
-    strange = {each for each in used if each[0] not in served or each[1] not in served[each[0]]}
-    assert len(used) > 5
-    assert {key for key, _ in strange} <= {ASKING}  # it is answered, in version 0
-    assert [row["verdict"] for row in rows("audit", str(capture), "--target", release)].count("breaks") == 0
-
-
-@pytest.mark.parametrize("client", ["java-4.0.2", "librdkafka"])
+@pytest.mark.parametrize("client", ["java-4.0.2", "librdkafka"], indirect=True)
 @pytest.mark.parametrize("release", SOME)
-def test_clients_work_as_with_the_release(cluster: Cluster, release: str, client: str, tmp_path: Path) -> None:
-    works(cluster, release, client, tmp_path)
+def test_clients_work_as_with_the_release(cluster: Cluster, release: str, client: LongSession, tmp_path: Path) -> None:
+    work_as(release, client, cluster.bootstrap(), tmp_path)
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("client", ["java-2.1.1", "java-4.4.0", "librdkafka", "python", "aiokafka", "go", "node"])
+@pytest.mark.parametrize(
+    "client", ["java-2.1.1", "java-4.4.0", "librdkafka", "python", "aiokafka", "go", "node"], indirect=True
+)
 @pytest.mark.parametrize("release", ALL)
-def test_every_family_works_as_with_every_release(cluster: Cluster, release: str, client: str, tmp_path: Path) -> None:
-    works(cluster, release, client, tmp_path)
+def test_every_family_works_as_with_every_release(
+    cluster: Cluster, release: str, client: LongSession, tmp_path: Path
+) -> None:
+    work_as(release, client, cluster.bootstrap(), tmp_path)
 
 
 def test_a_client_that_audit_calls_broken_breaks(cluster: Cluster, tmp_path: Path) -> None:

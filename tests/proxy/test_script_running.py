@@ -20,7 +20,7 @@ from kwcli.proxy.held_exchanges import HeldExchanges
 from kwcli.proxy.hold_rules import HoldRules
 from kwcli.proxy.scripts.script_decider import NEVER, ScriptDecider
 from tests.cli.worlds import kw, world
-from tests.proxy.running import ANSWERS, ASKED, Running, beat, echo, frame, in_loop, running, sooner_or_later
+from tests.proxy.running import ANSWERS, ASKED, WAIT_S, Running, beat, echo, frame, in_loop, running, sooner_or_later
 from tests.proxy.stage import HEARTBEAT, response
 from tests.proxy.test_logged import Logged, mock  # noqa: F401  # a fixture
 
@@ -188,9 +188,8 @@ def test_the_command_line(mock: str, tmp_path: Path) -> None:  # noqa: F811
         "@on('Produce')\ndef request(x): x.delay('1ms')\n"
     )
     here = {"XDG_STATE_HOME": str(tmp_path / "state")}
-    with Logged(
-        mock, tmp_path, "-o", "ndjson", "--script", str(script), "--control", "0", env={**os.environ, **here}
-    ) as proxy:
+    steered = ("--script", str(script), "--control", "0", "--seed", "7")
+    with Logged(mock, tmp_path, "-o", "ndjson", *steered, env={**os.environ, **here}) as proxy:
         proxy.talk(3)
 
         def ctl(*words: str) -> Any:
@@ -199,7 +198,9 @@ def test_the_command_line(mock: str, tmp_path: Path) -> None:  # noqa: F811
             return json.loads(ran.out)
 
         assert ctl("listeners")[0]["node"] == "boot"
-        assert {row["api"] for row in ctl("exchanges", "-n", "500")} >= {"Metadata", "Produce", "Fetch"}
+        deadline = time.monotonic() + WAIT_S
+        while not {row["api"] for row in ctl("exchanges", "-n", "500")} >= {"Metadata", "Produce", "Fetch"}:
+            assert time.monotonic() < deadline  # the log is a little behind
         assert ctl("hold", "api == Produce", "--first", "1")[0]["left"] == 1
         assert [row["id"] for row in ctl("holds")] == [1]
         assert ctl("unhold", "1") == [{"id": 1}]

@@ -23,11 +23,11 @@ class FaultOptions(NamedTuple):
     faults: tuple[str, ...]
     seed: int | None
 
-    def rules(self, now_ns: Callable[[], int]) -> RuleFiles | None:
-        """The rules; None where there are none. Raises Failure."""
-        if not self.fault and not self.faults:
+    def rules(self, now_ns: Callable[[], int], *, controlled: bool = False) -> RuleFiles | None:
+        """The rules; None where there are none, and (unless `controlled`) none can come. Raises Failure."""
+        if not self.fault and not self.faults and not controlled:
             if self.seed is not None:
-                raise Failure("--seed is about faults: it needs --fault or --faults", Exit.USAGE)
+                raise Failure("--seed is about faults: it needs --fault, --faults or --control", Exit.USAGE)
             return None
         from kwcli.proxy.faults.rule_files import RuleFiles
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import aiokafka  # type: ignore[import-untyped]  # it has no types
 from aiokafka import admin as aio_admin
+from aiokafka.errors import KafkaError  # type: ignore[import-untyped]  # it has no types
 
 from tests.broker.clients import steps
 
@@ -41,9 +42,10 @@ def produce(
     first: int = 0,
     partition: int | None = None,
     headers: dict[str, str] | None = None,
+    batches: int = 1,
     config: Mapping[str, str] | None = None,
 ) -> int:
-    """Send `count` records; gives how many were acknowledged."""
+    """Send `count` records in `batches` rounds, each flushed; gives how many were acknowledged."""
 
     async def work() -> int:
         settings = {**properties, **(config or {})}
@@ -59,8 +61,10 @@ def produce(
         await producer.start()
         marks = [(name, value.encode()) for name, value in (headers or {}).items()]
         waiting = []
-        for key, value in steps.values(count, size, first):
+        for number, (key, value) in enumerate(steps.values(count, size, first)):
             waiting.append(await producer.send(topic, value, key, partition=partition, headers=marks))
+            if (number + 1) % max(1, count // batches) == 0:
+                await asyncio.wait(waiting)
         done = await asyncio.gather(*waiting, return_exceptions=True)
         await producer.stop()
         return sum(not isinstance(each, BaseException) for each in done)
@@ -77,6 +81,7 @@ def consume(
     count: int = 10,
     polls: int = 60,
     keep: bool = True,
+    config: Mapping[str, str] | None = None,
 ) -> list[dict[str, Any]] | int:
     """Read until `count` records came; gives them (or how many)."""
 
@@ -87,14 +92,14 @@ def consume(
             group_id=group,
             auto_offset_reset="earliest",
             enable_auto_commit=False,
-            **steps.python_settings(properties),
+            **steps.python_settings({**properties, **(config or {})}),
         )
         await consumer.start()
         found: list[dict[str, Any]] = []
         for _ in range(polls):
             for each in (await consumer.getmany(timeout_ms=500)).values():
                 found += [_read(message) for message in each]
-            if len(found) >= count:
+            if steps.different(found) >= count:
                 break
         if group:
             await consumer.commit()
@@ -112,24 +117,44 @@ def _read(message: Any) -> dict[str, Any]:
 
 
 def transact(
-    bootstrap: str, properties: dict[str, str], *, topic: str, id: str, count: int = 5, ends: list[str] | None = None
-) -> int:
-    """One transaction per word of `ends` (`commit` or `abort`)."""
+    bootstrap: str,
+    properties: dict[str, str],
+    *,
+    topic: str,
+    id: str,
+    count: int = 5,
+    ends: list[str] | None = None,
+    tell: bool = False,
+) -> int | list[str]:
+    """One transaction per word of `ends` (`commit` or `abort`); `tell`: gives what came of each."""
 
-    async def work() -> int:
+    async def work() -> list[str]:
         producer = aiokafka.AIOKafkaProducer(
             bootstrap_servers=bootstrap, transactional_id=id, **steps.python_settings(properties)
         )
         await producer.start()
-        for number, end in enumerate(ends or ["commit"]):
+
+        async def play(number: int, end: str) -> None:
             await producer.begin_transaction()
             for key, value in steps.values(count, 0, number * count):
                 await producer.send_and_wait(topic, value, key)
             await (producer.commit_transaction() if end == "commit" else producer.abort_transaction())
-        await producer.stop()
-        return len(ends or ["commit"])
 
-    return asyncio.run(work())
+        # `steps.transactions` does not wait; in a thread it may, for what this loop does.
+        loop = asyncio.get_running_loop()
+        failures = (KafkaError,) if tell else ()
+        done = await asyncio.to_thread(
+            steps.transactions,
+            ends or ["commit"],
+            lambda number, end: asyncio.run_coroutine_threadsafe(play(number, end), loop).result(),
+            lambda: asyncio.run_coroutine_threadsafe(producer.abort_transaction(), loop).result(),
+            failures,
+        )
+        await producer.stop()
+        return done
+
+    done = asyncio.run(work())
+    return done if tell else len(done)
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Mapping
+from itertools import chain
 from typing import Any
 
 import jpype  # type: ignore[import-untyped]  # it has no types
@@ -146,7 +146,7 @@ def consume(
     found: list[dict[str, Any]] = []
     for _ in range(polls):
         found += [_read(each) for each in _poll(consumer, 500)]
-        if len(found) >= count:
+        if steps.different(found) >= count:
             break
     if group and commit:
         _commit(consumer)
@@ -214,20 +214,28 @@ def transact(
     count: int = 5,
     ends: list[str] | None = None,
     group: str | None = None,
+    tell: bool = False,
     config: Mapping[str, str] | None = None,
-) -> int:
-    """One transaction per word of `ends` (`commit` or `abort`), with the group's offsets when one is named."""
+) -> int | list[str]:
+    """One transaction per word of `ends` (`commit` or `abort`), with the group's offsets when one is named.
+
+    `tell`: gives what came of each.
+    """
     producer = _producer(bootstrap, properties, **{"transactional.id": id, **(config or {})})
     producer.initTransactions()
-    for number, end in enumerate(ends or ["commit"]):
+
+    def play(number: int, end: str) -> None:
         producer.beginTransaction()
         for key, value in steps.values(count, 0, number * count):
             producer.send(_record(topic, None, key, value, []))
         if group:
             _offsets(producer, topic, group)
         producer.commitTransaction() if end == "commit" else producer.abortTransaction()
+
+    failures = (jpype.JException,) if tell else ()
+    done = steps.transactions(ends or ["commit"], play, producer.abortTransaction, failures)
     producer.close()
-    return len(ends or ["commit"])
+    return done if tell else len(done)
 
 
 def _offsets(producer: Any, topic: str, group: str) -> None:
@@ -282,15 +290,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _flags(session: str) -> list[str]:
-    """What the session wants the JVM to be told (`jvm.flags` among its properties)."""
-    with open(session, encoding="utf-8") as file:
-        wanted: str = json.load(file)["properties"].get("jvm.flags", "")
-    return wanted.split()
-
-
 if __name__ == "__main__":
     small = ("-Xmx256m", "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
     jars = [str(jar) for jar in client_jars(sys.argv[3])]
-    jpype.startJVM(*small, *_flags(sys.argv[1]), classpath=jars)
-    sys.exit(steps.main(FUNCTIONS, sys.argv[1:]))
+    works = steps.sessions(sys.argv[1])
+    first = next(works)
+    jpype.startJVM(*small, *first["properties"].get("jvm.flags", "").split(), classpath=jars)
+    sys.exit(steps.main(FUNCTIONS, sys.argv[1:], chain([first], works)))

@@ -35,9 +35,10 @@ def produce(
     first: int = 0,
     partition: int | None = None,
     headers: dict[str, str] | None = None,
+    batches: int = 1,
     config: Mapping[str, str] | None = None,
 ) -> int:
-    """Send `count` records; gives how many were acknowledged."""
+    """Send `count` records in `batches` rounds, each flushed; gives how many were acknowledged."""
     settings = {**properties, **(config or {})}
     acks: Any = settings.get("acks", "all")
     codec = settings.get("compression.type", "none")
@@ -50,8 +51,10 @@ def produce(
     )
     marks = [(name, value.encode()) for name, value in (headers or {}).items()]
     waiting = []
-    for key, value in steps.values(count, size, first):
+    for number, (key, value) in enumerate(steps.values(count, size, first)):
         waiting.append(producer.send(topic, value, key, partition=partition, headers=marks))
+        if (number + 1) % max(1, count // batches) == 0:
+            producer.flush(20)
     producer.flush(20)
     done = len([future for future in waiting if future.succeeded()])
     producer.close()
@@ -67,6 +70,7 @@ def consume(
     count: int = 10,
     polls: int = 60,
     keep: bool = True,
+    config: Mapping[str, str] | None = None,
 ) -> list[dict[str, Any]] | int:
     """Read until `count` records came; gives them (or how many)."""
     consumer = kafka.KafkaConsumer(
@@ -75,13 +79,13 @@ def consume(
         group_id=group,
         auto_offset_reset="earliest",
         enable_auto_commit=False,
-        **steps.python_settings(properties),
+        **steps.python_settings({**properties, **(config or {})}),
     )
     found: list[dict[str, Any]] = []
     for _ in range(polls):
         for each in consumer.poll(timeout_ms=500).values():
             found += [_read(message) for message in each]
-        if len(found) >= count:
+        if steps.different(found) >= count:
             break
     if group:
         consumer.commit()
@@ -95,14 +99,22 @@ def _read(message: Any) -> dict[str, Any]:
 
 
 def transact(
-    bootstrap: str, properties: dict[str, str], *, topic: str, id: str, count: int = 5, ends: list[str] | None = None
-) -> int:
-    """One transaction per word of `ends` (`commit` or `abort`)."""
+    bootstrap: str,
+    properties: dict[str, str],
+    *,
+    topic: str,
+    id: str,
+    count: int = 5,
+    ends: list[str] | None = None,
+    tell: bool = False,
+) -> int | list[str]:
+    """One transaction per word of `ends` (`commit` or `abort`); `tell`: gives what came of each."""
     producer = kafka.KafkaProducer(
         bootstrap_servers=bootstrap, transactional_id=id, **steps.python_settings(properties)
     )
     producer.init_transactions()
-    for number, end in enumerate(ends or ["commit"]):
+
+    def play(number: int, end: str) -> None:
         producer.begin_transaction()
         for key, value in steps.values(count, 0, number * count):
             producer.send(topic, value, key)
@@ -111,8 +123,11 @@ def transact(
             producer.commit_transaction()
         else:
             producer.abort_transaction()
+
+    failures = (KafkaError,) if tell else ()
+    done = steps.transactions(ends or ["commit"], play, producer.abort_transaction, failures)
     producer.close()
-    return len(ends or ["commit"])
+    return done if tell else len(done)
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

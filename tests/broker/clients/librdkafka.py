@@ -105,7 +105,7 @@ def consume(
         message = consumer.poll(0.1)
         if message is not None and message.error() is None:
             found.append(_read(message))
-        if len(found) >= count:
+        if steps.different(found) >= count:
             break
     if group and commit:
         _commit(consumer)
@@ -142,11 +142,13 @@ def transact(
     id: str,
     count: int = 5,
     ends: list[str] | None = None,
-) -> int:
-    """One transaction per word of `ends` (`commit` or `abort`)."""
+    tell: bool = False,
+) -> int | list[str]:
+    """One transaction per word of `ends` (`commit` or `abort`); `tell`: gives what came of each."""
     producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": id, **properties})
     producer.init_transactions(20)
-    for number, end in enumerate(ends or ["commit"]):
+
+    def play(number: int, end: str) -> None:
         producer.begin_transaction()
         for key, value in steps.values(count, 0, number * count):
             producer.produce(topic, value, key)
@@ -155,7 +157,10 @@ def transact(
         else:
             producer.flush(10)
             producer.abort_transaction(20)
-    return len(ends or ["commit"])
+
+    failures = (KafkaException,) if tell else ()
+    done = steps.transactions(ends or ["commit"], play, lambda: producer.abort_transaction(20), failures)
+    return done if tell else len(done)
 
 
 def administer(bootstrap: str, properties: dict[str, str], *, topic: str, group: str = "billing") -> dict[str, str]:

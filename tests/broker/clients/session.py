@@ -6,17 +6,19 @@ import json
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from kwcli.playground.process import Process
 
-__all__ = ["ClientFailed", "Results", "Session", "Step", "run", "start"]
+__all__ = ["ClientFailed", "LongSession", "Results", "Session", "Step", "run", "start"]
 
 Step = tuple[str, Mapping[str, Any]]
 Results = list[dict[str, Any]]
 
+_LOOK_S: Final = 0.02
 _ROOT: Final = Path(__file__).resolve().parents[3]
 # Family → how to start it; what stands after the dash (a release) is handed over as argument.
 _PROGRAMS: Final[Mapping[str, list[str]]] = {
@@ -32,32 +34,84 @@ _PROGRAMS: Final[Mapping[str, list[str]]] = {
 
 
 class ClientFailed(RuntimeError):
-    """The client ended with an error; the text holds what it said."""
+    """The client ended with an error; the text holds what it said, `results` what its steps gave before."""
+
+    def __init__(self, text: str, results: Results | None = None) -> None:
+        super().__init__(text)
+        self.results = results or []
 
 
 class Session:
     """A client at work; `finish` gives its results."""
 
     def __init__(self, client: str, work: Mapping[str, Any], through: Sequence[str] = ()) -> None:
-        family, _, release = client.partition("-")
         self.client = client
         self._folder = Path(tempfile.mkdtemp(prefix="kw-client-"))
         request = self._folder / "session.json"
         request.write_text(json.dumps(work))
         self._answers = self._folder / "answers.ndjson"
-        command = [*through, *_PROGRAMS[family], str(request), str(self._answers), *([release] if release else [])]
-        self._process = Process(command, self._folder / "output.log", environment=_environment())
+        self._process = _program(client, request, self._answers, through)
 
     def finish(self, timeout_s: float = 120.0) -> Results:
         """Wait for the end and give one result a step."""
         code = self._process.wait(timeout_s)
         if code:
-            raise ClientFailed(f"{self.client} ended with {code}: {self._process.tail()}")
-        return [json.loads(line) for line in self._answers.read_text().splitlines()]
+            raise ClientFailed(f"{self.client} ended with {code}: {self._process.tail()}", _results(self._answers))
+        return _results(self._answers)
 
     def kill(self) -> None:
         """End it without a goodbye, as a crash would."""
         self._process.kill()
+
+
+class LongSession:
+    """A client that is told what to do time and again, so that it starts once (and anew after it failed)."""
+
+    def __init__(self, client: str) -> None:
+        self.client = client
+        self._folder = Path(tempfile.mkdtemp(prefix="kw-client-"))
+        self._answers = self._folder / "answers.ndjson"
+        self._process: Process | None = None
+        self._pipe = -1
+        self._had = 0
+
+    def work(
+        self, bootstrap: str, steps: Sequence[Step], properties: Mapping[str, str] | None = None, timeout_s: float = 90
+    ) -> Results:
+        """One result a step. Raises ClientFailed, which has those before."""
+        process = self._process or self._begin()
+        work = {"bootstrap": bootstrap, "properties": dict(properties or {}), "steps": list(steps)}
+        os.write(self._pipe, json.dumps(work).encode() + b"\n")
+        deadline = time.monotonic() + timeout_s
+        while True:
+            over, late = not process.running, time.monotonic() > deadline
+            found = _results(self._answers)[self._had :]
+            if len(found) == len(steps):
+                self._had += len(found)
+                return found
+            if over or late:
+                self.end()
+                why = "ended" if over else "was not done in time"
+                raise ClientFailed(f"{self.client} {why}: {process.tail()}", found)
+            time.sleep(_LOOK_S)
+
+    def _begin(self) -> Process:
+        pipe = self._folder / "sessions"
+        pipe.unlink(missing_ok=True)
+        self._answers.unlink(missing_ok=True)
+        self._had = 0
+        os.mkfifo(pipe)
+        # To be read as well: opening it does not wait for the client then.
+        self._pipe = os.open(pipe, os.O_RDWR)
+        self._process = _program(self.client, pipe, self._answers)
+        return self._process
+
+    def end(self) -> None:
+        """End it at once, if it runs."""
+        if self._process is not None:
+            self._process.kill()
+            os.close(self._pipe)
+            self._process = None
 
 
 def start(client: str, bootstrap: str, steps: Sequence[Step], properties: Mapping[str, str] | None = None) -> Session:
@@ -75,6 +129,21 @@ def run(
     """Start a client, `through` the words of a loader, and wait for its results."""
     work = {"bootstrap": bootstrap, "properties": dict(properties or {}), "steps": list(steps)}
     return Session(client, work, through).finish()
+
+
+def _program(client: str, request: Path, answers: Path, through: Sequence[str] = ()) -> Process:
+    """The program of a family, with what to read and what to write."""
+    family, _, release = client.partition("-")
+    command = [*through, *_PROGRAMS[family], str(request), str(answers), *([release] if release else [])]
+    return Process(command, request.parent / "output.log", environment=_environment())
+
+
+def _results(answers: Path) -> Results:
+    """Those whose lines are whole."""
+    if not answers.exists():
+        return []
+    lines = answers.read_text().splitlines(keepends=True)
+    return [json.loads(line) for line in lines if line.endswith("\n")]
 
 
 def _environment() -> dict[str, str]:

@@ -7,10 +7,10 @@ import json
 import ssl
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["encoded", "main", "python_settings", "record", "values"]
+__all__ = ["different", "encoded", "main", "python_settings", "record", "sessions", "transactions", "values"]
 
 # librdkafka's word for a setting → that of clients written in Python.
 _PYTHON_WORDS = {
@@ -20,29 +20,41 @@ _PYTHON_WORDS = {
     "sasl.username": "sasl_plain_username",
     "sasl.password": "sasl_plain_password",
 }
+_PYTHON_NUMBERS = {
+    f"{words}.ms": f"{words.replace('.', '_')}_ms"
+    for words in ("request.timeout", "retry.backoff", "session.timeout", "heartbeat.interval")
+}
 
 
-def main(functions: Mapping[str, Callable[..., Any]], argv: list[str]) -> int:
-    """`argv` is [session.json, answers.ndjson, …]; a function gets (bootstrap, properties, **arguments)."""
-    with open(argv[0], encoding="utf-8") as file:
-        work = json.load(file)
+def main(
+    functions: Mapping[str, Callable[..., Any]], argv: list[str], works: Iterable[Mapping[str, Any]] | None = None
+) -> int:
+    """`argv` is [sessions, answers.ndjson, …]; a function gets (bootstrap, properties, **arguments)."""
     with open(argv[1], "w", encoding="utf-8") as answers:
-        for name, arguments in work["steps"]:
-            arguments = dict(arguments)
-            if name == "sleep":
-                time.sleep(arguments["seconds"])
-                result: Any = None
-            else:
-                result = functions[name](work["bootstrap"], dict(work["properties"]), **arguments)
-            answers.write(json.dumps({"step": name, "result": result}) + "\n")
-            answers.flush()
+        for work in works or sessions(argv[0]):
+            for name, arguments in work["steps"]:
+                if name == "sleep":
+                    time.sleep(arguments["seconds"])
+                    result: Any = None
+                else:
+                    result = functions[name](work["bootstrap"], dict(work["properties"]), **arguments)
+                answers.write(json.dumps({"step": name, "result": result}) + "\n")
+                answers.flush()
     sys.stdout.flush()
     return 0
+
+
+def sessions(path: str) -> Iterator[Mapping[str, Any]]:
+    """What to do for whom, a line of JSON each, from a file or from a pipe into which they are written one by one."""
+    with open(path, encoding="utf-8") as file:
+        for line in iter(file.readline, ""):
+            yield json.loads(line)
 
 
 def python_settings(properties: Mapping[str, str]) -> dict[str, Any]:
     """The settings that these clients know, in their words."""
     settings: dict[str, Any] = {_PYTHON_WORDS[key]: value for key, value in properties.items() if key in _PYTHON_WORDS}
+    settings |= {_PYTHON_NUMBERS[key]: int(value) for key, value in properties.items() if key in _PYTHON_NUMBERS}
     if "ssl.ca.location" in properties:
         settings["ssl_context"] = _context(properties)
     return settings
@@ -71,6 +83,37 @@ def record(
         "value": encoded(value),
         "headers": [[name, encoded(data)] for name, data in headers],
     }
+
+
+def different(found: Iterable[Mapping[str, Any]]) -> int:
+    """How many records these are, those read again counted once."""
+    return len({(each["topic"], each["partition"], each["offset"]) for each in found})
+
+
+def transactions(
+    ends: Sequence[str],
+    play: Callable[[int, str], None],
+    abort: Callable[[], None],
+    failures: tuple[type[BaseException], ...],
+) -> list[str]:
+    """`play` one transaction per word of `ends` (`commit`, `abort`); gives what came of each.
+
+    That is its word, or `failed: ERROR` where `play` raised one of `failures` and `abort` brought the transaction to
+    its end, or `lost: ERROR` where that failed too, after which no more are begun.
+    """
+    outcomes: list[str] = []
+    for number, end in enumerate(ends):
+        try:
+            play(number, end)
+        except failures as error:
+            try:
+                abort()
+            except failures:
+                return [*outcomes, f"lost: {error}"]
+            outcomes.append(f"failed: {error}")
+        else:
+            outcomes.append(end)
+    return outcomes
 
 
 def encoded(data: bytes | None) -> str | None:

@@ -1,38 +1,42 @@
-"""Real clients under faults, before a broker: what their documentation promises, shown by reading the topic afterwards.
+"""Real clients of all families under every fault: they do what they promise, shown by the topics afterwards.
 
-Idempotent producers lose nothing and write nothing twice, transactions are whole, groups read all. The topic is read
-from the broker itself, past the proxy.
+The rows are in `client_rows`. One broker serves all of them.
 """
 
 from __future__ import annotations
 
-import asyncio
-import json
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import ExitStack
 from itertools import count as numbers
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from tests.broker.clients.session import ClientFailed, Step, run
-from tests.broker.clients.steps import values
+from tests.broker.clients.sasl import sasl
+from tests.broker.clients.session import LongSession, Step
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.jars import missing_tools
 from tests.broker.options import Options
-from tests.proxy.hidden import ProxyProcess, port_base
+from tests.proxy.faults import judged
+from tests.proxy.faults.client_rows import DIFFERENCES, FAMILIES, FAULTS, Fault, Play, promise
 
 pytestmark = [
     *(pytest.mark.broker, needs_brokers, pytest.mark.full),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of a client's own
 ]
 
-COUNT: Final = 60
-WAIT_S: Final = 60.0
-VALUES: Final = [b"order %03d" % number for number in range(COUNT)]
+COUNT: Final = 40
+# Of each transaction.
+PART: Final = 5
+ENDS: Final = ["commit", "abort", "commit", "commit"]
+IDEMPOTENT: Final = {"enable.idempotence": "true", "acks": "all"}
+MEMBER: Final = {"heartbeat.interval.ms": "200", "session.timeout.ms": "6000"}
+FILLED: Final = "filled"
+# What clients connect to without and with a login.
+LISTENERS: Final = ("PLAINTEXT", "SASL_PLAINTEXT")
+_NUMBERS: Final = numbers(1)
 
 
 @pytest.fixture(scope="module")
@@ -40,228 +44,106 @@ def cluster() -> Iterator[Cluster]:
     problem = missing_tools()
     if problem:
         pytest.skip(problem)
-    with Cluster(Options(nodes=1, listeners=("PLAINTEXT",), class_archive=True)) as started:
+    with Cluster(Options(nodes=1, listeners=LISTENERS, class_archive=True)) as started:
+        judged.make_topics(started, [FILLED])
+        judged.fill(started, FILLED, COUNT)
         yield started
 
 
-_NUMBERS: Final = numbers(1)
+def properties(family: str, fault: Fault) -> dict[str, str]:
+    """What the client is told besides where to begin."""
+    made = sasl(family, "PLAIN", "admin") if fault.secured else {}
+    if family == "go":  # after an error it waits for five seconds before it asks again who leads
+        made["retry.backoff.ms"] = "100"
+    if fault.quick:
+        made["socket.timeout.ms" if family == "librdkafka" else "request.timeout.ms"] = "3000"
+    return made
 
 
-@pytest.fixture
-def topic(cluster: Cluster) -> str:
-    name = f"faults-{next(_NUMBERS)}"
-    run("librdkafka", cluster.bootstrap(), [("create", {"topics": {name: 1}, "replicas": 1})])
-    return name
+def step(play: Play, topic: str, fault: Fault) -> Step:
+    """What a client is to do."""
+    if play == "produce":
+        return play, {"topic": topic, "count": COUNT, "batches": 10, "config": IDEMPOTENT}
+    if play == "transact":
+        return play, {"topic": topic, "id": topic, "count": PART, "ends": ENDS, "tell": True}
+    work: dict[str, Any] = {"topics": [FILLED], "group": topic, "count": COUNT, "config": MEMBER}
+    return play, {**work, "count": COUNT + 1, "polls": 12} if fault.stays else work
 
 
-def read(cluster: Cluster, topic: str) -> list[bytes]:
-    """All that is committed in the topic, past the proxy."""
-    from confluent_kafka import Consumer, TopicPartition
-
-    consumer = Consumer(
-        {
-            "bootstrap.servers": cluster.bootstrap(),
-            "group.id": "judge",
-            "isolation.level": "read_committed",
-            "enable.partition.eof": True,
-        }
-    )
-    consumer.assign([TopicPartition(topic, 0, 0)])
-    found = []
-    deadline = time.monotonic() + WAIT_S
-    while time.monotonic() < deadline:
-        message = consumer.poll(1)
-        if message is not None and message.error() is not None:
-            break
-        if message is not None:
-            found.append(message.value() or b"")
-    consumer.close()
-    return found
+def problem(cluster: Cluster, topic: str, row: Any, result: Any, failure: str) -> str:
+    """What is otherwise than promised; "" when nothing is."""
+    if row.promise == "gives up":
+        if not failure or row.says not in failure:
+            return f"did not say {row.says!r}: {failure or result}"
+    elif failure:
+        return failure
+    if row.play == "consume":
+        found = judged.orders_of(result or [])
+        return "" if row.promise == "gives up" or found == set(range(COUNT)) else f"read only {sorted(found)}"
+    written = judged.read(cluster, topic)
+    if row.play == "transact":
+        outcomes = result or []
+        if row.promise == "all end as asked" and outcomes != ENDS:
+            return f"the transactions ended otherwise: {outcomes}"
+        return judged.whole(written, outcomes, ENDS, PART)
+    if row.promise == "exactly once":
+        return "" if (result, written) == (COUNT, list(range(COUNT))) else f"{result} acknowledged, {written} written"
+    if row.promise == "at least once":
+        return "" if set(written) == set(range(COUNT)) else f"{result} acknowledged, {written} written"
+    return "" if len(set(written)) == len(written) else f"twice: {written}"
 
 
-def by_librdkafka(bootstrap: str, topic: str) -> None:
-    from confluent_kafka import Producer
+class World:
+    """A family at work: a proxy before each listener, a client that goes from fault to fault."""
 
-    words = {"enable.idempotence": True, "linger.ms": 0, "retry.backoff.ms": 20, "socket.timeout.ms": 10_000}
-    producer = Producer({"bootstrap.servers": bootstrap, **words})
-    failed: list[Any] = []
-    for number, value in enumerate(VALUES):
-        producer.produce(topic, value, on_delivery=lambda error, _: failed.append(error) if error else None)
-        if number % 4 == 3:
-            producer.flush(WAIT_S)
-    assert producer.flush(WAIT_S) == 0
-    assert failed == []
+    def __init__(self, cluster: Cluster, family: str, folder: Path) -> None:
+        self.cluster = cluster
+        self.family = family
+        self.client = LongSession(family)
+        self.outputs = {name: folder / f"{name}.ndjson" for name in LISTENERS}
+        self.proxies = {name: judged.FaultyProxy(cluster.bootstrap(name), self.outputs[name]) for name in LISTENERS}
 
 
-def by_kafka_python(bootstrap: str, topic: str) -> None:
-    from kafka import KafkaProducer  # type: ignore[import-untyped]  # it ships no types
-
-    producer = KafkaProducer(
-        bootstrap_servers=bootstrap, enable_idempotence=True, acks="all", retry_backoff_ms=20, request_timeout_ms=10_000
-    )
-    sent = []
-    for number, value in enumerate(VALUES):
-        sent.append(producer.send(topic, value))
-        if number % 4 == 3:
-            producer.flush(WAIT_S)
-    for each in sent:
-        each.get(WAIT_S)
-    producer.close()
-
-
-def by_aiokafka(bootstrap: str, topic: str) -> None:
-    async def produce() -> None:
-        from aiokafka import AIOKafkaProducer  # type: ignore[import-untyped]  # neither
-
-        producer = AIOKafkaProducer(
-            bootstrap_servers=bootstrap, enable_idempotence=True, retry_backoff_ms=20, request_timeout_ms=10_000
-        )
-        async with producer:
-            waiting = []
-            for number, value in enumerate(VALUES):
-                waiting.append(await producer.send(topic, value))
-                if number % 4 == 3:
-                    await asyncio.gather(*waiting)
-                    waiting.clear()
-            await asyncio.gather(*waiting)
-
-    asyncio.run(asyncio.wait_for(produce(), 2 * WAIT_S))
+@pytest.fixture(scope="module", params=FAMILIES)
+def world(
+    cluster: Cluster, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[World]:
+    """Each family after the other; in the end the log has told all that was done."""
+    made = World(cluster, request.param, tmp_path_factory.mktemp(request.param))
+    with ExitStack() as stack:
+        for proxy in made.proxies.values():
+            stack.enter_context(proxy)
+        stack.callback(made.client.end)
+        yield made
+    for name, proxy in made.proxies.items():
+        assert (proxy.code, "defect" in proxy.said) == (0, False), proxy.said
+        assert judged.hits_by_rows(made.outputs[name]) == judged.hits_by_lines(proxy.said), proxy.said
 
 
-PRODUCERS: Final[dict[str, Callable[[str, str], None]]] = {
-    "librdkafka": by_librdkafka,
-    "kafka-python": by_kafka_python,
-    "aiokafka": by_aiokafka,
-}
-# What is done to producers that are promised neither losses nor duplicates.
-PRODUCED: Final = (
-    "error NOT_LEADER_OR_FOLLOWER, every 4, when api == Produce",
-    "error REQUEST_TIMED_OUT after, every 4, when api == Produce",
-    "lose answer then close, every 5, when api == Produce",
-    "delay 30ms±20ms, when api == Produce",
-    "throttle 50ms mute, every 4, when api == Produce",
-    "close, every 5, when api == Produce",
-    "reset, every 5, when api == Produce",
-    "cut 9, every 5, when api == Produce",
-    "slice 7, when api == Produce",
-    "slow 2kB, every 5, when api == Produce",
-    "refuse, first 2",
-    "leader -1, first 2",
-    "no such topic, first 2, when api == Metadata",
-)
-PRESETS: Final = ("rolling-restart", "leader-election", "slow-broker", "lost-acks", "auth-expiry", "flaky-network")
-ROWS: Final = [
-    *((["--fault", rule], list(PRODUCERS)[number % 3]) for number, rule in enumerate(PRODUCED)),
-    *((["--faults", f"preset:{name}"], list(PRODUCERS)[number % 3]) for number, name in enumerate(PRESETS)),
-]
+@pytest.mark.parametrize("fault", FAULTS)
+def test_clients_do_what_they_promise(world: World, fault: str) -> None:
+    its = FAULTS[fault]
+    number = next(_NUMBERS)
+    topics = {play: f"{play}-{number}" for play in its.plays}
+    judged.make_topics(world.cluster, [topics[play] for play in its.plays if play != "consume"])
+    proxy = world.proxies[LISTENERS[its.secured]]
+    steps = [step(play, topic, its) for play, topic in topics.items()]
+    proxy.begin(its.rules)
+    told = judged.play(world.client, proxy.bootstrap, steps, properties(world.family, its))
+    hits = proxy.end()
+    wrong = []
+    for (play, topic), (result, failure) in zip(topics.items(), told, strict=True):
+        found = problem(world.cluster, topic, promise(fault, world.family, play), result, failure)
+        if found:
+            wrong.append(f"{play}: {found}")
+    assert not wrong, "\n".join([*wrong, str(hits)])
+    assert (any if its.preset else all)(hits.values()), hits
 
 
-@pytest.mark.parametrize(("words", "client"), ROWS, ids=[f"{words[1]} {client}" for words, client in ROWS])
-def test_an_idempotent_producer_loses_nothing_and_writes_nothing_twice(
-    cluster: Cluster, topic: str, words: list[str], client: str, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    with ProxyProcess(["-b", cluster.bootstrap(), "-o", "ndjson", "--seed", "3", *words], port_base(1), out) as proxy:
-        PRODUCERS[client](proxy.bootstrap, topic)
-    assert proxy.code == 0, proxy.said
-    assert read(cluster, topic) == VALUES
-    rows = [json.loads(line) for line in out.read_text().splitlines()]
-    hits = Counter(row["fault"]["rule"] for row in rows if "fault" in row)
-    assert hits or "refuse" in words[1], proxy.said
-    assert "defect" not in proxy.said
-
-
-@pytest.mark.parametrize("words", [["--faults", "preset:lost-acks"], ["--faults", "preset:rolling-restart"]], ids=str)
-def test_transactions_are_whole(cluster: Cluster, topic: str, words: list[str]) -> None:
-    from confluent_kafka import KafkaException, Producer
-
-    committed: list[bytes] = []
-    with ProxyProcess(["-b", cluster.bootstrap(), "--no-log", "--seed", "3", *words], port_base(1)) as proxy:
-        settings = {"bootstrap.servers": proxy.bootstrap, "transactional.id": topic, "retry.backoff.ms": 20}
-        producer = Producer(settings)
-        producer.init_transactions(WAIT_S)
-        for number in range(8):
-            values = [b"%d-%d" % (number, part) for part in range(5)]
-            producer.begin_transaction()
-            for value in values:
-                producer.produce(topic, value)
-            try:
-                if number % 3 == 2:
-                    producer.flush(WAIT_S)
-                    producer.abort_transaction(WAIT_S)
-                else:
-                    producer.commit_transaction(WAIT_S)
-                    committed += values
-            except KafkaException as failure:
-                if not failure.args[0].txn_requires_abort():
-                    raise
-                producer.abort_transaction(WAIT_S)
-        del producer
-    assert len(committed) >= 15
-    assert read(cluster, topic) == committed
-
-
-@pytest.mark.parametrize("preset", ["rebalance-storm", "flaky-network", "slow-broker"])
-def test_a_group_reads_all(cluster: Cluster, topic: str, preset: str) -> None:
-    from confluent_kafka import Consumer
-
-    by_librdkafka(cluster.bootstrap(), topic)
-    words = ["-b", cluster.bootstrap(), "--no-log", "--seed", "3", "--faults", f"preset:{preset}"]
-    with ProxyProcess(words, port_base(1)) as proxy:
-        consumer = Consumer(
-            {
-                "bootstrap.servers": proxy.bootstrap,
-                "group.id": topic,
-                "auto.offset.reset": "earliest",
-                "heartbeat.interval.ms": 200,
-                "session.timeout.ms": 6000,
-            }
-        )
-        consumer.subscribe([topic])
-        found: set[bytes] = set()
-        deadline = time.monotonic() + WAIT_S
-        while len(found) < COUNT and time.monotonic() < deadline:
-            message = consumer.poll(0.5)
-            if message is not None and message.error() is None:
-                found.add(message.value() or b"")
-        consumer.close()
-    assert found == set(VALUES)
-
-
-CONSUMED: Final = (
-    "empty fetch, first 1",
-    "error OFFSET_NOT_AVAILABLE, first 2, when api == Fetch",
-    "lose answer then close, first 2, when api == Fetch",
-)
-
-
-@pytest.mark.parametrize("rule", CONSUMED)
-@pytest.mark.parametrize("client", ["java-4.4.0", "librdkafka"])
-def test_a_consumer_gets_over_bad_fetches(cluster: Cluster, topic: str, rule: str, client: str) -> None:
-    by_librdkafka(cluster.bootstrap(), topic)
-    with ProxyProcess(["-b", cluster.bootstrap(), "--no-log", "--fault", rule], port_base(1)) as proxy:
-        found = run(client, proxy.bootstrap, [("consume", {"topics": [topic], "group": topic, "count": COUNT})])
-    assert len(found[0]["result"]) >= COUNT
-    assert "hit 0 of" not in proxy.said, proxy.said
-
-
-def test_java_says_that_a_batch_is_corrupt(cluster: Cluster, topic: str) -> None:
-    by_librdkafka(cluster.bootstrap(), topic)
-    with ProxyProcess(["-b", cluster.bootstrap(), "--no-log", "--fault", "corrupt records"], port_base(1)) as proxy:
-        steps: list[Step] = [("consume", {"topics": [topic], "group": topic, "count": COUNT})]
-        with pytest.raises(ClientFailed, match=r"(?i)corrupt|crc|invalid"):
-            run("java-4.4.0", proxy.bootstrap, steps)
-
-
-def test_java_that_is_idempotent_loses_nothing(cluster: Cluster, topic: str) -> None:
-    """With lost answers and leaders that moved: Java's producers are idempotent without being asked."""
-    rules = (
-        "lose answer then close, every 4, when api == Produce",
-        "error NOT_LEADER_OR_FOLLOWER, every 5, when api == Produce",
-    )
-    words = [word for rule in rules for word in ("--fault", rule)]
-    with ProxyProcess(["-b", cluster.bootstrap(), "--no-log", *words], port_base(1)) as proxy:
-        run("java-4.4.0", proxy.bootstrap, [("produce", {"topic": topic, "count": COUNT, "batches": 20})])
-    found = read(cluster, topic)
-    assert found == [value for _, value in values(COUNT, 0)]
-    assert "hit 0 of" not in proxy.said, proxy.said
+def test_every_difference_is_of_a_row() -> None:
+    """And says why."""
+    for row in DIFFERENCES:
+        assert row.play in FAULTS[row.fault].plays
+        assert any(family.startswith(row.family) for family in FAMILIES)
+        assert row.why
+        assert (row.promise == "gives up") == bool(row.says)

@@ -11,6 +11,7 @@ import pytest
 from kwcli.env import Failure
 from kwcli.proxy.faults.decider import notes
 from kwcli.proxy.faults.grammar import ACTIONS, RuleError, parse_rule
+from kwcli.proxy.faults.options import FaultOptions
 from kwcli.proxy.faults.rule_files import RuleFiles, presets, read_rules
 from tests.help.reading import TEXTS
 
@@ -177,6 +178,14 @@ def test_what_is_wrong_is_said_before_anything_begins(rules: list[str], names: l
     with pytest.raises(Failure) as failure:
         RuleFiles(rules, names, 1, lambda: 1)
     assert failure.value.text == text
+
+
+def test_a_seed_is_for_faults_that_are_there_or_may_come() -> None:
+    with pytest.raises(Failure, match=r"--seed is about faults: it needs --fault, --faults or --control"):
+        FaultOptions((), (), 7).rules(lambda: 1)
+    later = FaultOptions((), (), 7).rules(lambda: 1, controlled=True)
+    assert later is not None
+    assert (later.seed, later.rows()) == (7, [])
 
 
 def test_the_handbook_has_every_action_and_preset() -> None:

@@ -2,13 +2,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +31,8 @@ type arguments struct {
 	First   int               `json:"first"`
 	Size    int               `json:"size"`
 	Polls   int               `json:"polls"`
+	Batches int               `json:"batches"`
+	Tell    bool              `json:"tell"`
 	Keep    *bool             `json:"keep"`
 	Seconds float64           `json:"seconds"`
 	Headers map[string]string `json:"headers"`
@@ -57,6 +62,17 @@ var codecs = map[string]kgo.CompressionCodec{
 	"lz4": kgo.Lz4Compression(), "zstd": kgo.ZstdCompression(),
 }
 
+// Of a member of a group.
+var timeouts = map[string]func(time.Duration) kgo.GroupOpt{
+	"session.timeout.ms": kgo.SessionTimeout, "heartbeat.interval.ms": kgo.HeartbeatInterval,
+}
+
+func duration(milliseconds string) time.Duration {
+	made, err := time.ParseDuration(milliseconds + "ms")
+	check(err)
+	return made
+}
+
 func options(s session, a arguments) []kgo.Opt {
 	opts := []kgo.Opt{kgo.SeedBrokers(strings.Split(s.Bootstrap, ",")...), kgo.ClientID("franz")}
 	merged := map[string]string{}
@@ -76,6 +92,13 @@ func options(s session, a arguments) []kgo.Opt {
 	}
 	if codec, ok := merged["compression.type"]; ok {
 		opts = append(opts, kgo.ProducerBatchCompression(codecs[codec]))
+	}
+	if timeout, ok := merged["request.timeout.ms"]; ok {
+		opts = append(opts, kgo.RequestTimeoutOverhead(duration(timeout)), kgo.ProduceRequestTimeout(duration(timeout)))
+	}
+	if backoff, ok := merged["retry.backoff.ms"]; ok {
+		wait := func(int) time.Duration { return duration(backoff) }
+		opts = append(opts, kgo.RetryBackoffFn(wait), kgo.MetadataMinAge(duration(backoff)))
 	}
 	if config := encryption(merged); config != nil {
 		opts = append(opts, kgo.DialTLSConfig(config))
@@ -154,13 +177,17 @@ func produce(ctx context.Context, s session, a arguments) any {
 	cl := client(s, a)
 	defer cl.Close()
 	done := 0
-	for _, result := range cl.ProduceSync(ctx, values(a)...) {
-		if result.Err == nil {
-			done++
+	for batch := range slices.Chunk(values(a), max(1, a.Count/max(1, a.Batches))) {
+		for _, result := range cl.ProduceSync(ctx, batch...) {
+			if result.Err == nil {
+				done++
+			}
 		}
 	}
 	return done
 }
+
+const poll = 500 * time.Millisecond
 
 func text(data []byte) *string {
 	if data == nil {
@@ -186,15 +213,24 @@ func consume(ctx context.Context, s session, a arguments) any {
 	opts := []kgo.Opt{kgo.ConsumeTopics(topics...), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart())}
 	if a.Group != "" {
 		opts = append(opts, kgo.ConsumerGroup(a.Group))
+		for word, option := range timeouts {
+			if text, ok := a.Config[word]; ok {
+				opts = append(opts, option(duration(text)))
+			}
+		}
 	}
 	cl := client(s, a, opts...)
 	defer cl.Close()
 	found := []record{}
-	for range max(a.Polls, 60) {
-		limited, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
-		cl.PollFetches(limited).EachRecord(func(each *kgo.Record) { found = append(found, read(each)) })
+	different := map[string]bool{}
+	for end := time.Now().Add(time.Duration(cmp.Or(a.Polls, 60)) * poll); time.Now().Before(end); {
+		limited, cancel := context.WithTimeout(ctx, poll)
+		cl.PollFetches(limited).EachRecord(func(each *kgo.Record) {
+			found = append(found, read(each))
+			different[fmt.Sprint(each.Topic, " ", each.Partition, " ", each.Offset)] = true
+		})
 		cancel()
-		if len(found) >= a.Count {
+		if len(different) >= a.Count {
 			break
 		}
 	}
@@ -211,12 +247,35 @@ func consume(ctx context.Context, s session, a arguments) any {
 func transact(ctx context.Context, s session, a arguments) any {
 	cl := client(s, a, kgo.TransactionalID(a.ID))
 	defer cl.Close()
-	for _, end := range a.Ends {
-		check(cl.BeginTransaction())
-		check(cl.ProduceSync(ctx, values(a)...).FirstErr())
-		check(cl.EndTransaction(ctx, kgo.TransactionEndTry(end == "commit")))
+	outcomes := []string{}
+	for number, end := range a.Ends {
+		each := a
+		each.First = number * a.Count
+		if err := transaction(ctx, cl, values(each), end == "commit"); err == nil {
+			outcomes = append(outcomes, end)
+		} else if !a.Tell {
+			check(err)
+		} else if cl.EndTransaction(ctx, kgo.TryAbort) == nil {
+			outcomes = append(outcomes, "failed: "+err.Error())
+		} else {
+			outcomes = append(outcomes, "lost: "+err.Error())
+			break
+		}
+	}
+	if a.Tell {
+		return outcomes
 	}
 	return len(a.Ends)
+}
+
+func transaction(ctx context.Context, cl *kgo.Client, records []*kgo.Record, commit bool) error {
+	if err := cl.BeginTransaction(); err != nil {
+		return err
+	}
+	if err := cl.ProduceSync(ctx, records...).FirstErr(); err != nil {
+		return err
+	}
+	return cl.EndTransaction(ctx, kgo.TransactionEndTry(commit))
 }
 
 func wait(_ context.Context, _ session, a arguments) any {
@@ -229,19 +288,26 @@ var functions = map[string]func(context.Context, session, arguments) any{
 }
 
 func main() {
-	data, err := os.ReadFile(os.Args[1])
+	sessions, err := os.Open(os.Args[1])
 	check(err)
-	var s session
-	check(json.Unmarshal(data, &s))
 	answers, err := os.Create(os.Args[2])
 	check(err)
-	for _, step := range s.Steps {
-		var name string
-		var a arguments
-		check(json.Unmarshal(step[0], &name))
-		check(json.Unmarshal(step[1], &a))
-		result := functions[name](context.Background(), s, a)
-		check(json.NewEncoder(answers).Encode(map[string]any{"step": name, "result": result}))
+	// One session a line, from a file or from a pipe into which they are written one by one.
+	for lines := json.NewDecoder(sessions); ; {
+		var s session
+		if err := lines.Decode(&s); err == io.EOF {
+			break
+		} else {
+			check(err)
+		}
+		for _, step := range s.Steps {
+			var name string
+			var a arguments
+			check(json.Unmarshal(step[0], &name))
+			check(json.Unmarshal(step[1], &a))
+			result := functions[name](context.Background(), s, a)
+			check(json.NewEncoder(answers).Encode(map[string]any{"step": name, "result": result}))
+		}
 	}
 	check(answers.Close())
 }

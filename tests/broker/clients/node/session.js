@@ -1,5 +1,6 @@
 // A kafkajs client that plays the steps of a session file and writes one JSON line a step.
-import { appendFileSync, readFileSync } from "node:fs";
+import { appendFileSync, createReadStream, readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import kafkajs from "kafkajs";
 
@@ -8,7 +9,7 @@ const codecs = { none: CompressionTypes.None, gzip: CompressionTypes.GZIP };
 const acks = { all: -1, 0: 0, 1: 1 };
 const mechanisms = { PLAIN: "plain", "SCRAM-SHA-256": "scram-sha-256", "SCRAM-SHA-512": "scram-sha-512" };
 
-const work = JSON.parse(readFileSync(process.argv[2], "utf8"));
+let work;
 
 const file = (name) => (name ? readFileSync(name) : undefined);
 
@@ -19,6 +20,7 @@ function client() {
     clientId: properties["client.id"] ?? "kafkajs",
     brokers: work.bootstrap.split(","),
     logLevel: logLevel.NOTHING,
+    requestTimeout: Number(properties["request.timeout.ms"] ?? 30000),
     ssl: properties["ssl.ca.location"] && {
       ca: readFileSync(properties["ssl.ca.location"]),
       cert: file(properties["ssl.certificate.location"]),
@@ -49,29 +51,38 @@ async function create({ topics }) {
   return made;
 }
 
-async function produce({ topic, config = {}, ...rest }) {
+async function produce({ topic, config = {}, batches = 1, ...rest }) {
   const producer = client().producer({ idempotent: config["enable.idempotence"] === "true" });
   await producer.connect();
   const messages = values(rest);
-  await producer.send({
-    topic,
-    messages,
-    acks: acks[config.acks ?? "all"],
-    compression: codecs[config["compression.type"] ?? "none"],
-  });
+  const size = Math.max(1, Math.floor(messages.length / batches));
+  for (let at = 0; at < messages.length; at += size) {
+    await producer.send({
+      topic,
+      messages: messages.slice(at, at + size),
+      acks: acks[config.acks ?? "all"],
+      compression: codecs[config["compression.type"] ?? "none"],
+    });
+  }
   await producer.disconnect();
   return messages.length;
 }
 
 const encoded = (data) => (data === null || data === undefined ? null : Buffer.from(data).toString("base64"));
 
-async function consume({ topics, group, count = 10, polls = 60, keep = true }) {
-  const consumer = client().consumer({ groupId: group ?? "nobody", sessionTimeout: 10000 });
+async function consume({ topics, group, count = 10, polls = 60, keep = true, config = {} }) {
+  const consumer = client().consumer({
+    groupId: group ?? "nobody",
+    sessionTimeout: Number(config["session.timeout.ms"] ?? 10000),
+    heartbeatInterval: Number(config["heartbeat.interval.ms"] ?? 3000),
+  });
   await consumer.connect();
   await consumer.subscribe({ topics, fromBeginning: true });
   const found = [];
+  const different = new Set();
   await consumer.run({
     eachMessage: async ({ topic, partition, message }) => {
+      different.add(`${topic} ${partition} ${message.offset}`);
       found.push({
         topic,
         partition,
@@ -83,27 +94,44 @@ async function consume({ topics, group, count = 10, polls = 60, keep = true }) {
       });
     },
   });
-  for (let poll = 0; poll < polls && found.length < count; poll++) await sleep(500);
+  for (let poll = 0; poll < polls && different.size < count; poll++) await sleep(500);
   await consumer.disconnect();
   return keep ? found : found.length;
 }
 
-async function transact({ topic, id, ends = ["commit"], ...rest }) {
+async function transact({ topic, id, ends = ["commit"], count = 5, tell = false }) {
   const producer = client().producer({ transactionalId: id, idempotent: true, maxInFlightRequests: 1 });
   await producer.connect();
-  for (const end of ends) {
+  const outcomes = [];
+  for (const [number, end] of ends.entries()) {
     const transaction = await producer.transaction();
-    await transaction.send({ topic, messages: values(rest) });
-    await (end === "commit" ? transaction.commit() : transaction.abort());
+    try {
+      await transaction.send({ topic, messages: values({ count, first: number * count }) });
+      await (end === "commit" ? transaction.commit() : transaction.abort());
+      outcomes.push(end);
+    } catch (error) {
+      if (!tell) throw error;
+      try {
+        if (transaction.isActive()) await transaction.abort();
+        outcomes.push(`failed: ${error.message}`);
+      } catch {
+        outcomes.push(`lost: ${error.message}`);
+        break;
+      }
+    }
   }
   await producer.disconnect();
-  return ends.length;
+  return tell ? outcomes : ends.length;
 }
 
 const functions = { create, produce, consume, transact, sleep: ({ seconds }) => sleep(seconds * 1000) };
 
-for (const [name, parameters] of work.steps) {
-  const result = await functions[name](parameters);
-  appendFileSync(process.argv[3], JSON.stringify({ step: name, result: result ?? null }) + "\n");
+// One session a line, from a file or from a pipe into which they are written one by one.
+for await (const line of createInterface({ input: createReadStream(process.argv[2]) })) {
+  work = JSON.parse(line);
+  for (const [name, parameters] of work.steps) {
+    const result = await functions[name](parameters);
+    appendFileSync(process.argv[3], JSON.stringify({ step: name, result: result ?? null }) + "\n");
+  }
 }
 process.exit(0);

@@ -1,0 +1,84 @@
+"""A client through `kw proxy --as-kafka`, and the requests that it sent."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from decoders.apis.likeness import stable
+from decoders.schema.model import Versions
+from tests.broker.clients.session import LongSession, Step
+from tests.proxy.hidden import ROOT, ProxyProcess, port_base
+
+ASKING: Final = 18  # ApiVersions
+
+
+def rows(*words: str) -> list[dict[str, Any]]:
+    """What `kw` prints, whatever it ends with."""
+    done = subprocess.run(
+        [sys.executable, "-m", "kwcli.main", *words, "-o", "ndjson", "-q"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        check=False,
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def offered(bootstrap: str) -> dict[int, Versions]:
+    """What a broker, or a proxy before it, answers ApiVersions with."""
+    (row,) = rows("call", "ApiVersions", "-b", bootstrap)
+    return {each["api_key"]: Versions(each["min_version"], each["max_version"]) for each in row["response"]["api_keys"]}
+
+
+def used(capture: Path) -> dict[int, set[int]]:
+    """API key → the versions of its requests in a capture."""
+    found: dict[int, set[int]] = defaultdict(set)
+    for row in rows("sniff", str(capture)):
+        if row["kind"] == "exchange":
+            found[row["api_key"]].add(row["api_version"])
+    return dict(found)
+
+
+def work(client: LongSession, bootstrap: str, topic: str) -> None:
+    """It writes and reads in a group."""
+    steps: list[Step] = [
+        ("create", {"topics": {topic: 2}}),
+        ("produce", {"topic": topic, "count": 20}),
+        ("consume", {"topics": [topic], "group": topic, "count": 20}),
+    ]
+    assert len(client.work(bootstrap, steps)[-1]["result"]) == 20
+
+
+@contextmanager
+def lasting(client: str) -> Iterator[LongSession]:
+    """A client that is started once."""
+    session = LongSession(client)
+    try:
+        yield session
+    finally:
+        session.end()
+
+
+def work_as(release: str, client: LongSession, bootstrap: str, folder: Path) -> tuple[dict[int, set[int]], str]:
+    """Let it work, and ask for nothing that the release did not serve; gives what it used and what the proxy said."""
+    capture = folder / "kept.pcapng"
+    with ProxyProcess(["-b", bootstrap, "--as-kafka", release, "-w", str(capture)], port_base(1)) as proxy:
+        work(client, proxy.bootstrap, f"{client.client}-{release}")
+    assert f"clients are served as by Kafka {release}" in proxy.said
+    assert "could not work" not in proxy.said
+    found = used(capture)
+    assert len(found) > 5
+    assert strange(found, stable(release)) <= {ASKING}  # it is answered, in version 0
+    assert [row["verdict"] for row in rows("audit", str(capture), "--target", release)].count("breaks") == 0
+    return found, proxy.said
+
+
+def strange(found: Mapping[int, set[int]], served: Mapping[int, Versions]) -> set[int]:
+    """Which APIs were asked for in versions that are not served."""
+    return {key for key, versions in found.items() if any(key not in served or v not in served[key] for v in versions)}

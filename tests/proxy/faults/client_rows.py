@@ -1,0 +1,127 @@
+"""What is done to real clients and what they promise then: one row a fault, one row where a family differs.
+
+A family plays for each fault: `produce` writes as an idempotent producer, `transact` commits and aborts transactions,
+`consume` reads a topic as a member of a group. What it promises is PROMISES unless DIFFERENCES has a row for it.
+"""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import Final, Literal, NamedTuple
+
+__all__ = ["DIFFERENCES", "FAMILIES", "FAULTS", "PROMISES", "Difference", "Fault", "Promise", "promise"]
+
+Play = Literal["produce", "transact", "consume"]
+
+FAMILIES: Final = (
+    *("java-2.1.1", "java-2.8.2", "java-3.9.2", "java-4.4.0"),
+    *("librdkafka", "python", "aiokafka", "go", "node"),
+)
+
+
+class Fault(NamedTuple):
+    """`quick`: clients are given short time-outs, or the row would take half a minute; `secured`: they log in; `stays`:
+    the consumer stays in its group for some seconds; `preset`: not all of `rules` are met.
+    """
+
+    rules: tuple[str, ...]
+    plays: tuple[Play, ...] = ("produce", "transact", "consume")
+    quick: bool = False
+    secured: bool = False
+    stays: bool = False
+    preset: bool = False
+
+
+def _preset(name: str) -> tuple[str, ...]:
+    """The rules of a file that ships."""
+    text = resources.files("kwcli.proxy.faults").joinpath("presets", f"{name}.faults").read_text()
+    return tuple(line for line in text.splitlines() if line and not line.startswith("#"))
+
+
+# Whatever carries or ends work: what is left alone is how a connection begins.
+_BUSY: Final = "when api in (Produce, Fetch, AddPartitionsToTxn, EndTxn, JoinGroup, SyncGroup, Heartbeat, OffsetCommit)"
+
+FAULTS: Final[dict[str, Fault]] = {
+    "the leader is another": Fault(("error NOT_LEADER_OR_FOLLOWER, every 4, when api in (Produce, Fetch)",)),
+    "the coordinator is another": Fault(
+        ("error NOT_COORDINATOR, every 3, when api in (AddPartitionsToTxn, EndTxn, Heartbeat, OffsetCommit)",),
+        ("transact", "consume"),
+    ),
+    "the coordinator is not there": Fault(
+        ("error COORDINATOR_NOT_AVAILABLE, first 2, when api == FindCoordinator",), ("transact", "consume")
+    ),
+    "the coordinator is loading": Fault(
+        ("error COORDINATOR_LOAD_IN_PROGRESS, first 2, when api in (InitProducerId, JoinGroup)",),
+    ),
+    "the group begins anew": Fault(
+        ("error REBALANCE_IN_PROGRESS, first 2, when api in (SyncGroup, Heartbeat)",), ("consume",)
+    ),
+    "the offset is not available": Fault(("error OFFSET_NOT_AVAILABLE, first 2, when api == Fetch",), ("consume",)),
+    "written, answered with an error": Fault(
+        ("error REQUEST_TIMED_OUT after, every 4, when api == Produce",), ("produce", "transact")
+    ),
+    "lost answer": Fault(("lose answer, first 1, when api == Produce",), ("produce",), quick=True),
+    "lost answer, then closed": Fault(
+        ("lose answer then close, every 4, when api in (Produce, EndTxn, OffsetCommit)",)
+    ),
+    "late requests": Fault(("delay 20ms±15ms",)),
+    "late answers": Fault(("delay 200ms±100ms answer, every 5",)),
+    "throttled": Fault(("throttle 100ms mute, every 4, when api in (Produce, Fetch, JoinGroup, OffsetCommit)",)),
+    "closed": Fault((f"close, every 5, {_BUSY}",)),
+    "reset": Fault((f"reset, every 5, {_BUSY}",)),
+    "cut": Fault((f"cut 9, every 5, {_BUSY}",)),
+    "in pieces": Fault(("slice 7",)),
+    "slow": Fault(("slow 20kB",)),
+    "black hole": Fault(("blackhole, first 1, when api == Produce",), ("produce",), quick=True),
+    "refused": Fault(("refuse, first 2",)),
+    # What makes clients ask again.
+    "stale metadata": Fault(
+        ("error NOT_LEADER_OR_FOLLOWER, first 2, when api in (Produce, Fetch)", "stale metadata, first 3")
+    ),
+    "no leader": Fault(("leader -1, first 2",)),
+    "no such topic": Fault(("no such topic, first 2, when api == Metadata",)),
+    "Produce answered twice": Fault(("duplicate answer, first 1, when api == Produce",), ("produce",)),
+    "Fetch answered twice": Fault(("duplicate answer, first 1, when api == Fetch",), ("consume",)),
+    "corrupt records": Fault(("corrupt records, first 1",), ("consume",)),
+    "truncated records": Fault(("truncate records, first 1",), ("consume",)),
+    "empty fetch": Fault(("empty fetch, first 2",), ("consume",)),
+    "another field": Fault(("rewrite response.throttle_time_ms=30, every 3, when api in (Produce, Fetch)",)),
+    "rolling-restart": Fault(_preset("rolling-restart"), preset=True),
+    "leader-election": Fault(_preset("leader-election"), preset=True),
+    "slow-broker": Fault(_preset("slow-broker"), preset=True),
+    "lost-acks": Fault((*_preset("lost-acks"), "lose answer then close, first 1, when api == EndTxn"), preset=True),
+    "rebalance-storm": Fault(_preset("rebalance-storm"), ("consume",), stays=True, preset=True),
+    "auth-expiry": Fault(_preset("auth-expiry"), secured=True, preset=True),
+    "flaky-network": Fault(_preset("flaky-network"), preset=True),
+}
+
+Promise = Literal["exactly once", "at least once", "all end as asked", "whole", "reads all", "gives up"]
+# What is in the topic afterwards: each record once and in order; all transactions as the client was told to end them;
+# what a group has read.
+PROMISES: Final[dict[Play, Promise]] = {
+    "produce": "exactly once",
+    "transact": "all end as asked",
+    "consume": "reads all",
+}
+
+
+class Difference(NamedTuple):
+    """A family (a beginning of its name) that promises less, and why; `says`: what it says when it gives up."""
+
+    fault: str
+    family: str
+    play: Play
+    promise: Promise
+    why: str
+    says: str = ""
+
+
+DIFFERENCES: Final[tuple[Difference, ...]] = ()
+
+
+def promise(fault: str, family: str, play: Play) -> Difference:
+    """What a family promises under a fault."""
+    for row in DIFFERENCES:
+        if (row.fault, row.play) == (fault, play) and family.startswith(row.family):
+            return row
+    return Difference(fault, family, play, PROMISES[play], "")
