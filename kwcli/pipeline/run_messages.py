@@ -11,7 +11,7 @@ from decoders.wire.units import format_size
 from kwcli.output.units import count_of
 from kwcli.pipeline.tables.columns import ALL_TABLES
 from kwcli.progress import Transient, bar
-from kwcli.sniff.run import left_over, left_unread, time_span
+from kwcli.sniff.closing import left_over, left_unread, time_span
 
 if TYPE_CHECKING:
     from kwcli.env import Environment

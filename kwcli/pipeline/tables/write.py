@@ -17,7 +17,7 @@ from decoders.exchanges.exchange import ClientIdentity, foreign_name
 from decoders.exchanges.pairer import is_alone
 from kwcli.pipeline.tables.rows import BODY_COLUMNS
 from kwcli.pipeline.tables.schemas import EPOCH, ROWS, SCHEMAS, by_date, by_table
-from kwcli.sniff.run import LOSSY, missing
+from kwcli.sniff.closing import LOSSY, missing
 
 if TYPE_CHECKING:
     import pyarrow as pa

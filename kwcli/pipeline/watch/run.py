@@ -54,7 +54,7 @@ from kwcli.pipeline.watch.captures import BatchPlan, WatchedFiles
 from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points, merge_reports
 from kwcli.pipeline.watch.findings import WatchFindings
 from kwcli.pipeline.watch.messages import WatchProgress, metrics_text
-from kwcli.sniff.run import left_over
+from kwcli.sniff.closing import left_over
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -22,8 +22,8 @@ from kwcli.output import Wanted, asks_history, needs, open_renderer
 from kwcli.output.units import count_of
 from kwcli.output.zone import find_zone
 from kwcli.progress import Progress
+from kwcli.sniff.closing import ShownCounts, closing_lines
 from kwcli.sniff.row_output import Output
-from kwcli.sniff.run import ShownCounts, closing_lines
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Login, Settled
