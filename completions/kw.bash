@@ -431,7 +431,7 @@ _kw_verb() {
         "pipeline report") verbs="" options="--target --html --master -o --output -J --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "pipeline run") verbs="" options="--since --until --out --point --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --port --keylog --tables --bodies --reveal-secrets --engine --master --strict -v --verbose -q --quiet --debug --split-size --explain -h --help" ;;
         "pipeline sql") verbs="" options="--views -n -c --limit --master -o --output -J --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
-        "pipeline watch") verbs="" options="--out --point --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --port --keylog --tables --bodies --reveal-secrets --engine --master --strict -v --verbose -q --quiet --debug --lateness --interval --batch-size --keep --no-rename --metrics --doctor --threshold --once --finish -h --help" ;;
+        "pipeline watch") verbs="" options="--out --point --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --port --keylog --tables --bodies --reveal-secrets --engine --master --strict -v --verbose -q --quiet --debug --lateness --interval --batch-size --keep --no-rename --format --metrics --doctor --threshold --once --finish -h --help" ;;
         "apis") verbs="" options="--release --diff --grep -o --output -J -e --field -E --field-option --csv-safe --color --no-pager --debug -h --help" ;;
         "errors") verbs="" options="--retriable --grep -o --output -J -e --field -E --field-option --csv-safe --color --no-pager --debug -h --help" ;;
         "decode") verbs="" options="--api --version --api-version --request --response --as --from --explain --records --reveal-secrets --names -o --output -J -e --field -E --field-option --color --no-pager -v --verbose --debug -h --help" ;;
@@ -447,7 +447,7 @@ _kw_verb() {
         "profile rename") verbs="" options="--force -h --help" ;;
         "profile show") verbs="" options="--reveal-secrets -o --output -J --color --no-pager --debug -h --help" ;;
         "profile use") verbs="" options="--none -h --help" ;;
-        "mock") verbs="" options="--port --bind --advertise --calm --keylog --tls-in --tls-cert --tls-key --tls-client-ca --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets --names -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug --no-log --events -w --write --rotate-size --rotate-interval --log-overflow -h --help" ;;
+        "mock") verbs="" options="--port --bind --advertise --calm --password --keylog --tls-in --tls-cert --tls-key --tls-client-ca --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets --names -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug --no-log --events -w --write --rotate-size --rotate-interval --log-overflow -h --help" ;;
         "playground") verbs="node" options="--nodes --version --port --listeners --topics --traffic --run --jars --mock --keep-going -q --quiet --debug -h --help" ;;
         "playground node") verbs="" options="--port --timeout -o --output -h --help" ;;
         "completion") verbs="" options="-h --help" ;;
@@ -874,6 +874,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "pipeline watch --interval") left=1 kind= ;;
         "pipeline watch --batch-size") left=1 kind= ;;
         "pipeline watch --keep") left=1 kind= ;;
+        "pipeline watch --format") left=1 kind=words list="parquet delta" ;;
         "pipeline watch --metrics") left=1 kind= ;;
         "pipeline watch --threshold") left=1 kind= ;;
         "apis --release") left=1 kind=releases ;;
@@ -914,6 +915,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "mock --port") left=1 kind= ;;
         "mock --bind") left=1 kind= ;;
         "mock --advertise") left=1 kind= ;;
+        "mock --password") left=1 kind= ;;
         "mock --keylog") left=1 kind=files ;;
         "mock --tls-cert") left=1 kind=files ;;
         "mock --tls-key") left=1 kind=files ;;

@@ -23,7 +23,7 @@ from decoders.errors import DecodeError
 from decoders.frames.live_framing import SIZE, SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX, MOCK_BUFFERED_MAX, MOCK_QUEUED_MAX
 from decoders.messages.whole_messages import decode_request, encode_response
-from decoders.mocking.cluster import Cluster, Refusal
+from decoders.mocking.cluster import Cluster, MockLogin, Refusal
 from decoders.mocking.results import Outcome, fit_to_version, raw_token_follows
 
 __all__ = ["MockBrokers", "MockConnection"]
@@ -41,7 +41,8 @@ class MockConnection:
         self.number = number
         self.closed: str | None = None
         self.blocked = False  # the client does not read: nothing more is answered until it does
-        self.tokens: int = 0  # raw SASL tokens still to come
+        self.login: MockLogin | None = None
+        self.raw_tokens = False  # what comes next are tokens of the login, not requests
         self.framer = Framer()
         self.queue: deque[bytes] = deque()
         self.queued = 0
@@ -103,6 +104,15 @@ class MockCall:
     def gone(self) -> bool:
         """Whether the client has closed its connection."""
         return self.connection.closed is not None
+
+    @property
+    def login(self) -> MockLogin | None:
+        """The login of the connection, while it goes on."""
+        return self.connection.login
+
+    @login.setter
+    def login(self, login: MockLogin | None) -> None:
+        self.connection.login = login
 
     def answer(self, body: dict[str, Any]) -> None:
         """Send the response of a call that waited, then go on with those behind it."""
@@ -171,7 +181,7 @@ class MockBrokers:
         elif framer.kept:
             data = framer.join(data)
         for place, size in framer.frames(data, at):
-            if not (0 if connection.tokens else _HEADER_MIN) <= size <= FRAME_MAX:
+            if not (0 if connection.raw_tokens else _HEADER_MIN) <= size <= FRAME_MAX:
                 return f"a frame of {size} bytes"
             frame = framer.whole(data, place, size)
             if frame is None:
@@ -228,9 +238,8 @@ class MockBrokers:
             self._changed[connection] = None
 
     def _answer(self, connection: MockConnection, frame: bytes) -> None:
-        if connection.tokens:  # checked by nobody
-            connection.tokens -= 1
-            connection.out.append(SIZE.pack(0))
+        if connection.raw_tokens:
+            self._answer_token(connection, frame)
             return
         try:
             call = MockCall(self, connection, frame)
@@ -254,7 +263,16 @@ class MockBrokers:
         elif outcome is not Outcome.NO_ANSWER:
             assert isinstance(outcome, dict)
             self.respond(call, outcome)
-            connection.tokens = 1 if raw_token_follows(call.api_key, call.version, outcome) else 0
+            connection.raw_tokens = raw_token_follows(call.api_key, call.version, outcome)
+
+    def _answer_token(self, connection: MockConnection, token: bytes) -> None:
+        login = connection.login
+        assert login is not None
+        try:
+            self._send(connection, login.answer(token))
+        except Refusal as refusal:
+            self.disconnect(connection, refusal.text or "the login is refused")
+        connection.raw_tokens = not login.done
 
     def _answer_strange_version(self, connection: MockConnection, frame: bytes) -> bool:
         """ApiVersions of a version that nobody knows is answered in version 0 with what there is (KIP-511)."""

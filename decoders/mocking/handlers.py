@@ -22,6 +22,7 @@ from decoders.mocking.group_listing import (
     handle_describe_groups,
     handle_list_groups,
 )
+from decoders.mocking.logins import handle_sasl_authenticate, handle_sasl_handshake
 from decoders.mocking.producing import handle_list_offsets, handle_offset_for_leader_epoch, handle_produce
 from decoders.mocking.topology import (
     handle_create_topics,
@@ -29,8 +30,6 @@ from decoders.mocking.topology import (
     handle_describe_cluster,
     handle_find_coordinator,
     handle_metadata,
-    handle_sasl_authenticate,
-    handle_sasl_handshake,
 )
 from decoders.mocking.transactions import (
     handle_add_offsets_to_txn,

@@ -21,6 +21,14 @@ Examples:
   kw proxy -b kafka1:9092 -o ndjson --records > orders.ndjson; kw mock orders.ndjson --port 0"""
 
 
+def _split_passwords(ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """The callback of --password."""
+    pairs = [value.partition("=") for value in values]
+    if any(not (user and equals and password) for user, equals, password in pairs):
+        raise click.UsageError("--password: write USER=PASSWORD", ctx)
+    return {user: password for user, _, password in pairs}
+
+
 @click.command("mock", epilog=EXAMPLES)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option(
@@ -33,6 +41,14 @@ Examples:
 @click.option("--bind", metavar="ADDRESS", default="127.0.0.1", help="Listen here; only this machine without it.")
 @click.option("--advertise", metavar="HOST", help="The host that clients are told, instead of that of --bind.")
 @click.option("--calm", is_flag=True, help="Without the errors that were recorded.")
+@click.option(
+    "--password",
+    "passwords",
+    multiple=True,
+    metavar="USER=PASSWORD",
+    callback=_split_passwords,
+    help="What a user logs in with by SCRAM, where a broker has to know it too; `mock` for all others.",
+)
 @keylog_option
 @partial(security_options, lends_login=False)
 @partial(log_options, upstream=False, quiet="Say only that it is ready, and what is wrong.")
@@ -44,6 +60,7 @@ def command(
     keylogs: tuple[str, ...],
     security: TlsOptions,
     log: LogOptions,
+    passwords: dict[str, str],
     **place: Any,
 ) -> int:
     """Be the brokers of a recording, for tests of clients: its nodes, topics, records, groups and errors.
@@ -54,4 +71,4 @@ def command(
     from kwcli.mock.run import MockPlan, run_mock
 
     refuse_clashes(*CLASHES)
-    return run_mock(env, MockPlan(CaptureOptions(files, keylogs=keylogs), security, log, **place))
+    return run_mock(env, MockPlan(CaptureOptions(files, keylogs=keylogs), security, log, passwords, **place))

@@ -8,9 +8,11 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from decoders.mocking.cluster import Node, Refusal
+from decoders.mocking.cluster import PASSWORD, Node, Refusal
 from decoders.mocking.handlers import make_brokers
+from decoders.mocking.logins import UNPROVEN_MECHANISMS
 from decoders.mocking.recording import Recording, RedactedRecording
+from decoders.protocols.scram import HASHES
 from kwcli.env import Environment, Exit, Failure, Settings
 from kwcli.mock.server import MockServer
 from kwcli.net.addresses import shown
@@ -37,6 +39,7 @@ class MockPlan(NamedTuple):
     capture: CaptureOptions
     security: TlsOptions
     log: LogOptions
+    passwords: dict[str, str]  # by user
     port: int
     bind: str
     advertise: str | None
@@ -60,9 +63,11 @@ def run_mock(env: Environment, plan: MockPlan) -> int:
         for sock in sockets.values():
             open_sockets.enter_context(sock)
         try:
-            brokers = make_brokers(recording.cluster(nodes, calm=plan.calm))
+            cluster = recording.cluster(nodes, calm=plan.calm)
         except Refusal as refusal:
             raise Failure(f"the recording is too large for a mock: {refusal.text}") from None
+        cluster.passwords = plan.passwords
+        brokers = make_brokers(cluster)
         running = None if log is None else start(log, overflow=plan.log.overflow, say=partial(_say, env))
         said = plan.log.shown
         if not said.quiet:
@@ -158,15 +163,7 @@ def describe(recording: Recording, recorded: Sequence[Node], nodes: Sequence[Nod
     lines.append(f"bootstrap.servers={','.join(shown((node.host, node.port)) for node in nodes)}")
     if not is_loopback(plan.bind):
         lines.append(f"--bind {plan.bind}: the recorded data is served to whoever connects")
-    if recording.mechanisms:
-        lines.append(f"logins by {', '.join(recording.mechanisms)} are taken from anybody and checked by nobody")
-    if recording.untaken_mechanisms:
-        names = ", ".join(recording.untaken_mechanisms)
-        lines[-1:] = [f"logins by {names} are refused: there a broker must know the password as well"] + (
-            [f"logins by {', '.join(taken)} are taken from anybody and checked by nobody"]
-            if (taken := [name for name in recording.mechanisms if name not in recording.untaken_mechanisms])
-            else []
-        )
+    lines += _describe_logins(recording)
     count = sum(map(len, recording.errors.values()))
     if count:
         left = "left out" if plan.calm else "given again, each once; --calm leaves them out"
@@ -176,4 +173,19 @@ def describe(recording: Recording, recorded: Sequence[Node], nodes: Sequence[Nod
     if recording.unread:
         what = ", ".join(f"{count:,} of {api}" for api, count in recording.unread.most_common(5))
         lines.append(f"messages that could not be read are left out: {what}")
+    return lines
+
+
+def _describe_logins(recording: Recording) -> list[str]:
+    lines = []
+    unproven = [name for name in recording.mechanisms if name in UNPROVEN_MECHANISMS]
+    proven = [name for name in recording.mechanisms if name in HASHES]
+    if unproven:
+        lines.append(f"logins by {', '.join(unproven)} are taken from anybody and checked by nobody")
+    if proven:
+        names = ", ".join(proven)
+        lines.append(f"logins by {names}: any user, password {PASSWORD}, or that of --password USER=PASSWORD")
+    if recording.untaken_mechanisms:
+        names = ", ".join(recording.untaken_mechanisms)
+        lines.append(f"logins by {names} are refused: a mock has no key by which it could prove to be the broker")
     return lines
