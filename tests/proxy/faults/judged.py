@@ -57,9 +57,10 @@ def read(cluster: Cluster, topic: str) -> list[int]:
         message = consumer.poll(1)
         if message is None:
             continue
-        if message.error() is not None:
-            if message.error().code() == KafkaError._PARTITION_EOF:
-                break
+        error = message.error()
+        if error is not None and error.code() == KafkaError._PARTITION_EOF:
+            break
+        if error is not None:
             continue  # the broker does not know of a new topic yet
         found.append(json.loads(message.value() or b"")["order"])
     else:
