@@ -127,7 +127,11 @@ _ENDING: Final = (
 )
 LATE: Final = "was not done in time"
 
+_THROTTLED: Final = "what a transaction sends to a node that throttles waits for request.timeout.ms, 30 s, each time"
+
 DIFFERENCES: Final = (
+    Difference("throttled", "java-2.1", "transact", "may give up", _THROTTLED, LATE),
+    Difference("another field", "java-2.1", "transact", "may give up", _THROTTLED, LATE),
     Difference("corrupt records", "java", "consume", "gives up", _CHECKED, "orrupt"),
     Difference("corrupt records", "python", "consume", "gives up", _CHECKED, "CorruptRecordError"),
     Difference("corrupt records", "aiokafka", "consume", "gives up", _CHECKED, "CorruptRecordException"),
