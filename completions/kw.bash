@@ -400,7 +400,7 @@ _kw_values() {
 _kw_verb() {
     case $verb in
         "") verbs="sniff call proxy stats clients groups topics brokers doctor audit report sql replay scrub pipeline apis errors decode encode profile mock playground completion help version" options="--version --debug -X -h --help" ;;
-        "sniff") verbs="" options="--whole-connections --with-keys -r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --metrics --otlp --guess-requests --rotate-size --rotate-interval --keep --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --records --reveal-secrets --names --sort --strict -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
+        "sniff") verbs="" options="--whole-connections --with-keys -r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --metrics --otlp --jobs --guess-requests --rotate-size --rotate-interval --keep --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --records --reveal-secrets --names --sort --strict -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "call") verbs="" options="--api-version --as-kafka --force --node --split --example --skeleton --edit --dry-run --raw-body --only --select --records --reveal-secrets --names --compression --acks --magic --lines --values -K --key-separator --repeat --interval --against -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --client-id --timeout --connect-timeout --dial-map -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "proxy") verbs="ctl" options="-b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --port-base --bind --advertise --tls-in --tls-cert --tls-key --tls-client-ca --allow-anonymous --metrics --check --as-kafka --max --hide --fault --faults --seed --script --script-timeout --control --hold-timeout --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets --names -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug --no-log --events -w --write --record --rotate-size --rotate-interval --log-overflow -h --help" ;;
         "proxy ctl") verbs="connections exchanges fault faults held hold holds listeners release unfault unhold" options="--port -h --help" ;;
@@ -415,14 +415,14 @@ _kw_verb() {
         "proxy ctl release") verbs="" options="--do -o --output -J --color --no-pager --debug -h --help" ;;
         "proxy ctl unfault") verbs="" options="-o --output -J --color --no-pager --debug -h --help" ;;
         "proxy ctl unhold") verbs="" options="-o --output -J --color --no-pager --debug -h --help" ;;
-        "stats") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --metrics --otlp --guess-requests --by --metric --bucket --sort --top --slowest --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --strict -o --output -J -e --field -E --field-option --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
-        "clients") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
-        "groups") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
-        "topics") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
-        "brokers") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
-        "doctor") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --metrics --otlp -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --fail-on --threshold --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
-        "audit") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --target --clients --security --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -X --property --profile --timeout -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
-        "report") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --html --target --records --reveal-secrets --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
+        "stats") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --metrics --otlp --jobs --guess-requests --by --metric --bucket --sort --top --slowest --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit --strict -o --output -J -e --field -E --field-option --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
+        "clients") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --jobs --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
+        "groups") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --jobs --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
+        "topics") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --jobs --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
+        "brokers") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --name --jobs --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -q --quiet --debug -h --help" ;;
+        "doctor") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --metrics --otlp -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map --fail-on --threshold --jobs --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J -e --field -E --field-option --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
+        "audit") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --target --clients --security --jobs --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -X --property --profile --timeout -o --output -J -e --field -E --field-option --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
+        "report") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --html --target --records --reveal-secrets --jobs --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "sql") verbs="" options="-r --read -i --interface --bpf -w --write --follow --port --keylog --since --until --views --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -o --output -J --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "replay") verbs="" options="--speed --changes --map --dry-run --replay-client-id --port --keylog --since --until --api --client-id --client --topic --group -f -Y --filter --errors --slower-than -n -c --limit -b --bootstrap-server --bootstrap-controller -X --property -F --command-config --profile --timeout --connect-timeout --dial-map -o --output -J --local --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "scrub") verbs="" options="--keep --salt-file --names --port --keylog -q --quiet --debug -h --help" ;;
@@ -431,7 +431,7 @@ _kw_verb() {
         "pipeline report") verbs="" options="--target --html --master -o --output -J --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
         "pipeline run") verbs="" options="--since --until --out --point --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --port --keylog --tables --bodies --reveal-secrets --engine --master --strict -v --verbose -q --quiet --debug --split-size --explain -h --help" ;;
         "pipeline sql") verbs="" options="--views -n -c --limit --master -o --output -J --csv-safe --color --no-pager -v --verbose -q --quiet --debug -h --help" ;;
-        "pipeline watch") verbs="" options="--out --point --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --port --keylog --tables --bodies --reveal-secrets --engine --master --strict -v --verbose -q --quiet --debug --lateness --interval --batch-size --keep --no-rename --metrics --doctor --threshold --once --finish -h --help" ;;
+        "pipeline watch") verbs="" options="--out --point --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --port --keylog --tables --bodies --reveal-secrets --engine --master --strict -v --verbose -q --quiet --debug --lateness --interval --batch-size --keep --no-rename --format --metrics --doctor --threshold --once --finish -h --help" ;;
         "apis") verbs="" options="--release --diff --grep -o --output -J -e --field -E --field-option --csv-safe --color --no-pager --debug -h --help" ;;
         "errors") verbs="" options="--retriable --grep -o --output -J -e --field -E --field-option --csv-safe --color --no-pager --debug -h --help" ;;
         "decode") verbs="" options="--api --version --api-version --request --response --as --from --explain --records --reveal-secrets --names -o --output -J -e --field -E --field-option --color --no-pager -v --verbose --debug -h --help" ;;
@@ -447,7 +447,7 @@ _kw_verb() {
         "profile rename") verbs="" options="--force -h --help" ;;
         "profile show") verbs="" options="--reveal-secrets -o --output -J --color --no-pager --debug -h --help" ;;
         "profile use") verbs="" options="--none -h --help" ;;
-        "mock") verbs="" options="--port --bind --advertise --calm --keylog -q --quiet --debug -h --help" ;;
+        "mock") verbs="" options="--port --bind --advertise --calm --password --keylog --tls-in --tls-cert --tls-key --tls-client-ca --api --client-id --client --topic --group -f -Y --filter --errors --slower-than --records --reveal-secrets --names -o --output -J -e --field -E --field-option --columns --local --csv-safe --color --no-pager -v --verbose -q --quiet --debug --no-log --events -w --write --rotate-size --rotate-interval --log-overflow -h --help" ;;
         "playground") verbs="node" options="--nodes --version --port --listeners --topics --traffic --run --jars --mock --keep-going -q --quiet --debug -h --help" ;;
         "playground node") verbs="" options="--port --timeout -o --output -h --help" ;;
         "completion") verbs="" options="-h --help" ;;
@@ -468,6 +468,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "sniff --until") left=1 kind= ;;
         "sniff --metrics") left=1 kind= ;;
         "sniff --otlp") left=1 kind= ;;
+        "sniff --jobs") left=1 kind= ;;
         "sniff --rotate-size") left=1 kind= ;;
         "sniff --rotate-interval") left=1 kind= ;;
         "sniff --keep") left=1 kind= ;;
@@ -591,6 +592,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "stats --until") left=1 kind= ;;
         "stats --metrics") left=1 kind= ;;
         "stats --otlp") left=1 kind= ;;
+        "stats --jobs") left=1 kind= ;;
         "stats --by") left=1 kind=words list="api version client client_id address software library user mechanism broker connection topic partition group error file time" ;;
         "stats --metric") left=1 kind=words list="latency bytes errors records throttle total queue local remote response_queue send" ;;
         "stats --bucket") left=1 kind= ;;
@@ -618,6 +620,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "clients --since") left=1 kind= ;;
         "clients --until") left=1 kind= ;;
         "clients --name") left=1 kind= ;;
+        "clients --jobs") left=1 kind= ;;
         "clients --api") left=1 kind=apis ;;
         "clients --client-id") left=1 kind= ;;
         "clients --client") left=1 kind= ;;
@@ -639,6 +642,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "groups --since") left=1 kind= ;;
         "groups --until") left=1 kind= ;;
         "groups --name") left=1 kind= ;;
+        "groups --jobs") left=1 kind= ;;
         "groups --api") left=1 kind=apis ;;
         "groups --client-id") left=1 kind= ;;
         "groups --client") left=1 kind= ;;
@@ -660,6 +664,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "topics --since") left=1 kind= ;;
         "topics --until") left=1 kind= ;;
         "topics --name") left=1 kind= ;;
+        "topics --jobs") left=1 kind= ;;
         "topics --api") left=1 kind=apis ;;
         "topics --client-id") left=1 kind= ;;
         "topics --client") left=1 kind= ;;
@@ -681,6 +686,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "brokers --since") left=1 kind= ;;
         "brokers --until") left=1 kind= ;;
         "brokers --name") left=1 kind= ;;
+        "brokers --jobs") left=1 kind= ;;
         "brokers --api") left=1 kind=apis ;;
         "brokers --client-id") left=1 kind= ;;
         "brokers --client") left=1 kind= ;;
@@ -713,6 +719,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "doctor --dial-map") left=1 kind= ;;
         "doctor --fail-on") left=1 kind=words list="error warning never" ;;
         "doctor --threshold") left=1 kind= ;;
+        "doctor --jobs") left=1 kind= ;;
         "doctor --api") left=1 kind=apis ;;
         "doctor --client-id") left=1 kind= ;;
         "doctor --client") left=1 kind= ;;
@@ -735,6 +742,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "audit --until") left=1 kind= ;;
         "audit --target") left=1 kind=releases ;;
         "audit --clients") left=1 kind= ;;
+        "audit --jobs") left=1 kind= ;;
         "audit --api") left=1 kind=apis ;;
         "audit --client-id") left=1 kind= ;;
         "audit --client") left=1 kind= ;;
@@ -760,6 +768,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "report --until") left=1 kind= ;;
         "report --html") left=1 kind=files ;;
         "report --target") left=1 kind=releases ;;
+        "report --jobs") left=1 kind= ;;
         "report --api") left=1 kind=apis ;;
         "report --client-id") left=1 kind= ;;
         "report --client") left=1 kind= ;;
@@ -865,6 +874,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "pipeline watch --interval") left=1 kind= ;;
         "pipeline watch --batch-size") left=1 kind= ;;
         "pipeline watch --keep") left=1 kind= ;;
+        "pipeline watch --format") left=1 kind=words list="parquet delta" ;;
         "pipeline watch --metrics") left=1 kind= ;;
         "pipeline watch --threshold") left=1 kind= ;;
         "apis --release") left=1 kind=releases ;;
@@ -905,7 +915,27 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "mock --port") left=1 kind= ;;
         "mock --bind") left=1 kind= ;;
         "mock --advertise") left=1 kind= ;;
+        "mock --password") left=1 kind= ;;
         "mock --keylog") left=1 kind=files ;;
+        "mock --tls-cert") left=1 kind=files ;;
+        "mock --tls-key") left=1 kind=files ;;
+        "mock --tls-client-ca") left=1 kind=files ;;
+        "mock --api") left=1 kind=apis ;;
+        "mock --client-id") left=1 kind= ;;
+        "mock --client") left=1 kind= ;;
+        "mock --topic") left=1 kind= ;;
+        "mock --group") left=1 kind= ;;
+        "mock -f"|"mock -Y"|"mock --filter") left=1 kind=filter ;;
+        "mock --slower-than") left=1 kind= ;;
+        "mock -o"|"mock --output") left=1 kind=words list="text table ndjson json csv yaml fields hex" ;;
+        "mock -e"|"mock --field") left=1 kind=columns ;;
+        "mock -E"|"mock --field-option") left=1 kind= ;;
+        "mock --columns") left=1 kind=columns ;;
+        "mock --color") left=1 kind=words list="auto always never" ;;
+        "mock -w"|"mock --write") left=1 kind=files ;;
+        "mock --rotate-size") left=1 kind= ;;
+        "mock --rotate-interval") left=1 kind= ;;
+        "mock --log-overflow") left=1 kind=words list="drop block" ;;
         "playground --nodes") left=1 kind= ;;
         "playground --version") left=1 kind=words list="4.3.1 3.9.1" ;;
         "playground --port") left=1 kind= ;;

@@ -268,7 +268,7 @@ class Captures:
             self.problems.append(problem.text)
         finally:
             source.close()
-            self.problems += _broken(source.name, lines)
+            self.problems += line_problems(source.name, lines)
 
     def _parts(self, piece: bytes) -> Iterator[bytes]:
         """A piece, in parts where many captures have one at hand."""
@@ -303,7 +303,7 @@ class Captures:
             source.close()
 
 
-def _broken(name: str, lines: LineReader) -> Iterator[str]:
+def line_problems(name: str, lines: LineReader) -> Iterator[str]:
     """What is wrong with the lines of an input, in a few words."""
     problems = [f"line {each.line:,}: {each.text}" for each in lines.problems]
     if problems and not lines.found:

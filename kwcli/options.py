@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
@@ -33,6 +34,8 @@ UTC_ONLY: Final = ("ndjson", "json", "yaml")
 COLORS: Final = ("auto", "always", "never")
 # Formats that have columns.
 WITH_COLUMNS: Final = ("text", "table", "csv", "fields")
+# Processes that show rows, where nobody says how many: one reads for all of them, so more gain nothing.
+JOBS_MAX: Final = 8
 # Where an option leaves the format that it asks for.
 ASKED: Final = "kwcli.format"
 
@@ -116,6 +119,7 @@ class CaptureOptions(NamedTuple):
     follow: bool = False
     guess_requests: bool = False  # of commands that have guess_option
     rotation: Rotation = Rotation()
+    jobs: int = 1  # of commands that have jobs_option
     metrics: tuple[str, int] | None = None  # these of commands that have telemetry_options
     otlp: str | None = None
 
@@ -532,6 +536,23 @@ guess_option: Final = click.option(
     "--guess-requests",
     is_flag=True,
     help="Decode answers whose requests are not in the capture, where one API version alone fits.",
+)
+
+
+def _count_jobs(_ctx: click.Context, _param: click.Parameter, value: int | None) -> int:
+    """The callback of --jobs."""
+    if value is not None:
+        return value
+    return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, JOBS_MAX)
+
+
+# Behind `capture_options`, whose value has them.
+jobs_option: Final = click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    callback=_count_jobs,
+    help=f"Have N processes show what one reads; one for each core, at most {JOBS_MAX}, without it.",
 )
 
 

@@ -47,6 +47,10 @@ class Transient:
             self._redraw("")
             self._visible = False
 
+    def forget(self) -> None:
+        """It is another process's from now on."""
+        self.active = self._visible = False
+
     def _redraw(self, text: str) -> None:
         from kwcli.terminal import Terminal
 

@@ -15,6 +15,7 @@ from decoders.errors import DecodeError
 from decoders.exchanges.exchange import Settled
 from decoders.limits import RECORD_LINE_MAX
 from decoders.messages.from_record import FromRecords
+from decoders.wire.pack import fields, pack, unpack
 from decoders.wire.text import in_bytes
 
 # What stands around records: blanks, ends of lines, and the signs of an array.
@@ -46,6 +47,7 @@ class LineReader(ABC):
         self.broken = 0
         self.found = 0
         self.lines = 0
+        self.begun = self.at = 0  # where the line begins that has ended last, and where the next one does
         self._records = FromRecords()
         self._parts: list[bytes] = []
         self._held = 0  # bytes of the line that has begun
@@ -79,6 +81,7 @@ class LineReader(ABC):
     def _end_line(self, found: list[Settled], *, whole: bool = True) -> None:
         self.lines += 1
         line, size, is_long = b"".join(self._parts), self._held, self._is_long
+        self.begun, self.at = self.at, self.at + size + whole
         self._parts, self._held, self._is_long = [], 0, False
         if is_long:
             self._tell(f"{in_bytes(size)}, more than a record has")
@@ -88,13 +91,31 @@ class LineReader(ABC):
         try:
             record = self.record(line)
             if record is not BLANK:
-                found.append(self._records.read(record))
+                found.append(self.settled(self._records.read(record)))
                 self.found += 1
         except orjson.JSONDecodeError as problem:
             why = f"no JSON ({problem.msg} at column {problem.colno})"
             self._tell(why if whole else "cut off inside a record")
         except DecodeError as problem:
             self._tell(problem.text)
+
+    def settled(self, row: Settled) -> Settled:
+        """The row of the line that begins at byte `begun`."""
+        return row
+
+    def export(self) -> bytes:
+        """The state between two pieces, for `resume`; faults and what was found are not in it."""
+        return pack([self.lines, self.at, b"".join(self._parts), self._held, self._is_long])
+
+    def resume(self, state: bytes) -> None:
+        """Go on where `export` was called. Raises DecodeError."""
+        self.lines, self.at, part, self._held, self._is_long = fields(unpack(state), int, int, bytes, int, bool)
+        self._parts = [part] if part else []
+
+    @property
+    def waiting(self) -> int:
+        """Bytes of a line that has not ended."""
+        return self._held
 
     @abstractmethod
     def record(self, line: bytes) -> Any:

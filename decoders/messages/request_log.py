@@ -23,6 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any, Final
+from uuid import UUID
 
 import orjson
 
@@ -31,7 +32,7 @@ from decoders.apis.keys import API_VERSIONS, PRODUCE
 from decoders.apis.names import current_names, known_fields
 from decoders.errors import EncodeError, Malformed, UnknownApi, UnsupportedVersion
 from decoders.exchanges.api_versions import SPECS_MAX, ApiVersion
-from decoders.exchanges.exchange import ConnectionInfo, Exchange
+from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled
 from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairing import begin
 from decoders.exchanges.topics import Topics
@@ -42,6 +43,7 @@ from decoders.messages.record_lines import BLANK, LineReader
 from decoders.messages.single_message import framed
 from decoders.messages.whole_messages import encode_message
 from decoders.schema.model import Field, Side
+from decoders.wire.pack import fields, pack, unpack
 from decoders.wire.primitives import uuid_bytes
 from decoders.wire.units import parse_time
 
@@ -99,6 +101,27 @@ class RequestLogLines(LineReader):
         except (AttributeError, KeyError, TypeError, ValueError) as problem:
             what = f"without {problem}" if isinstance(problem, KeyError) else str(problem)
             raise Malformed(f"no request of a request log: {what}") from None
+
+    def settled(self, row: Settled) -> Settled:
+        """The exchange of a line, whose place is that of the line."""
+        if row.kind == "exchange":
+            row.place = self.begun
+        return row
+
+    def export(self) -> bytes:
+        """The state between two pieces, for `resume`; connections are numbered anew."""
+        names = [[identity.bytes, name] for identity, (name, _) in self._topics.names.items()]
+        return pack([super().export(), names])
+
+    def resume(self, state: bytes) -> None:
+        """Go on where `export` was called. Raises DecodeError."""
+        lines, names = fields(unpack(state), bytes, list)
+        super().resume(lines)
+        for item in names:
+            identity, name = fields(item, bytes, str)
+            if len(identity) != 16:
+                raise Malformed("a topic id that is none")
+            self._topics.add(UUID(bytes=identity), name)
 
     def _record(self, row: Mapping[str, Any], written_ns: int) -> dict[str, Any]:
         header = row["requestHeader"]

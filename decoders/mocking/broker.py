@@ -16,30 +16,20 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from decoders.apis import keys
 from decoders.errors import DecodeError
 from decoders.frames.live_framing import SIZE, SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX, MOCK_BUFFERED_MAX, MOCK_QUEUED_MAX
 from decoders.messages.whole_messages import decode_request, encode_response
-from decoders.mocking.cluster import Cluster, Refusal
+from decoders.mocking.cluster import Cluster, MockLogin, Refusal
 from decoders.mocking.results import Outcome, fit_to_version, raw_token_follows
 
-__all__ = ["Answered", "MockBrokers", "MockConnection"]
+__all__ = ["MockBrokers", "MockConnection"]
 
 _HEADER_MIN: Final = 8
 Handler = Callable[[Cluster, Any], dict[str, Any] | Outcome]
-
-
-class Answered(NamedTuple):
-    """One request and its response, for who logs them; a frame is without its size field."""
-
-    connection: MockConnection
-    request: bytes
-    response: bytes | None
-    asked_ms: int
-    answered_ms: int
 
 
 class MockConnection:
@@ -51,9 +41,10 @@ class MockConnection:
         self.number = number
         self.closed: str | None = None
         self.blocked = False  # the client does not read: nothing more is answered until it does
-        self.tokens: int = 0  # raw SASL tokens still to come
+        self.login: MockLogin | None = None
+        self.raw_tokens = False  # what comes next are tokens of the login, not requests
         self.framer = Framer()
-        self.queue: deque[tuple[bytes, int]] = deque()
+        self.queue: deque[bytes] = deque()
         self.queued = 0
         self.waiting: MockCall | None = None
         self.out: list[bytes] = []
@@ -77,21 +68,17 @@ class MockCall:
     __slots__ = (
         "_brokers",
         "api_key",
-        "asked_ms",
         "body",
         "client_id",
         "connection",
         "correlation_id",
-        "raw",
         "version",
     )
 
-    def __init__(self, brokers: MockBrokers, connection: MockConnection, raw: bytes, asked_ms: int) -> None:
-        request = decode_request(raw)
+    def __init__(self, brokers: MockBrokers, connection: MockConnection, frame: bytes) -> None:
+        request = decode_request(frame)
         self._brokers = brokers
         self.connection = connection
-        self.raw = raw
-        self.asked_ms = asked_ms
         self.api_key = request.api_key
         self.version = request.api_version
         self.correlation_id = request.correlation_id
@@ -118,6 +105,15 @@ class MockCall:
         """Whether the client has closed its connection."""
         return self.connection.closed is not None
 
+    @property
+    def login(self) -> MockLogin | None:
+        """The login of the connection, while it goes on."""
+        return self.connection.login
+
+    @login.setter
+    def login(self, login: MockLogin | None) -> None:
+        self.connection.login = login
+
     def answer(self, body: dict[str, Any]) -> None:
         """Send the response of a call that waited, then go on with those behind it."""
         if self.connection.waiting is self:
@@ -129,12 +125,9 @@ class MockCall:
 class MockBrokers:
     """All connections of a cluster. `handlers` is the table API key → handler."""
 
-    def __init__(
-        self, cluster: Cluster, handlers: Mapping[int, Handler], log: Callable[[Answered], None] | None = None
-    ) -> None:
+    def __init__(self, cluster: Cluster, handlers: Mapping[int, Handler]) -> None:
         self.cluster = cluster
         self._handlers = handlers
-        self._log = log
         self._connections: set[MockConnection] = set()
         self._changed: dict[MockConnection, None] = {}
         self._ready: deque[MockConnection] = deque()
@@ -167,7 +160,7 @@ class MockBrokers:
             return
         self._advance(now_ms)
         before = connection.framer.kept
-        problem = self._cut(connection, data, now_ms)
+        problem = self._cut(connection, data)
         self._buffered += connection.framer.kept - before
         if problem is None and self._buffered > MOCK_BUFFERED_MAX:
             problem = f"requests that are not answered yet fill {MOCK_BUFFERED_MAX >> 20} MiB"
@@ -177,27 +170,27 @@ class MockBrokers:
             self.resume(connection)
         self._pump()
 
-    def _cut(self, connection: MockConnection, data: bytes, now_ms: int) -> str | None:
+    def _cut(self, connection: MockConnection, data: bytes) -> str | None:
         """Cut bytes into frames; what is wrong with them."""
         framer, at = connection.framer, 0
         if framer.wanted:
             frame, at = framer.collect(data)
             if frame is None:
                 return None
-            self._enqueue(connection, frame, now_ms)
+            self._enqueue(connection, frame)
         elif framer.kept:
             data = framer.join(data)
         for place, size in framer.frames(data, at):
-            if not (0 if connection.tokens else _HEADER_MIN) <= size <= FRAME_MAX:
+            if not (0 if connection.raw_tokens else _HEADER_MIN) <= size <= FRAME_MAX:
                 return f"a frame of {size} bytes"
             frame = framer.whole(data, place, size)
             if frame is None:
                 return None
-            self._enqueue(connection, frame, now_ms)
+            self._enqueue(connection, frame)
         return None
 
-    def _enqueue(self, connection: MockConnection, frame: bytes, now_ms: int) -> None:
-        connection.queue.append((frame[SIZE_FIELD:], now_ms))
+    def _enqueue(self, connection: MockConnection, frame: bytes) -> None:
+        connection.queue.append(frame[SIZE_FIELD:])
         connection.queued += len(frame)
         self._buffered += len(frame)
 
@@ -237,20 +230,19 @@ class MockBrokers:
         while self._ready:
             connection = self._ready.popleft()
             if connection.closed is None and connection.waiting is None and connection.queue and not connection.blocked:
-                frame, asked_ms = connection.queue.popleft()
+                frame = connection.queue.popleft()
                 connection.queued -= len(frame) + SIZE_FIELD
                 self._buffered -= len(frame) + SIZE_FIELD
-                self._answer(connection, frame, asked_ms)
+                self._answer(connection, frame)
                 self._ready.append(connection)
             self._changed[connection] = None
 
-    def _answer(self, connection: MockConnection, frame: bytes, asked_ms: int) -> None:
-        if connection.tokens:  # checked by nobody
-            connection.tokens -= 1
-            connection.out.append(SIZE.pack(0))
+    def _answer(self, connection: MockConnection, frame: bytes) -> None:
+        if connection.raw_tokens:
+            self._answer_token(connection, frame)
             return
         try:
-            call = MockCall(self, connection, frame, asked_ms)
+            call = MockCall(self, connection, frame)
         except DecodeError as problem:
             if not self._answer_strange_version(connection, frame):
                 self.disconnect(connection, f"a request that cannot be read: {problem}")
@@ -266,15 +258,21 @@ class MockBrokers:
             return
         if outcome is Outcome.WAIT:
             connection.waiting = call
-        elif outcome is Outcome.NO_ANSWER:
-            if self._log is not None:
-                self._log(Answered(connection, frame, None, asked_ms, self.cluster.now_ms))
         elif outcome is Outcome.CLOSE:
             self.disconnect(connection, "closed, as there is no answer to tell the error in")
-        else:
+        elif outcome is not Outcome.NO_ANSWER:
             assert isinstance(outcome, dict)
             self.respond(call, outcome)
-            connection.tokens = 1 if raw_token_follows(call.api_key, call.version, outcome) else 0
+            connection.raw_tokens = raw_token_follows(call.api_key, call.version, outcome)
+
+    def _answer_token(self, connection: MockConnection, token: bytes) -> None:
+        login = connection.login
+        assert login is not None
+        try:
+            self._send(connection, login.answer(token))
+        except Refusal as refusal:
+            self.disconnect(connection, refusal.text or "the login is refused")
+        connection.raw_tokens = not login.done
 
     def _answer_strange_version(self, connection: MockConnection, frame: bytes) -> bool:
         """ApiVersions of a version that nobody knows is answered in version 0 with what there is (KIP-511)."""
@@ -303,5 +301,3 @@ class MockBrokers:
         fitting = fit_to_version(call.api_key, call.version, body)
         frame = encode_response(call.api_key, call.version, fitting, correlation_id=call.correlation_id)
         self._send(call.connection, frame)
-        if self._log is not None:
-            self._log(Answered(call.connection, call.raw, frame, call.asked_ms, self.cluster.now_ms))

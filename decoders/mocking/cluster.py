@@ -20,11 +20,24 @@ from decoders.errors import without_frames
 from decoders.limits import MOCK_GROUPS_MAX, MOCK_HELD_MAX, MOCK_PARTITIONS_MAX
 from decoders.mocking.partition_log import PartitionLog
 
-__all__ = ["Call", "Cluster", "Committed", "Node", "Refusal", "Timer", "Topic", "TopicPartition"]
+__all__ = [
+    "PASSWORD",
+    "Call",
+    "Cluster",
+    "Committed",
+    "MockLogin",
+    "Node",
+    "Refusal",
+    "Timer",
+    "Topic",
+    "TopicPartition",
+]
 
 TopicPartition = tuple[str, int]
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,249}\Z")
 PARTITION_COST: Final = 1024
+# Of users that none was given for.
+PASSWORD: Final = "mock"
 OFFSET_COST: Final = 256
 
 # Error codes of Kafka.
@@ -46,6 +59,15 @@ class Refusal(Exception):
         self.text = text
 
 
+class MockLogin(Protocol):
+    """A login that goes on, token by token."""
+
+    done: bool
+
+    def answer(self, token: bytes) -> bytes:
+        """The broker's answer to a client's token. Raises Refusal."""
+
+
 class Call(Protocol):
     """One request that came in, and the way to answer it now or later."""
 
@@ -56,6 +78,7 @@ class Call(Protocol):
     client_host: str
     session_owner: object  # the connection
     body: dict[str, Any]
+    login: MockLogin | None  # of the connection
 
     @property
     def gone(self) -> bool:
@@ -127,6 +150,7 @@ class Cluster:
         self.pending: dict[str, dict[TopicPartition, set[int]]] = {}
         self.coordinators: dict[tuple[int, str], int] = {}
         self.mechanisms: list[str] = []
+        self.passwords: dict[str, str] = {}  # by user, for mechanisms whose broker has to know them
         self.errors: dict[ErrorPlace, deque[int]] = {}
         self.groups: dict[str, Any] = {}  # by group id, of both kinds
         self.transactions: dict[str, Any] = {}  # by transactional id
@@ -256,6 +280,10 @@ class Cluster:
         if self.coordinator(kind, key) != call.node:
             raise Refusal(NOT_COORDINATOR)
         self.check_error(call, key)
+
+    def password_of(self, user: str) -> str:
+        """What a broker and a user both have to know for SCRAM."""
+        return self.passwords.get(user, PASSWORD)
 
     # offsets
 

@@ -22,6 +22,7 @@ from decoders.mocking.group_listing import (
     handle_describe_groups,
     handle_list_groups,
 )
+from decoders.mocking.logins import handle_sasl_authenticate, handle_sasl_handshake
 from decoders.mocking.producing import handle_list_offsets, handle_offset_for_leader_epoch, handle_produce
 from decoders.mocking.topology import (
     handle_create_topics,
@@ -29,8 +30,6 @@ from decoders.mocking.topology import (
     handle_describe_cluster,
     handle_find_coordinator,
     handle_metadata,
-    handle_sasl_authenticate,
-    handle_sasl_handshake,
 )
 from decoders.mocking.transactions import (
     handle_add_offsets_to_txn,
@@ -83,8 +82,8 @@ def handle_api_versions(cluster: Cluster, call: Call) -> dict[str, Any]:  # noqa
     return {"error_code": 0, "api_keys": rows}
 
 
-def make_brokers(cluster: Cluster, log: Any = None) -> MockBrokers:
-    """The brokers of a cluster. `log` is called with each `Answered`."""
+def make_brokers(cluster: Cluster) -> MockBrokers:
+    """The brokers of a cluster."""
     fetches = Fetches(cluster)
     return MockBrokers(
         cluster,
@@ -93,5 +92,4 @@ def make_brokers(cluster: Cluster, log: Any = None) -> MockBrokers:
             keys.FETCH: lambda _, call: handle_fetch(fetches, call),
             keys.API_VERSIONS: handle_api_versions,
         },
-        log,
     )

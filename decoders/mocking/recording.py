@@ -22,9 +22,9 @@ from decoders.errors import DecodeError, EncodeError
 from decoders.exchanges.topics import METADATA_TOPIC
 from decoders.messages.whole_messages import decode_message, encode_json
 from decoders.mocking.cluster import Cluster, Committed, ErrorPlace, Node, TopicPartition
+from decoders.mocking.logins import TAKEN_MECHANISMS
 from decoders.mocking.partition_log import StoredBatch
 from decoders.mocking.stored_batches import split_records
-from decoders.mocking.topology import TAKEN_MECHANISMS
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -276,7 +276,7 @@ class Recording:
 
     @property
     def untaken_mechanisms(self) -> list[str]:
-        """Recorded mechanisms whose broker must know the password."""
+        """Recorded mechanisms that no mock can speak."""
         return [name for name in self.mechanisms if name not in TAKEN_MECHANISMS]
 
     def nodes(self) -> list[Node]:

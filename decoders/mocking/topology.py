@@ -1,4 +1,4 @@
-"""Metadata, FindCoordinator, DescribeCluster; topics made and deleted; logins, which nobody checks."""
+"""Metadata, FindCoordinator, DescribeCluster; topics made and deleted."""
 
 from __future__ import annotations
 
@@ -18,19 +18,15 @@ from decoders.mocking.cluster import (
 
 __all__ = [
     *("handle_create_topics", "handle_delete_topics", "handle_describe_cluster", "handle_find_coordinator"),
-    *("handle_metadata", "handle_sasl_authenticate", "handle_sasl_handshake"),
+    "handle_metadata",
 ]
 
 _NO_ID: Final = UUID(int=0)
 _PARTITIONS_MAX: Final = 1000  # of one topic that a client makes
-# Mechanisms whose broker proves nothing to its client, so that one without passwords can stand for it.
-TAKEN_MECHANISMS: Final = ("PLAIN", "OAUTHBEARER")
 
 INVALID_REQUEST: Final = 42
-ILLEGAL_SASL_STATE: Final = 34
 INVALID_PARTITIONS: Final = 37
 TOPIC_ALREADY_EXISTS: Final = 36
-UNSUPPORTED_SASL_MECHANISM: Final = 33
 NONE: Final = 0
 
 
@@ -178,19 +174,3 @@ def handle_delete_topics(cluster: Cluster, call: Call) -> dict[str, Any]:
         except Refusal as refusal:
             rows.append({"name": each["name"], "error_code": refusal.code, "error_message": refusal.text})
     return {"responses": rows}
-
-
-def handle_sasl_handshake(cluster: Cluster, call: Call) -> dict[str, Any]:
-    """Any mechanism of the recording whose broker needs no password to prove itself."""
-    taken = [name for name in cluster.mechanisms if name in TAKEN_MECHANISMS]
-    code = NONE if call.body["mechanism"] in taken else UNSUPPORTED_SASL_MECHANISM
-    if not cluster.mechanisms:
-        code = ILLEGAL_SASL_STATE  # as on a listener without SASL
-    return {"error_code": code, "mechanisms": taken}
-
-
-def handle_sasl_authenticate(cluster: Cluster, call: Call) -> dict[str, Any]:  # noqa: ARG001  # as all handlers
-    """Whoever it is."""
-    if not cluster.mechanisms:
-        return {"error_code": ILLEGAL_SASL_STATE, "error_message": "no login is wanted", "auth_bytes": b""}
-    return {"error_code": NONE, "error_message": None, "auth_bytes": b"", "session_lifetime_ms": 0}

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kwcli.options import capture_options, filter_options, output_options
+from kwcli.options import capture_options, filter_options, jobs_option, output_options
 
 __all__ = ["FORMATS", "portrait_command"]
 
@@ -21,6 +21,7 @@ def portrait_command(word: str, examples: str) -> Callable[[Callable[..., Any]],
         for decorate in (
             output_options(quiet="No summary and no progress bar.", formats=FORMATS),
             filter_options(limit="Stop reading after N exchanges counted."),
+            jobs_option,
             click.option("--name", metavar="NAME", help="All that is known of this one."),
             capture_options,
         ):

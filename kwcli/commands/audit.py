@@ -13,6 +13,7 @@ from kwcli.options import (
     OutputOptions,
     capture_options,
     filter_options,
+    jobs_option,
     output_options,
 )
 
@@ -34,6 +35,7 @@ Examples:
     "--clients", "newer", metavar="RELEASE", help="The reverse: hold brokers against clients of this release."
 )
 @click.option("--security", is_flag=True, help="Look at listeners, logins, TLS, secrets and rights instead.")
+@jobs_option
 @filter_options(limit="Stop reading after N exchanges counted.")
 @login_options
 @output_options(

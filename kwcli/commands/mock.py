@@ -1,17 +1,32 @@
-"""`kw mock`: a recording in, brokers made of it until a signal comes."""
+"""`kw mock`: a recording in, brokers made of it until a signal comes, and the exchanges that they serve out."""
 
 from __future__ import annotations
+
+from functools import partial
+from typing import Any
 
 import click
 
 from kwcli.env import Environment
-from kwcli.options import CaptureOptions, debug_option, keylog_option
+from kwcli.options import CaptureOptions, keylog_option, refuse_clashes
+from kwcli.proxy.log.options import CLASHES, LogOptions, log_options
+from kwcli.proxy.tls.options import TlsOptions, security_options
 
 EXAMPLES = """\b
 Examples:
   kw mock orders.pcapng
   kw mock orders.pcapng --port 29092 --calm
+  kw mock orders.pcapng -o ndjson -f 'api == Produce' --records
+  kw mock orders.pcapng --tls-in
   kw proxy -b kafka1:9092 -o ndjson --records > orders.ndjson; kw mock orders.ndjson --port 0"""
+
+
+def _split_passwords(ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """The callback of --password."""
+    pairs = [value.partition("=") for value in values]
+    if any(not (user and equals and password) for user, equals, password in pairs):
+        raise click.UsageError("--password: write USER=PASSWORD", ctx)
+    return {user: password for user, _, password in pairs}
 
 
 @click.command("mock", epilog=EXAMPLES)
@@ -26,19 +41,27 @@ Examples:
 @click.option("--bind", metavar="ADDRESS", default="127.0.0.1", help="Listen here; only this machine without it.")
 @click.option("--advertise", metavar="HOST", help="The host that clients are told, instead of that of --bind.")
 @click.option("--calm", is_flag=True, help="Without the errors that were recorded.")
+@click.option(
+    "--password",
+    "passwords",
+    multiple=True,
+    metavar="USER=PASSWORD",
+    callback=_split_passwords,
+    help="What a user logs in with by SCRAM, where a broker has to know it too; `mock` for all others.",
+)
 @keylog_option
-@click.option("-q", "--quiet", is_flag=True, help="Say only that it is ready, and what is wrong.")
-@debug_option
+@partial(security_options, lends_login=False)
+@partial(log_options, upstream=False, quiet="Say only that it is ready, and what is wrong.")
 @click.pass_obj
 def command(
     env: Environment,
+    /,
     files: tuple[str, ...],
-    port: int,
-    bind: str,
-    advertise: str | None,
-    calm: bool,
     keylogs: tuple[str, ...],
-    quiet: bool,
+    security: TlsOptions,
+    log: LogOptions,
+    passwords: dict[str, str],
+    **place: Any,
 ) -> int:
     """Be the brokers of a recording, for tests of clients: its nodes, topics, records, groups and errors.
 
@@ -47,5 +70,5 @@ def command(
     """
     from kwcli.mock.run import MockPlan, run_mock
 
-    capture = CaptureOptions(files, keylogs=keylogs)
-    return run_mock(env, MockPlan(capture, port, bind, advertise, calm, quiet))
+    refuse_clashes(*CLASHES)
+    return run_mock(env, MockPlan(CaptureOptions(files, keylogs=keylogs), security, log, passwords, **place))

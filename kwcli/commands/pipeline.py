@@ -140,9 +140,9 @@ def command() -> None:
 def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -> int:
     """Decode captures into Parquet tables under DIR: exchanges, topic_partitions, connections, skipped.
 
-    SRC is a capture, a folder, a glob or a URL (s3://, gs://, hdfs://, …); with --point several places of a network are
-    told apart. Captures of one point that follow each other are one: connections go on over their ends. The same run
-    again changes nothing; further captures join those that the tables have already.
+    SRC is a capture or a broker's request log, a folder, a glob or a URL (s3://, gs://, hdfs://, …); with --point
+    several places of a network are told apart. Captures of one point that follow each other are one: connections go on
+    over their ends. The same run again changes nothing; further captures join those that the tables have already.
     """
     _check_installed()
     from kwcli.pipeline.run import run
@@ -189,6 +189,14 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
 @click.option("--keep", "keep_days", type=KeepDays(), default=0, metavar="DAYS", help="Drop older dates: 30d.")
 @click.option(
     "--no-rename", "renames", flag_value=False, default=True, help="For stores without atomic rename; kw alone reads."
+)
+@click.option(
+    "--format",
+    "table_format",
+    type=click.Choice(("parquet", "delta")),
+    default="parquet",
+    help="Of the tables: plain Parquet, or Delta: the same files with a log.",
+    show_default=True,
 )
 @click.option(
     "--metrics",

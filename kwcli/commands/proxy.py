@@ -8,9 +8,9 @@ from kwcli.env import Environment
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.options import ConnectingCommand, connection_options_of_others, read_config
 from kwcli.option_types import MetricsAddress
-from kwcli.options import Clash, FilterOptions, gathered, refuse_clashes, refuse_typed
+from kwcli.options import gathered, refuse_clashes, refuse_typed
 from kwcli.proxy.faults.options import FaultOptions, fault_options
-from kwcli.proxy.log.options import LogOptions, log_options
+from kwcli.proxy.log.options import CLASHES, LogOptions, log_options
 from kwcli.proxy.served_options import ListeningOptions, served_options
 from kwcli.proxy.steering import SteeringOptions, steering_options
 from kwcli.proxy.tls.options import TlsOptions, security_options
@@ -25,16 +25,6 @@ Examples:
   kw proxy -b kafka1:9092 -f 'error or latency > 1s' -w orders.pcapng
   kw proxy -b kafka1:9092 --as-kafka 2.8
   kw proxy -b localhost:19092 --dial-map kafka-1:9092=localhost:19092"""
-
-
-# A filter chooses rows that are printed; a file of packets has them all.
-CLASHES = (
-    Clash(
-        "no_log",
-        ("output", "records", "reveal_secrets", "names", *FilterOptions._fields),
-        "no exchange is printed, and -w keeps all of them",
-    ),
-)
 
 
 class ProxyCommand(ConnectingCommand, click.Group):

@@ -12,6 +12,7 @@ from kwcli.options import (
     OutputOptions,
     capture_options,
     filter_options,
+    jobs_option,
     output_options,
     refuse_clashes,
 )
@@ -36,6 +37,7 @@ Examples:
 @click.option("--target", metavar="RELEASE", help="Hold clients against this release; the newest without it.")
 @click.option("--records", is_flag=True, help="Bodies of the slowest exchanges with the keys and values of records.")
 @click.option("--reveal-secrets", is_flag=True, help="Bodies of the slowest exchanges with passwords and tokens.")
+@jobs_option
 @filter_options(limit="Stop reading after N exchanges counted.")
 @output_options(
     verbose="Leave out no row and no column.",

@@ -17,6 +17,7 @@ from kwcli.options import (
     cut_options,
     filter_options,
     guess_option,
+    jobs_option,
     output_options,
     telemetry_options,
 )
@@ -35,6 +36,7 @@ Examples:
 @cut_options
 @capture_options
 @telemetry_options
+@jobs_option
 @guess_option
 @click.option("--rotate-size", type=Amount(), metavar="SIZE", help="With -w: files of this size: 100MB.")
 @click.option("--rotate-interval", type=Seconds(), metavar="TIME", help="With -w: files of this time: 10m.")

@@ -14,6 +14,7 @@ from kwcli.options import (
     filter_options,
     gathered,
     guess_option,
+    jobs_option,
     output_options,
     telemetry_options,
     words_option,
@@ -33,6 +34,7 @@ Examples:
 @click.command("stats", epilog=EXAMPLES)
 @capture_options
 @telemetry_options
+@jobs_option
 @guess_option
 @words_option("--by", known=BY, metavar="NAME,...", help=f"Group by {', '.join(BY)}; api without it.")
 @click.option("--metric", type=click.Choice(METRICS), default="latency", help="What is measured; latency without it.")

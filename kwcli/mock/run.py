@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-import ipaddress
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from decoders.mocking.cluster import Node, Refusal
+from decoders.mocking.cluster import PASSWORD, Node, Refusal
 from decoders.mocking.handlers import make_brokers
+from decoders.mocking.logins import UNPROVEN_MECHANISMS
 from decoders.mocking.recording import Recording, RedactedRecording
+from decoders.protocols.scram import HASHES
 from kwcli.env import Environment, Exit, Failure, Settings
 from kwcli.mock.server import MockServer
 from kwcli.net.addresses import shown
-from kwcli.net.listening import listening
+from kwcli.net.listening import advertised_host, is_loopback, listening
 from kwcli.options import CaptureOptions, FilterOptions
+from kwcli.proxy.log.start_process import start
 from kwcli.sniff.fold_renderer import FoldRenderer
 from kwcli.sniff.run import Sniffing, SniffView
 
 if TYPE_CHECKING:
-    from decoders.mocking.broker import Answered
     from decoders.schema.model import Side
+    from kwcli.proxy.log.options import LogOptions
+    from kwcli.proxy.tls.inbound import Inbound
+    from kwcli.proxy.tls.options import TlsOptions
 
 __all__ = ["MockPlan", "run_mock"]
 
@@ -28,51 +34,70 @@ _PORT_MAX: Final = 65535
 
 
 class MockPlan(NamedTuple):
-    """What the command line says. `log` gets each exchange as it is answered."""
+    """What the command line says."""
 
     capture: CaptureOptions
+    security: TlsOptions
+    log: LogOptions
+    passwords: dict[str, str]  # by user
     port: int
     bind: str
     advertise: str | None
     calm: bool
-    quiet: bool
 
 
-def run_mock(env: Environment, plan: MockPlan, log: Callable[[Answered], None] | None = None) -> Exit:
+def run_mock(env: Environment, plan: MockPlan) -> int:
     """Serve until a signal; the exit code. Raises Failure."""
-    if plan.advertise is None and _is_everywhere(plan.bind):
-        raise Failure(
-            f"--bind {plan.bind} listens on every address: --advertise HOST says which clients use", Exit.USAGE
-        )
-    recording = read_recording(env, plan)
+    host = advertised_host(plan.bind, plan.advertise)
+    log = plan.log.plan(env, via="mock")
+    tls = _inbound(env, plan, host)
+    recording = Recording()
+    code = read_recording(env, plan, recording)
+    if code != Exit.DONE and not recording.exchanges:
+        return code  # what is wrong was said
     recorded = recording.nodes()
     if not recorded:
         raise Failure("no broker answers in the recording: there is nothing to stand for")
-    nodes, sockets = bind_nodes(recorded, plan)
-    try:
-        cluster = recording.cluster(nodes, calm=plan.calm)
-    except Refusal as refusal:
+    nodes, sockets = bind_nodes(recorded, plan, host)
+    with ExitStack() as open_sockets:
         for sock in sockets.values():
-            sock.close()
-        raise Failure(f"the recording is too large for a mock: {refusal.text}") from None
-    if not plan.quiet:
-        for line in describe(recording, recorded, nodes, plan):
-            env.say(line)
-    return MockServer(env, make_brokers(cluster, log), sockets, quiet=plan.quiet).serve(
-        f"ready {shown((nodes[0].host, nodes[0].port))}"
-    )
+            open_sockets.enter_context(sock)
+        try:
+            cluster = recording.cluster(nodes, calm=plan.calm)
+        except Refusal as refusal:
+            raise Failure(f"the recording is too large for a mock: {refusal.text}") from None
+        cluster.passwords = plan.passwords
+        brokers = make_brokers(cluster)
+        running = None if log is None else start(log, overflow=plan.log.overflow, say=partial(_say, env))
+        said = plan.log.shown
+        if not said.quiet:
+            for line in (*describe(recording, recorded, nodes, plan), *(tls.lines() if tls is not None else ())):
+                env.say(line)
+        ready = f"ready {shown((nodes[0].host, nodes[0].port))}"
+        if running is None or log is None:
+            return MockServer(env, brokers, sockets, tls=tls, verbose=said.verbose, quiet=said.quiet).serve(ready)
+        running.feed.events = log.events
+        server = MockServer(env, brokers, sockets, tls=tls, feed=running.feed, verbose=said.verbose, quiet=said.quiet)
+        return running.run_beside(env, lambda: server.serve(ready))
 
 
-def _is_everywhere(bind: str) -> bool:
-    try:
-        return ipaddress.ip_address(bind).is_unspecified
-    except ValueError:
-        return not bind
+def _say(env: Environment, text: str) -> None:
+    env.say(f"kw: {text}")
 
 
-def read_recording(env: Environment, plan: MockPlan) -> Recording:
-    """What the inputs say. Raises Failure where one cannot be read, or has had its records taken out."""
-    recording = Recording()
+def _inbound(env: Environment, plan: MockPlan, host: str) -> Inbound | None:
+    if not plan.security.tls:
+        return None
+    from kwcli.proxy.tls.inbound import Inbound
+
+    return Inbound(plan.security.inbound("mock"), [host, plan.bind], env.variables)
+
+
+def read_recording(env: Environment, plan: MockPlan, recording: Recording) -> Exit:
+    """Have the recording filled by the inputs; what cannot be read of them is said, and makes the code.
+
+    Raises Failure where records were taken out of one.
+    """
     fold: Any = recording
     renderer = _Reader([fold], "a shorter recording has fewer")
     sniffing = Sniffing(
@@ -91,9 +116,7 @@ def read_recording(env: Environment, plan: MockPlan) -> Recording:
         ) from None
     if code == Exit.INTERRUPTED:
         raise KeyboardInterrupt
-    if code != Exit.DONE and not recording.exchanges:
-        raise Failure("the recording could not be read")
-    return recording
+    return code
 
 
 def _no_fields(key: int, side: Side) -> frozenset[str]:  # noqa: ARG001  # as all needs
@@ -112,9 +135,8 @@ class _Reader(FoldRenderer):
         """Nothing is left."""
 
 
-def bind_nodes(recorded: Sequence[Node], plan: MockPlan) -> tuple[list[Node], dict[int, socket.socket]]:
-    """One port of this machine for each node, and the socket that has it. Raises Failure."""
-    host = plan.advertise or plan.bind
+def bind_nodes(recorded: Sequence[Node], plan: MockPlan, host: str) -> tuple[list[Node], dict[int, socket.socket]]:
+    """One port of this machine for each node, told to be of `host`, and the socket that has it. Raises Failure."""
     if plan.port + len(recorded) - 1 > _PORT_MAX:
         raise Failure(
             f"--port {plan.port}: {len(recorded)} nodes need ports up to {plan.port + len(recorded) - 1}", Exit.USAGE
@@ -139,17 +161,9 @@ def describe(recording: Recording, recorded: Sequence[Node], nodes: Sequence[Nod
         for old, node in zip(recorded, nodes, strict=True)
     ]
     lines.append(f"bootstrap.servers={','.join(shown((node.host, node.port)) for node in nodes)}")
-    if not _is_loopback(plan.bind):
+    if not is_loopback(plan.bind):
         lines.append(f"--bind {plan.bind}: the recorded data is served to whoever connects")
-    if recording.mechanisms:
-        lines.append(f"logins by {', '.join(recording.mechanisms)} are taken from anybody and checked by nobody")
-    if recording.untaken_mechanisms:
-        names = ", ".join(recording.untaken_mechanisms)
-        lines[-1:] = [f"logins by {names} are refused: there a broker must know the password as well"] + (
-            [f"logins by {', '.join(taken)} are taken from anybody and checked by nobody"]
-            if (taken := [name for name in recording.mechanisms if name not in recording.untaken_mechanisms])
-            else []
-        )
+    lines += _describe_logins(recording)
     count = sum(map(len, recording.errors.values()))
     if count:
         left = "left out" if plan.calm else "given again, each once; --calm leaves them out"
@@ -162,8 +176,16 @@ def describe(recording: Recording, recorded: Sequence[Node], nodes: Sequence[Nod
     return lines
 
 
-def _is_loopback(bind: str) -> bool:
-    try:
-        return ipaddress.ip_address(bind).is_loopback
-    except ValueError:
-        return bind == "localhost"
+def _describe_logins(recording: Recording) -> list[str]:
+    lines = []
+    unproven = [name for name in recording.mechanisms if name in UNPROVEN_MECHANISMS]
+    proven = [name for name in recording.mechanisms if name in HASHES]
+    if unproven:
+        lines.append(f"logins by {', '.join(unproven)} are taken from anybody and checked by nobody")
+    if proven:
+        names = ", ".join(proven)
+        lines.append(f"logins by {names}: any user, password {PASSWORD}, or that of --password USER=PASSWORD")
+    if recording.untaken_mechanisms:
+        names = ", ".join(recording.untaken_mechanisms)
+        lines.append(f"logins by {names} are refused: a mock has no key by which it could prove to be the broker")
+    return lines

@@ -1,4 +1,8 @@
-"""Mocked brokers as a running program: sockets, the clock, signals; what they say is of decoders/mocking."""
+"""Mocked brokers as a running program: sockets, the clock, signals; what they say is of decoders/mocking.
+
+Every connection's bytes go to the log (kwcli/proxy/log) as they come and go, so that its rows and files are those of
+`kw proxy`: a client's before the brokers see them, an answer's as it is sent.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,19 @@ import asyncio
 import signal
 import socket
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from kwcli.env import Environment, Exit
 from kwcli.net.addresses import shown
+from kwcli.net.listening import BACKLOG
+from kwcli.net.session.aio import TlsServer
+from kwcli.proxy.log.log_queue import CLIENT, SERVER, LogQueue, now_ns
+from kwcli.proxy.log_once import Folded
 
 if TYPE_CHECKING:
     from decoders.mocking.broker import MockBrokers, MockConnection
+    from kwcli.proxy.tls.inbound import Inbound
 
 __all__ = ["MockServer"]
 
@@ -20,39 +30,54 @@ __all__ = ["MockServer"]
 _CONNECTIONS_MAX: Final = 10_000
 # From so many bytes on that a client has not read, it is answered no more until it does.
 _WRITTEN_MAX: Final = 1 << 20
+# For a client's TLS handshake.
+_GREETING_S: Final = 10.0
+# How often lines that came again are looked for, to be said with their count.
+_FOLD_S: Final = 1.0
 
 
 class MockServer:
-    """`serve` gives the exit code when it was told to end."""
+    """`serve` gives the exit code when it was told to end. With `feed` what passes is logged, with `tls` it is TLS."""
 
     def __init__(
-        self, env: Environment, brokers: MockBrokers, sockets: dict[int, socket.socket], *, quiet: bool
+        self,
+        env: Environment,
+        brokers: MockBrokers,
+        sockets: dict[int, socket.socket],
+        *,
+        tls: Inbound | None = None,
+        feed: LogQueue | None = None,
+        verbose: int = 0,
+        quiet: bool = False,
     ) -> None:
         self.brokers = brokers
+        self.feed = feed
+        self.paused = False
         self.connections: dict[MockConnection, MockProtocol] = {}
         self._env = env
         self._sockets = sockets
+        self._tls = tls
+        self._verbose = verbose
         self._quiet = quiet
+        self._folded = Folded(time.monotonic, self._say)
         self._ended: asyncio.Event | None = None
         self._timer: asyncio.TimerHandle | None = None
+        if feed is not None:
+            feed.pause = self.pause
 
     def serve(self, ready: str) -> Exit:
         """Serve until a signal, after having said that it is ready."""
-        try:
-            return asyncio.run(self._run(ready))
-        finally:
-            for sock in self._sockets.values():
-                sock.close()
+        return asyncio.run(self._run(ready))
 
     async def _run(self, ready: str) -> Exit:
         loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
+        if self.feed is not None:
+            self.feed.attach(loop)
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._ended.set)
-        servers = [
-            await loop.create_server(lambda node=node: MockProtocol(self, node), sock=sock)  # type: ignore[misc]
-            for node, sock in self._sockets.items()
-        ]
+        servers = [await self._server(node, sock) for node, sock in self._sockets.items()]
+        self._look()
         self._env.say(ready)
         await self._ended.wait()
         for server in servers:
@@ -60,7 +85,25 @@ class MockServer:
         for protocol in list(self.connections.values()):
             protocol.close()
         await asyncio.sleep(0)
+        if not self._quiet:
+            self._folded.finish()
         return Exit.DONE
+
+    async def _server(self, node: int, sock: socket.socket) -> asyncio.Server | TlsServer:
+        factory = partial(MockProtocol, self, node)
+        tls = self._tls
+        if tls is None:
+            return await asyncio.get_running_loop().create_server(factory, sock=sock, backlog=BACKLOG)
+        return TlsServer(sock, lambda: tls.context, factory, self._ungreeted, timeout_s=_GREETING_S)
+
+    def _ungreeted(self, peer: str, error: BaseException) -> None:
+        assert self._tls is not None
+        text = f"refused: the client {self._tls.refusal(error)}"
+        self._folded.say(f"connection from {peer.rpartition(':')[0]} {text}", f"connection from {peer} {text}")
+
+    def _look(self) -> None:
+        self._folded.look()
+        asyncio.get_running_loop().call_later(_FOLD_S, self._look)
 
     @staticmethod
     def now_ms() -> int:
@@ -76,7 +119,7 @@ class MockServer:
                 protocol.settle()
         notes, brokers.cluster.notes = brokers.cluster.notes, []
         for text in notes:
-            self._env.say(f"kw: {text}")
+            self._say(text)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -89,12 +132,24 @@ class MockServer:
         self.brokers.tick(self.now_ms())
         self.settle()
 
-    def tell(self, connection: MockConnection, node: int) -> None:
-        """Say why a client's connection was closed, where it did not do so itself."""
-        if not self._quiet:
-            self._env.say(
-                f"kw: connection {connection.number} of {connection.client} to node {node}: {connection.closed}"
-            )
+    def pause(self, paused: bool) -> None:
+        """Read nothing for a while: the log asks for it."""
+        self.paused = paused
+        for protocol in self.connections.values():
+            protocol.read_or_not()
+
+    def tell(self, connection: MockConnection, text: str, *, loud: bool) -> None:
+        """What happened to a connection; `loud` without being asked for."""
+        line = f"connection {connection.number} of {connection.client} to node {connection.node}: {text}"
+        if self._verbose:
+            self._say(line)
+        elif loud and not self._quiet:
+            self._folded.say(f"(node {connection.node}): {text}", line)
+
+    def _say(self, text: str) -> None:
+        self._env.say(f"kw: {text}")
+        if self.feed is not None:
+            self.feed.event(0, text, now_ns())
 
 
 class MockProtocol(asyncio.Protocol):
@@ -102,6 +157,7 @@ class MockProtocol(asyncio.Protocol):
 
     def __init__(self, server: MockServer, node: int) -> None:
         self._server = server
+        self._feed = server.feed
         self._node = node
         self._transport: asyncio.Transport | None = None
         self._connection: MockConnection | None = None
@@ -110,17 +166,31 @@ class MockProtocol(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A client has come."""
         self._transport = cast(asyncio.Transport, transport)
-        if len(self._server.connections) >= _CONNECTIONS_MAX:
+        server = self._server
+        if len(server.connections) >= _CONNECTIONS_MAX:
             self._transport.abort()
             return
         self._transport.set_write_buffer_limits(high=_WRITTEN_MAX)
-        peer: Any = self._transport.get_extra_info("peername") or ("", 0)
-        self._connection = self._server.brokers.connect(self._node, shown(peer[:2]))
-        self._server.connections[self._connection] = self
+        connection = self._connection = server.brokers.connect(self._node, self._address("peername"))
+        server.connections[connection] = self
+        server.tell(connection, "opened", loud=False)
+        if self._feed is not None:
+            self._feed.opened(connection.number, connection.client, self._address("sockname"), "", now_ns())
+            link: Any = transport.get_extra_info("ssl_object")
+            if link is not None:
+                self._feed.tls(connection.number, link.version(), link.cipher()[0], now_ns())
+        self.read_or_not()
+
+    def _address(self, end: str) -> str:
+        assert self._transport is not None
+        found: Any = self._transport.get_extra_info(end) or ("", 0)
+        return shown(found[:2])
 
     def data_received(self, data: bytes) -> None:
         """Bytes of it."""
         if self._connection is not None:
+            if self._feed is not None:
+                self._feed.chunk(self._connection.number, CLIENT, now_ns(), data)
             self._server.brokers.receive(self._connection, data, self._server.now_ms())
             self._server.settle()
 
@@ -130,15 +200,25 @@ class MockProtocol(asyncio.Protocol):
         if transport is None or connection is None:
             return
         if connection.out and not transport.is_closing():
-            transport.write(connection.take_output())
-        if connection.closed is not None:
-            self._server.connections.pop(connection, None)
-            if not transport.is_closing():
-                self._server.tell(connection, self._node)
-                transport.close()
-        elif connection.is_full is self._reading:
-            self._reading = not connection.is_full
-            (transport.resume_reading if self._reading else transport.pause_reading)()
+            data = connection.take_output()
+            if self._feed is not None:
+                self._feed.chunk(connection.number, SERVER, now_ns(), data)
+            transport.write(data)
+        if connection.closed is None:
+            self.read_or_not()
+        elif not transport.is_closing():
+            self._end(connection, "mock", connection.closed, loud=True)
+            transport.close()
+
+    def read_or_not(self) -> None:
+        """Stop or go on reading."""
+        transport, connection = self._transport, self._connection
+        if transport is None or connection is None or transport.is_closing():
+            return
+        wanted = not (connection.is_full or self._server.paused)
+        if wanted is not self._reading:
+            self._reading = wanted
+            (transport.resume_reading if wanted else transport.pause_reading)()
 
     def pause_writing(self) -> None:
         """It does not read."""
@@ -151,15 +231,26 @@ class MockProtocol(asyncio.Protocol):
             self._server.brokers.unblock(self._connection, self._server.now_ms())
             self._server.settle()
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002  # asyncio's signature
+    def connection_lost(self, exc: Exception | None) -> None:
         """It has gone."""
-        connection, self._connection = self._connection, None
+        connection = self._connection
         if connection is not None:
-            self._server.connections.pop(connection, None)
+            verb = "closed" if exc is None else "reset"
+            self._end(connection, "fin" if exc is None else "rst", f"the client {verb} the connection", loud=False)
             self._server.brokers.disconnect(connection)
             self._server.settle()
 
+    def _end(self, connection: MockConnection, how: str, reason: str, *, loud: bool) -> None:
+        """The connection is over, which is told once."""
+        self._connection = None
+        self._server.connections.pop(connection, None)
+        self._server.tell(connection, reason, loud=loud)
+        if self._feed is not None:
+            self._feed.closed(connection.number, how, now_ns(), reason)
+
     def close(self) -> None:
         """End it, as the program ends."""
+        if self._connection is not None:
+            self._end(self._connection, "mock", "the mock ends", loud=False)
         if self._transport is not None:
             self._transport.close()

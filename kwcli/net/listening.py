@@ -1,17 +1,57 @@
-"""A host and a port in, a socket that listens there out."""
+"""A host and a port in, a socket that listens there out; and those who connect, as long as they do not dawdle."""
 
 from __future__ import annotations
 
+import asyncio
 import errno
+import ipaddress
 import os
 import socket
-from typing import Final
+from typing import Final, cast
 
-from kwcli.env import Failure
+from kwcli.env import Exit, Failure
 from kwcli.net.addresses import shown
 
 # Connections that wait to be taken up.
 BACKLOG: Final = 4096
+# Who asks one thing and has not got its answer after so long is cut off.
+PATIENCE_S: Final = 10.0
+
+
+class OneRequest(asyncio.Protocol):
+    """A connection for one request, which ends after `PATIENCE_S` at the latest; made, it has its `transport`."""
+
+    transport: asyncio.Transport
+    _timer: asyncio.TimerHandle
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        self._timer = asyncio.get_running_loop().call_later(PATIENCE_S, self.transport.abort)
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        self._timer.cancel()
+
+
+def advertised_host(bind: str, advertise: str | None) -> str:
+    """The host that clients are told. Raises Failure (usage) where `bind` alone does not say it."""
+    if advertise is None and _is_everywhere(bind):
+        raise Failure(f"--bind {bind} listens on every address: --advertise HOST says which clients use", Exit.USAGE)
+    return advertise or bind
+
+
+def _is_everywhere(bind: str) -> bool:
+    try:
+        return ipaddress.ip_address(bind).is_unspecified
+    except ValueError:
+        return not bind
+
+
+def is_loopback(bind: str) -> bool:
+    """Whether only this machine reaches what listens there."""
+    try:
+        return ipaddress.ip_address(bind).is_loopback
+    except ValueError:
+        return bind == "localhost"
 
 
 def listening(host: str, port: int, option: str = "--port-base") -> socket.socket:
@@ -47,5 +87,5 @@ def _failure(host: str, port: int, error: OSError, option: str) -> Failure:
 
 
 def _named(host: str, option: str) -> str:
-    """The option that names the host: beside --port-base there is one of its own for it."""
-    return f"--bind {host}" if option == "--port-base" else f"{option} {host}"
+    """The option that names the host: beside those for a port alone there is one of its own for it."""
+    return f"--bind {host}" if option in ("--port-base", "--port") else f"{option} {host}"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from decoders.exchanges import needs as needs_of_engine
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from decoders.schema.model import Side
     from kwcli.env import Settings
 
-__all__ = ["FORMATS", "Needs", "Renderer", "Wanted", "Write", "asks_history", "needs", "open_renderer"]
+__all__ = ["FORMATS", "Needs", "OncePiece", "Renderer", "Wanted", "Write", "asks_history", "needs", "open_renderer"]
 
 Write = Callable[[bytes], None]
 # What is read of a side of an API before anything is shown: its paths.
@@ -35,6 +35,17 @@ FORMATS: Final[dict[str, tuple[str, str]]] = {
 HISTORY: Final = ("group", "transaction", "node", "fetch_session", "library")
 # Text with the columns of --columns.
 CHOSEN: Final = ("table", "ChosenColumns")
+
+
+class OncePiece(bytes):
+    """Bytes to write that say something which is said once in all; `key` is what."""
+
+    key: Hashable
+
+    def __new__(cls, data: bytes, key: Hashable) -> Self:
+        piece = super().__new__(cls, data)
+        piece.key = key
+        return piece
 
 
 class Renderer(Protocol):

@@ -12,6 +12,7 @@ from decoders.apis import NAMES, api, api_name
 from decoders.schema.model import resolve
 from decoders.wire.deferred import Deferred, DeferredList, DeferredText, json_pieces
 from decoders.wire.text import in_bytes
+from kwcli.output import OncePiece
 from kwcli.output.units import ALL_METRICS, Palette, cell_width, cut, with_word
 from kwcli.terminal import clean
 
@@ -31,11 +32,26 @@ class LinePiece(str):
     __slots__ = ()
 
 
+class OnceLine(str):
+    """A line, or several, about an error code, which is told once in all the output."""
+
+    __slots__ = ("key",)
+
+    key: int
+
+
 def in_pieces(lines: Iterable[str]) -> Iterator[bytes]:
     """Lines as bytes to write, some at a time: those of a frame of 100 MiB are not held together."""
     parts: list[str] = []
     size = 0
     for line in lines:
+        if line.__class__ is OnceLine:
+            assert isinstance(line, OnceLine)
+            if parts:
+                yield "".join(parts).encode("utf-8", "backslashreplace")
+            yield OncePiece(f"{line}\n".encode("utf-8", "backslashreplace"), ("error code", line.key))
+            parts, size = [], 0
+            continue
         parts.append(line)
         if line.__class__ is not LinePiece:
             parts.append("\n")
@@ -267,8 +283,10 @@ class BodyPrinter:
             again = " (trying again may help)" if ERRORS[code].retriable else ""
             text = f"{name} {code}: {ERRORS[code].meaning}{again}"
             lines = [text] if self._width is None else textwrap.wrap(text, self._width - 2 * len(INDENT))
-            yield f"{INDENT}{self._palette.bad}{name}{self._palette.off}{lines[0].removeprefix(name)}"
-            yield from (INDENT * 2 + line for line in lines[1:])
+            first = f"{INDENT}{self._palette.bad}{name}{self._palette.off}{lines[0].removeprefix(name)}"
+            meaning = OnceLine("\n".join([first, *(INDENT * 2 + line for line in lines[1:])]))
+            meaning.key = code
+            yield meaning
 
     def _lines(self, value: dict[str, Any], plan: Plan | None, depth: int) -> Iterator[str]:
         fields = _fields(plan)

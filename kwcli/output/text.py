@@ -16,7 +16,7 @@ from kwcli.output.zone import UTC_ZONE, Zone, find_zone
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from decoders.exchanges.api_versions import ApiVersion
     from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped
@@ -216,6 +216,14 @@ class TextLines:
             f"{MILLISECONDS[time_ns // 1_000_000 % 1000]}{self._after_time}"
             f"{_took(exchange)} {between} {sign} {api} {text}"
         )
+
+    def is_day(self, time_ns: int) -> bool:
+        """Whether a time is of the day of the latest line, so that no line stands between."""
+        try:
+            when = self.zone.at(time_ns // NS)
+        except (OverflowError, ValueError, OSError):
+            return False
+        return self._day == f"{when.year:04d}-{when.month:02d}-{when.day:02d}"
 
     def learn(self, exchange: Exchange) -> None:
         """Take the addresses of nodes from an answer that lists them."""
@@ -426,6 +434,11 @@ class Lined:
     def undecoded(self) -> int:
         """Exchanges shown that could not be decoded."""
         return self._lines.undecoded
+
+    def keeps_day(self, rows: Iterable[Settled]) -> bool:
+        """Whether all rows are of the day of the latest line: then their lines depend on no other's time."""
+        times = [row.time_ns for row in rows]
+        return self._lines.is_day(min(times)) and self._lines.is_day(max(times))
 
     def notice(self, rows: list[Settled]) -> None:
         """Rows that are not shown still tell which node has which address."""

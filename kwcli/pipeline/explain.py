@@ -11,7 +11,7 @@ from kwcli.env import Failure
 from kwcli.output.units import count_of
 from kwcli.pipeline.choose_engine import require_java
 from kwcli.pipeline.plan import split_size_for
-from kwcli.sniff.run import time_span
+from kwcli.sniff.closing import time_span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -86,7 +86,7 @@ class RowFilter:
             return False
         if self._filter.everything or row.kind != "exchange":
             return self._filter.everything
-        if self._files:
+        if self._files and row.record is None:  # a row of records says itself where it is from
             packet = row.request_packet or row.response_packet or 0
             row.extra = {**(row.extra or {}), "file": utf8_text(self._files[file_of(packet)])}
         return self._filter.matches(row)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from decoders.exchanges.engine import Engine
 from kwcli.pipeline.job_spec import EngineResult, RowBatcher, RowFilter
+from kwcli.pipeline.read.request_logs import RequestLogDecoder
 from kwcli.pipeline.read.split_reader import SplitReader
 from kwcli.pipeline.read.tls_keys import read_keys
 
@@ -52,11 +53,15 @@ class PointDecoder:
         self.left: dict[int, GrowingState] = {}
         self.taken = 0
         self.last_ns = 0
+        self._spec, self._point, self._choice, self._writer = spec, point, choice, writer
         write_ended = partial(writer.write_table, "connections")
         self._batcher = RowBatcher(spec, point, choice, writer.write, write_ended, observe)
 
     def read(self, split: Split, progress: Callable[[int], None] | None = None) -> None:
         """Decode a split; `progress` is told the bytes read so far."""
+        if split.pieces[0].log:
+            self._read_log(split)
+            return
         reading = SplitReader(split, self.engine)
         for segments in reading:
             self._batcher.take(self.engine.feed(segments))
@@ -68,6 +73,14 @@ class PointDecoder:
         self.counts.update(reading.counts)
         self.problems += reading.problems
         self.left.update(reading.left)
+
+    def _read_log(self, split: Split) -> None:
+        """Decode a piece of a request log, which has nothing to do with connections."""
+        logs = RequestLogDecoder(self._spec, self._point, self._choice, self._writer)
+        logs.read(split.pieces[0])
+        self.taken += logs.taken
+        self.problems += logs.problems
+        self.left.update(logs.left)
 
     def finish(self) -> None:
         """The capture is over: settle what is open."""

@@ -6,6 +6,7 @@ Either the folder has the tables of the whole run in the end, or those that it h
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -15,21 +16,23 @@ from kwcli.env import Exit, Failure
 from kwcli.inputs import utf8_text
 from kwcli.key_logs import KeyLogFiles
 from kwcli.pipeline.choose_engine import EngineChoice, choose_engine
-from kwcli.pipeline.job_spec import JobSpec
+from kwcli.pipeline.job_spec import EngineResult, JobSpec
 from kwcli.pipeline.plan import begin_planning, plan_all
+from kwcli.pipeline.read.request_logs import read_request_logs
 from kwcli.pipeline.read.tls_keys import captures_with_secrets
 from kwcli.pipeline.run_messages import ProgressBar, closing_line, tables_line
 from kwcli.pipeline.sources_to_read import CoveredCaptures, add_covered, find_asked
 from kwcli.pipeline.store.files import OutputFolder, local_root
 from kwcli.pipeline.store.manifest import as_json_values
 from kwcli.pipeline.store.store import TableStore, open_store, refuse_foreign
+from kwcli.pipeline.tables.write import RunCounts
 from kwcli.sniff.capture_faults import CaptureCounts, fault_lines, is_cut
-from kwcli.sniff.run import left_over
+from kwcli.sniff.closing import left_over
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from kwcli.env import Environment
-    from kwcli.pipeline.job_spec import EngineResult, Progress
+    from kwcli.pipeline.job_spec import Progress
     from kwcli.pipeline.plan import PendingPlan, SplitPlan
     from kwcli.pipeline.read.captures import FoundCaptures, SourceFile
     from kwcli.pipeline.read.file_ranges import Problem
@@ -78,7 +81,7 @@ def _explain(env: Environment, options: RunOptions, found: FoundCaptures) -> Exi
     covered = add_covered(options, found, manifest)
     holds = manifest is not None and store.holds(covered.files, options.for_rows())
     state = covered.state(manifest, as_json_values(options.for_rows()), holds=holds)
-    planned = plan_all(options, covered.files)
+    planned = plan_all(options, _captures(covered))
     chosen = choose_engine(options, _size(covered.files), env.variables)
     lines = explain_lines(options, covered, planned, chosen, state, env.variables)
     env.stdout.write("".join(f"{clean(line)}\n" for line in lines).encode("utf-8", "backslashreplace"))
@@ -89,7 +92,7 @@ def _explain(env: Environment, options: RunOptions, found: FoundCaptures) -> Exi
 def _fill(env: Environment, options: RunOptions, covered: CoveredCaptures, store: TableStore, begun: float) -> Exit:
     """Make the tables of these captures."""
     chosen = choose_engine(options, _size(covered.files), env.variables)
-    planned = begin_planning(options, covered.files, chosen.engine)
+    planned = begin_planning(options, _captures(covered), chosen.engine)
     with _ready(env, chosen) as engine:
         return _write(env, options, covered, planned(), store, chosen, engine, begun)
 
@@ -108,19 +111,23 @@ def _write(
     planned = coming.plan
     _tell(env, covered, planned, quiet=options.quiet)
     known = len(planned.problems)
-    if not coming.most:
+    captures, logs = _captures(covered), [file for file in covered.files if file.log]
+    if not coming.most and not logs:
         raise Failure(_NOTHING)
     if options.verbose and not options.quiet:
         from kwcli.pipeline.explain import source_lines
 
-        for line in source_lines(covered.files, planned, chosen):
+        for line in source_lines(captures, planned, chosen):
             env.say(f"kw: {line.strip()}")
     bar = ProgressBar(env, coming.most if chosen.splits else 0, coming.size, wanted=not options.quiet)
     staging = store.staging()
     try:
-        outcome = engine(_spec(options, covered.files), coming, staging, bar.show if bar.active else None)
+        spec, show = _spec(options, captures), bar.show if bar.active else None
+        outcome = engine(spec, coming, staging, show) if coming.most else _nothing()
+        if logs:
+            outcome = _with(outcome, read_request_logs(spec, logs, staging, show))
         told = [*planned.problems, *dict.fromkeys(outcome.problems)]
-        if planned.splits:
+        if planned.splits or logs:
             faults = fault_lines(_counted(options, outcome), whole=not told)
             facts = _facts(chosen, outcome, told) | {"faults": faults}
             rows, files = options.for_rows(), covered.files
@@ -129,7 +136,7 @@ def _write(
         bar.hide()
     for problem in planned.problems[known:]:
         env.say(f"kw: {problem}")
-    if not planned.splits:
+    if not planned.splits and not logs:
         raise Failure(_NOTHING)
     for problem in dict.fromkeys(outcome.problems):  # whoever reads a part of a capture meets what is wrong with all
         env.say(f"kw: {problem}; what was read of it is in the tables")
@@ -143,6 +150,26 @@ def _write(
         env.say(closing_line(outcome.tally, outcome.counts, damaged=damaged, engine=str(chosen), seconds=seconds))
         env.say(tables_line(outcome.written, options.out))
     return _exit(options, covered, facts)
+
+
+def _captures(covered: CoveredCaptures) -> list[SourceFile]:
+    return [file for file in covered.files if not file.log]
+
+
+def _nothing() -> EngineResult:
+    return EngineResult([], RunCounts(), Counter(), [], 0)
+
+
+def _with(one: EngineResult, other: EngineResult) -> EngineResult:
+    """Both together."""
+    one.tally.merge(other.tally)
+    return EngineResult(
+        sorted(one.written + other.written),
+        one.tally,
+        one.counts + other.counts,
+        one.problems + other.problems,
+        one.taken + other.taken,
+    )
 
 
 def _tell(env: Environment, covered: CoveredCaptures, planned: SplitPlan, *, quiet: bool) -> None:

@@ -11,7 +11,7 @@ from decoders.wire.units import format_size
 from kwcli.output.units import count_of
 from kwcli.pipeline.tables.columns import ALL_TABLES
 from kwcli.progress import Transient, bar
-from kwcli.sniff.run import left_over, left_unread, time_span
+from kwcli.sniff.closing import left_over, left_unread, time_span
 
 if TYPE_CHECKING:
     from kwcli.env import Environment
@@ -80,6 +80,8 @@ def closing_line(tally: RunCounts, packets: Mapping[str, int], *, damaged: int, 
         parts.append(count_of(tally.expected, "expected error"))
     parts += [f"{tally.statuses[name]:,} {name}" for name in ("unanswered", "undecoded") if tally.statuses[name]]
     parts += left_unread(tally.runs, tally.run_bytes)
+    if tally.logged:
+        parts.append(f"{tally.logged:,} in request logs")
     parts += left_over(packets)
     if damaged:
         parts.append(count_of(damaged, "damaged capture"))

@@ -17,6 +17,9 @@ from decoders.analysis.statistics import PERCENTS
 from decoders.apis.expected_errors import EXPECTED
 from decoders.apis.releases import HISTORY, RELEASES, spoken
 
+# What captures have; request logs tell of the same exchanges once more.
+_WIRE: Final = "(select * from exchanges where source = 'wire')"
+_PARTITIONS: Final = "(select * from topic_partitions where source = 'wire')"
 _ADDRESS: Final = "regexp_replace(client, ':[^:]*$', '')"
 _CLIENT: Final = f"coalesce(nullif(client_id, ''), {_ADDRESS})"
 # An error that the protocol means so is none.
@@ -27,13 +30,13 @@ _FIRST: Final = "case typeof(1) when 'int' then 0 else 1 end"
 # Paths tell the errors of an answer apart: the number of a path is that of its error in the other lists.
 _NUMBERED: Final = f"""(
         select x.*, cast(array_position(x.error_paths, path) as int) - 1 + {_FIRST} as number
-        from exchanges x, lateral unnest(x.error_paths) as e(path) where {_FAILED}) as numbered"""
+        from {_WIRE} x, lateral unnest(x.error_paths) as e(path) where {_FAILED}) as numbered"""
 _ERRORS: Final = f"""(
         select numbered.*, error_names[number] as error from {_NUMBERED} where not error_expected[number]) as each"""
 _EXCHANGE: Final = "point, client, broker, connection_began_ns, place"
 # In a group of a topic those errors count that are about the topic, or about none.
 _BY_TOPIC: Final = f"""(
-        with named as (select x.*, topic from exchanges x left join lateral unnest(x.topics) as t(topic) on true),
+        with named as (select x.*, topic from {_WIRE} x left join lateral unnest(x.topics) as t(topic) on true),
         failing as (
           select distinct {_EXCHANGE}, error_topics[number] as about from {_NUMBERED} where not error_expected[number])
         select n.*, {_FAILED} and (n.topic is null or its.place is not null or whole.place is not null) as failing
@@ -64,7 +67,7 @@ def _by_topic() -> str:
     return _BY_TOPIC.format(about_it=joined("its", "about = n.topic"), about_none=joined("whole", "about is null"))
 
 
-def _latency(name: str, what: str, source: str = "exchanges", failed: str = _FAILED) -> str:
+def _latency(name: str, what: str, source: str = _WIRE, failed: str = _FAILED) -> str:
     """Counts, bytes and percentiles of latency by `what`, which gets this name.
 
     The logarithm gives the bin of a value, or by the last digit of a float the bin beside it; its edges decide. Rows
@@ -100,6 +103,29 @@ def _percentile(percent: int) -> str:
 
 
 _TIMED: Final = ("exchanges", "bins")
+# A request on the wire and in the log of its broker: the same connection, correlation id and API, at the nearest time.
+# Of several that are as near the first: each row of either side is in one pair at most.
+_APART_NS: Final = 5_000_000_000
+_JOINED: Final = f"""
+    with pairs as (
+      select w.time, w.time_ns, w.client, w.broker, w.client_id, w.api, w.api_version, w.correlation_id, w.status,
+        w.latency_ms as wire_ms, l.latency_ms as log_ms, l.server_request_queue_ms as request_queue_ms,
+        l.server_local_ms as local_ms, l.server_remote_ms as remote_ms, l.server_throttle_ms as throttle_ms,
+        l.server_response_queue_ms as response_queue_ms, l.server_send_ms as send_ms,
+        l.time_ns - w.time_ns as apart_ns, w.point, w.source_file, w.request_packet, l.source_file as log_file,
+        l.place as log_place,
+        row_number() over (partition by w.point, w.client, w.broker, w.connection_began_ns, w.place, w.time_ns
+          order by abs(l.time_ns - w.time_ns), l.time_ns, l.source_file, l.place) as nearest,
+        row_number() over (partition by l.source_file, l.place, w.point
+          order by abs(l.time_ns - w.time_ns), w.time_ns, w.connection_began_ns, w.place) as nearest_back
+      from {_WIRE} w join exchanges l on l.source = 'log' and w.client = l.client and w.broker = l.broker
+        and w.correlation_id = l.correlation_id and w.api_key = l.api_key
+        and l.time_ns - w.time_ns between -{_APART_NS} and {_APART_NS})
+    select time, client, broker, client_id, api, api_version, correlation_id, status, wire_ms, log_ms,
+      wire_ms - log_ms as network_ms, request_queue_ms, local_ms, remote_ms, throttle_ms, response_queue_ms, send_ms,
+      apart_ns / 1e6 as apart_ms, point, source_file, request_packet, log_file, log_place
+    from pairs where nearest = 1 and nearest_back = 1"""
+
 VIEWS: Final[dict[str, View]] = {
     "bins": View("bins of latencies in ns: least, the least above it, the value that stands for all", (), ""),
     "latency_by_api": View("latencies, errors and bytes of each API", _TIMED, _latency("api", "api")),
@@ -122,14 +148,14 @@ VIEWS: Final[dict[str, View]] = {
     ),
     "slowest": View(
         *("the 1,000 slowest exchanges, with their captures and packets", ("exchanges",)),
-        """select latency_ms, api, api_version, client_id, client, broker, time, source_file, request_packet,
-        response_packet from exchanges where waited_ns is null and envelope is null and latency_ms is not null
+        f"""select latency_ms, api, api_version, client_id, client, broker, time, source_file, request_packet,
+        response_packet from {_WIRE} where waited_ns is null and envelope is null and latency_ms is not null
         order by latency_ms desc, client, broker, connection_began_ns, place, time_ns limit 1000""",
     ),
     "unanswered": View(
         *("requests that nobody answered", ("exchanges",)),
-        """select time, api, api_version, client_id, client, broker, closed, source_file, request_packet
-        from exchanges where status = 'unanswered'""",
+        f"""select time, api, api_version, client_id, client, broker, closed, source_file, request_packet
+        from {_WIRE} where status = 'unanswered'""",
     ),
     "clients": View(
         *("clients: software, exchanges, bytes, first and last time", ("exchanges",)),
@@ -137,7 +163,7 @@ VIEWS: Final[dict[str, View]] = {
     with asked as (
       select {_CLIENT} as client, client_ip as address, client_software_name as software,
         client_software_version as software_version, {_SIZES}, time
-      from exchanges where api_key is not null),
+      from {_WIRE} where api_key is not null),
     named as (
       select *, min(software) over who as least, max(software) over who as most,
         min(software_version) over who as oldest, max(software_version) over who as newest
@@ -155,7 +181,7 @@ VIEWS: Final[dict[str, View]] = {
     "versions": View(
         *("versions of APIs that each client uses", ("exchanges",)),
         f"""select {_CLIENT} as client_id, client_ip, client_software_name, client_software_version, api_key, api,
-        api_version, count(*) as count, min(time) as first, max(time) as last from exchanges
+        api_version, count(*) as count, min(time) as first, max(time) as last from {_WIRE}
         where api_version is not null group by 1, 2, 3, 4, 5, 6, 7""",
     ),
     "served": View("versions that each Kafka release serves; null where it has the API no more", (), ""),
@@ -167,28 +193,33 @@ VIEWS: Final[dict[str, View]] = {
     "throttled": View(
         *("responses that had clients wait", ("exchanges",)),
         f"""select {_CLIENT} as client_id, api, count(*) as throttled, sum(throttle_time_ms) as sum_ms,
-        max(throttle_time_ms) as max_ms from exchanges where throttle_time_ms > 0 group by 1, 2""",
+        max(throttle_time_ms) as max_ms from {_WIRE} where throttle_time_ms > 0 group by 1, 2""",
     ),
     "topics": View(
         *("records and bytes produced and fetched, by topic", ("topic_partitions",)),
-        """select coalesce(topic, topic_id) as topic, count(distinct partition) as partitions,
+        f"""select coalesce(topic, topic_id) as topic, count(distinct partition) as partitions,
         sum(case when api = 'Produce' then records else 0 end) as produced_records,
         sum(case when api = 'Produce' then bytes else 0 end) as produced_bytes,
         sum(case when api <> 'Produce' then records else 0 end) as fetched_records,
         sum(case when api <> 'Produce' then bytes else 0 end) as fetched_bytes
-        from topic_partitions group by 1""",
+        from {_PARTITIONS} group by 1""",
     ),
     "batches": View(
         *("record batches, by API, topic and codec", ("topic_partitions",)),
-        """select api, coalesce(topic, topic_id) as topic, codec, sum(batches) as batches, sum(records) as records,
+        f"""select api, coalesce(topic, topic_id) as topic, codec, sum(batches) as batches, sum(records) as records,
         sum(bytes) as bytes, sum(records) / sum(batches) as records_per_batch,
         sum(bytes) / sum(batches) as bytes_per_batch
-        from topic_partitions where batches > 0 group by 1, 2, 3""",
+        from {_PARTITIONS} where batches > 0 group by 1, 2, 3""",
     ),
     "partition_errors": View(
         *("errors of single partitions", ("topic_partitions",)),
         f"""select api, coalesce(topic, topic_id) as topic, partition, error, count(*) as count, min(time) as first,
-        max(time) as last from topic_partitions where error is not null and not ({_NO_ERROR}) group by 1, 2, 3, 4""",
+        max(time) as last from {_PARTITIONS} where error is not null and not ({_NO_ERROR}) group by 1, 2, 3, 4""",
+    ),
+    "joined": View(
+        "requests on the wire with what their broker's request log says: network_ms, queues, local and remote time",
+        ("exchanges",),
+        _JOINED,
     ),
     "not_kafka": View(
         *("connections of something else", ("connections",)),
@@ -244,6 +275,11 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "topics": ("topic", "partitions", "produced_records", "produced_bytes", "fetched_records", "fetched_bytes"),
     "batches": ("api", "topic", "codec", "batches", "records", "bytes", "records_per_batch", "bytes_per_batch"),
     "partition_errors": ("api", "topic", "partition", "error", "count", "first", "last"),
+    "joined": (
+        *("time", "client", "broker", "client_id", "api", "api_version", "correlation_id", "status", "wire_ms"),
+        *("log_ms", "network_ms", "request_queue_ms", "local_ms", "remote_ms", "throttle_ms", "response_queue_ms"),
+        *("send_ms", "apart_ms", "point", "source_file", "request_packet", "log_file", "log_place"),
+    ),
     "not_kafka": ("broker", "reason", "detail", "connections", "first", "last"),
     "lossy_connections": (
         "client",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from kwcli.env import Environment, Exit, Failure
 from kwcli.net.config.client_config import ClientConfig
+from kwcli.net.listening import advertised_host
 from kwcli.proxy.as_kafka import VersionGate
 from kwcli.proxy.log.log_protocol import LogPlan
 from kwcli.proxy.log.log_queue import Overflow
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from kwcli.proxy.faults.rule_files import RuleFiles
     from kwcli.proxy.steering import SteeringOptions
     from kwcli.proxy.tls.inbound import Inbound
-
-# What the log may take to write what it was given, at the end; after a second Ctrl-C.
-FINISH_S: Final = 30.0
-HURRIED_S: Final = 2.0
 
 
 def start(
@@ -44,10 +40,8 @@ def start(
     if config.controllers:
         raise Failure("the proxy stands before brokers: give -b, not --bootstrap-controller", Exit.USAGE)
     port_base, bind, advertise, metrics, served = listening
-    if advertise is None and _anywhere(bind):
-        raise Failure(f"--bind {bind} listens on every address: --advertise HOST says which clients use", Exit.USAGE)
+    host = advertised_host(bind, advertise)
     check_exposure(security, config, bind)
-    host = advertise or bind
     make = partial(_inbound, env, security, [host, bind]) if security.tls else None
     plan = log.plan(env, recording=steering.control is not None)
     rules = faults.rules(env.now_ns, controlled=steering.control is not None)
@@ -97,9 +91,9 @@ def deciders_of(gate: VersionGate | None, rules: RuleFiles | None) -> Deciders |
 
 
 def _inbound(env: Environment, security: TlsOptions, places: list[str]) -> Inbound:
-    from kwcli.proxy.tls.inbound import Inbound, TlsIn
+    from kwcli.proxy.tls.inbound import Inbound
 
-    return Inbound(TlsIn(security.certificate, security.key, security.client_ca), places, env.variables)
+    return Inbound(security.inbound("proxy"), places, env.variables)
 
 
 def _logged(env: Environment, settings: ProxySettings, found: Discovered, plan: LogPlan, overflow: Overflow) -> int:
@@ -108,8 +102,8 @@ def _logged(env: Environment, settings: ProxySettings, found: Discovered, plan: 
     controlled = steering is not None and steering.server is not None
     plan = plan._replace(report=settings.metrics is not None or controlled, report_records=controlled)
     log = launch(plan, overflow=overflow, say=lambda text: env.say(f"kw: {text}"))
-    code: int = Exit.INTERRUPTED
-    try:
+
+    def work() -> int:
         proxy = Proxy(env, settings, found, log.feed, both=plan.record == "both")
         log.feed.pause = proxy.pause
         if plan.report:
@@ -118,19 +112,6 @@ def _logged(env: Environment, settings: ProxySettings, found: Discovered, plan: 
         log.feed.events = plan.events
         if proxy.metrics is not None:
             proxy.metrics.dropped = lambda: log.feed.dropped
-        code = serve(proxy)
-    finally:
-        at_work = log.feed.alive
-        done = log.finish(HURRIED_S if code == Exit.INTERRUPTED else FINISH_S)
-        if at_work and not done:
-            env.say("kw: the log did not get to its end")
-        if code == Exit.DONE and (log.failed or (at_work and not done)):
-            code = Exit.FAILURE
-    return code
+        return serve(proxy)
 
-
-def _anywhere(bind: str) -> bool:
-    try:
-        return ipaddress.ip_address(bind).is_unspecified
-    except ValueError:
-        return not bind
+    return log.run_beside(env, work)

@@ -19,10 +19,11 @@ from kwcli.net.listening import BACKLOG
 from kwcli.net.session.aio import Dialler, Logins, TlsServer
 from kwcli.proxy.accepting import Acceptor, LoginBackoff, Reached, dial_first
 from kwcli.proxy.listeners import Listener, ProxyListeners, ProxyPorts, ports_file
+from kwcli.proxy.log.log_queue import now_ns
 from kwcli.proxy.log_once import Folded, SaidOnce
 from kwcli.proxy.malloc_trim import TRIM_S, Trimmer, tune
 from kwcli.proxy.metrics import Metrics
-from kwcli.proxy.relay.connection import Relay, now_ns
+from kwcli.proxy.relay.connection import Relay
 from kwcli.proxy.relay.memory_share import SharedMemory
 from kwcli.proxy.relay.rewritten_answers import Remembered
 from kwcli.proxy.relay.socket_half import SocketHalf, Turns
@@ -276,13 +277,10 @@ class Proxy:
         return Relay(self, listener, self._count).client
 
     def _ungreeted(self, peer: str, error: BaseException) -> None:
-        from kwcli.proxy.tls.inbound import refusal
-
         assert self.settings.tls is not None
         if self.metrics is not None:
             self.metrics.refused += 1
-        trust = self.settings.tls.trust
-        text = f"refused: the client {refusal(error, str(trust) if trust else None)}"
+        text = f"refused: the client {self.settings.tls.refusal(error)}"
         if self._notes.first(f"connection from {peer.rpartition(':')[0]} {text}"):  # clients try again and again
             self._say(f"connection from {peer} {text}")
 

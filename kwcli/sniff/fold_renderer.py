@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from decoders.errors import LimitExceeded
 from kwcli.env import Failure
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class FoldRenderer:
-    """Counts; `close`, which writes what the folds have found, is for those who know them.
+    """Counts; `close` is made over by those who know what the folds have found.
 
     `remedy` follows what is said where there are too many groups.
     """
@@ -23,6 +23,7 @@ class FoldRenderer:
 
     def __init__(self, folds: Sequence[Fold], remedy: str) -> None:
         self.errors = self.expected = self.undecoded = 0
+        self.folded = folds
         self._adds: list[Callable[[Any], None]] = [fold.add for fold in folds]
         self._remedy = remedy
 
@@ -43,5 +44,16 @@ class FoldRenderer:
         except LimitExceeded as problem:
             raise Failure(f"{problem.text}: {self._remedy}") from None
 
+    def merge(self, other: Self) -> None:
+        """Take in what a renderer like this one has folded; it has counted by itself."""
+        try:
+            for fold, more in zip(self.folded, other.folded, strict=True):
+                fold.merge(more)
+        except LimitExceeded as problem:
+            raise Failure(f"{problem.text}: {self._remedy}") from None
+
     def notice(self, rows: list[Settled]) -> None:
         """Rows that the filters have left out."""
+
+    def close(self) -> None:
+        """Write what was found."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from io import BufferedWriter, FileIO
 from operator import length_hint
 from typing import TYPE_CHECKING, Final
+
+from kwcli.output import OncePiece
 
 if TYPE_CHECKING:
     from kwcli.env import Environment
@@ -34,13 +36,42 @@ class Output:
         self._parts: list[bytes] = []
         self._size = 0
         self._left: bytes | memoryview = b""  # of an interrupted write
+        self._held = WRITE_SIZE
+        self._turn: Callable[[], frozenset[Hashable]] | None = None
+        self.begun = False  # whether there was anything to write
+        self.told: set[Hashable] = set()  # what was said that is said once
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether a copy of this process would write to the same place."""
+        return isinstance(self._stdout, BufferedWriter | FileIO)
 
     def write(self, data: bytes) -> None:
         """Take bytes; they may wait for more."""
+        if data.__class__ is OncePiece:
+            assert isinstance(data, OncePiece)
+            if data.key in self.told:
+                return
+            self.told.add(data.key)
+        self.begun = True
         self._parts.append(data)
         self._size += len(data)
-        if self._size >= WRITE_SIZE:
+        if self._size >= self._held:
             self.flush()
+
+    def begin_part(self, turn: Callable[[], frozenset[Hashable]], held: int) -> None:
+        """This is a copy of the process (jobs.py): hold so many bytes, and write them when `turn` comes back.
+
+        It gives what was said by then, which is not said again.
+        """
+        self._turn, self._held = turn, held
+        self._progress.forget()
+
+    def _await_turn(self, turn: Callable[[], frozenset[Hashable]]) -> None:
+        self._turn, self._held = None, WRITE_SIZE
+        told = turn()
+        self._parts = [each for each in self._parts if not isinstance(each, OncePiece) or each.key not in told]
+        self.told |= told
 
     def settle(self) -> None:
         """The end of a batch: rows that are wanted promptly go out."""
@@ -49,6 +80,8 @@ class Output:
 
     def flush(self) -> None:
         """Write what waits."""
+        if self._turn is not None:
+            self._await_turn(self._turn)
         parts, self._parts, self._size = [self._left, *self._parts], [], 0
         left = memoryview(b"".join(parts))
         self._left = b""

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.capture.files import CaptureReader
 from decoders.exchanges.engine import Engine
-from decoders.exchanges.exchange import Skipped, count_clients
+from decoders.exchanges.exchange import Skipped
 from decoders.filters import parse
-from decoders.limits import CONNECTIONS_MAX
-from decoders.wire.units import format_size
 from kwcli.capture_paths import is_read_once
 from kwcli.env import Exit, Failure
 from kwcli.filter_options import WENT_WRONG, without_expected
 from kwcli.inputs import STANDARD_INPUT, Captures, InputProblem, placed, utf8_text
 from kwcli.key_logs import KeyLogFiles, key_log_names, search_captures
 from kwcli.output import Needs, Renderer, Wanted, Write, asks_history, needs, open_renderer
-from kwcli.output.units import NS, count_of
-from kwcli.output.zone import UTC_ZONE, Zone, find_zone
+from kwcli.output.units import count_of
+from kwcli.output.zone import find_zone
 from kwcli.progress import Progress
 from kwcli.sniff.capture_faults import counts_of_summary, fault_lines, is_cut
+from kwcli.sniff.closing import LOSSY, ShownCounts, closing_lines, exchanges, is_lossy, left_over, limit_line
+from kwcli.sniff.fold_renderer import FoldRenderer
 from kwcli.sniff.row_files import TableTaker, count_in_file, name_files, names_files, without_ends
 from kwcli.sniff.row_output import Output
 from kwcli.sniff.unmatched import Unmatched
@@ -33,154 +33,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from decoders.errors import DecodeError
-    from decoders.exchanges.exchange import Ended, Settled, Summary
+    from decoders.exchanges.exchange import Ended, Settled
     from kwcli.env import Environment, Settings
     from kwcli.options import CaptureOptions, FilterOptions
     from kwcli.sniff.cutting import CutOut, ExchangePackets
+    from kwcli.sniff.jobs import RenderJobs
 
-__all__ = [
-    "FOREIGN",
-    "LOSSY",
-    "PASSED_OVER",
-    "SniffOutcome",
-    "SniffView",
-    "Sniffing",
-    "closing_lines",
-    "exchanges",
-    "is_lossy",
-    "left_over",
-    "left_unread",
-    "missing",
-    "time_span",
-]
-
-# Statuses of exchanges that say that something of them is missing or could not be read.
-LOSSY: Final = ("undecoded", "orphan_response")
-
-# Reasons of skipped bytes that are connections of something else; all others are gaps in Kafka traffic.
-FOREIGN: Final = {"not_kafka": "other connection", "tls": "TLS connection"}
-# Reasons of skipped bytes that are whole connections, and what these are called.
-CONNECTIONS: Final = {"one_direction": "one-direction connection", **FOREIGN}
-
-# Counts of packets and segments that may have held Kafka and gave nothing → how they are called.
-PASSED_OVER: Final = {
-    "dropped": "dropped packet",
-    "unreadable": "unreadable packet",
-    "unknown_link": "unknown-link packet",
-    "fragmented": "incomplete IP packet",
-    "stray": "stray segment",
-}
-
-
-def is_lossy(summary: Summary) -> bool:
-    """Whether Kafka traffic is missing from the capture."""
-    return summary.gaps > 0 or bool(missing(summary.skipped)) or bool(summary.requests_only)
-
-
-def missing(runs: Mapping[str, int]) -> dict[str, int]:
-    """Of runs of bytes that are no exchange, counted by reason, those that are gaps in Kafka traffic."""
-    return {reason: count for reason, count in runs.items() if count and reason not in FOREIGN}
-
-
-def left_unread(runs: Mapping[str, int], sizes: Mapping[str, int]) -> list[str]:
-    """`2 gaps (123B)`, `1 TLS connection`: runs of bytes that are no exchange and their bytes, by reason, in words."""
-    gaps = {reason: count for reason, count in runs.items() if count and reason not in CONNECTIONS}
-    parts = (
-        [f"{count_of(sum(gaps.values()), 'gap')} ({format_size(sum(sizes[reason] for reason in gaps))})"]
-        if gaps
-        else []
-    )
-    return parts + [count_of(runs[reason], noun) for reason, noun in CONNECTIONS.items() if runs.get(reason)]
-
-
-def left_over(counts: Mapping[str, int]) -> list[str]:
-    """What packets and segments were passed over, in words; nothing for a sound capture of TCP.
-
-    `counts` are those of readers and of the reassembly, added up.
-    """
-    parts = [count_of(counts.get(name, 0), noun) for name, noun in PASSED_OVER.items() if counts.get(name)]
-    if counts.get("after_close"):
-        parts.append(f"{format_size(counts['after_close'])} behind the end of connections")
-    if counts.get("surplus"):
-        parts.append(f"{count_of(counts['surplus'], 'open connection')} given up at the limit of {CONNECTIONS_MAX:,}")
-    return parts
-
-
-class ShownCounts(NamedTuple):
-    """Of the exchanges that passed the filters: how many, with errors, with expected ones alone, undecoded."""
-
-    exchanges: int = 0
-    errors: int = 0
-    expected: int = 0
-    undecoded: int = 0
-
-
-def closing_lines(
-    summary: Summary,
-    shown: ShownCounts,
-    *,
-    packets: int,
-    read: Sequence[str] = (),
-    seconds: float,
-    passed_over: Sequence[str] = (),
-    zone: Zone = UTC_ZONE,
-) -> list[str]:
-    """`6 exchanges, 4 clients, 3 brokers, 1 error, 1 unanswered, 1 gap · 2026-11-21 03:04:05–03:04:06 UTC · …`.
-
-    `read` is what was read besides packets (`12 lines`), `seconds` is how long it took, `passed_over` what left_over()
-    says. The same line several times, the longest first: the terminal decides.
-    """
-    total = summary.exchanges
-    parts = [exchanges(shown.exchanges, total)]
-    if total:
-        parts += [count_of(count_clients(summary.clients), "client"), count_of(len(summary.brokers), "broker")]
-    if shown.errors:
-        parts.append(count_of(shown.errors, "error"))
-    if shown.expected:
-        parts.append(count_of(shown.expected, "expected error"))
-    if summary.unanswered:
-        parts.append(f"{summary.unanswered:,} unanswered")
-    if shown.undecoded:
-        parts.append(f"{shown.undecoded:,} undecoded")
-    parts += left_unread(summary.skipped, summary.skipped_bytes)
-    parts += passed_over
-    counts, took = ", ".join(parts), f"{seconds:.2f} s"
-    all_read = ", ".join([*([count_of(packets, "packet")] if packets or not read else []), *read])
-    if not summary.first_ns:
-        return [" · ".join([counts, all_read, took])]
-    span = time_span(summary.first_ns, summary.last_ns, zone)
-    return [
-        " · ".join([counts, span, all_read, took]),
-        " · ".join([counts, span, took]),
-        " · ".join([counts, span.partition(" ")[2] or span, took]),
-        counts,
-    ]
-
-
-def limit_line(shown: ShownCounts, seconds: float) -> str:
-    """The closing line where a limit has ended the reading: what was read ahead of it is nobody's business."""
-    counts = [count_of(shown.exchanges, "exchange"), *([count_of(shown.errors, "error")] if shown.errors else [])]
-    counts += [f"{shown.undecoded:,} undecoded"] if shown.undecoded else []
-    return f"{', '.join(counts)} · --limit reached, the rest is not read · {seconds:.2f} s"
-
-
-def exchanges(shown: int, total: int) -> str:
-    """`6 exchanges`, `2 of 6 exchanges`."""
-    return count_of(total, "exchange") if shown == total else f"{shown:,} of {count_of(total, 'exchange')}"
-
-
-def time_span(first_ns: int, last_ns: int, zone: Zone = UTC_ZONE) -> str:
-    """`2026-11-21 03:04:05–03:04:06 UTC`; the day again where it changes."""
-    try:
-        first, last = zone.at(first_ns // NS), zone.at(last_ns // NS)
-    except (OverflowError, ValueError, OSError):  # time stamps that no calendar has, as a corrupt capture may
-        return "no time"
-    end = last.strftime("%H:%M:%S" if first.date() == last.date() else "%Y-%m-%d %H:%M:%S")
-    return f"{first.strftime('%Y-%m-%d %H:%M:%S')}–{end} {zone.name(last_ns // NS)}"
-
+__all__ = ["SniffOutcome", "SniffView", "Sniffing", "watched"]
 
 # One loop for files, pipes and live captures: bytes → segments → exchanges → filter → renderer. Whatever ends it,
 # what was decoded before is written.
+
+
+def _forget(_data: bytes) -> None:
+    """Where the output of nobody goes."""
 
 
 def _slowest_first(row: Settled) -> tuple[bool, float, int]:
@@ -322,7 +188,9 @@ class Sniffing:
         self._progress = Progress(env, None, wanted=not settings.quiet)
         self._output = Output(env, self._progress, prompt=settings.prompt)
         self._hear = view.hear
+        self._open_renderer = view.open
         self._renderer = view.open(self._output.write)
+        self._jobs: RenderJobs | None = None
 
     def run(self) -> SniffOutcome:
         """Decode what the options name: an interface, or files."""
@@ -334,6 +202,8 @@ class Sniffing:
             return self.live(capture)
         if capture.follow and not is_read_once(capture.files[0]):
             return self.follow(capture.files[0])
+        if capture.jobs > 1 and capture.metrics is None and capture.otlp is None and self._sorted is None:
+            self._share(capture.jobs, reads_stdin="-" in capture.files)
         return self.files(capture.files)
 
     def _set_up(self, capture: CaptureOptions) -> None:
@@ -342,6 +212,31 @@ class Sniffing:
             self._engine.guess_requests()
         if self._remembers:
             self._engine.pairer.remember()
+
+    def _share(self, jobs: int, *, reads_stdin: bool) -> None:
+        """Have several processes show the rows, where that can be."""
+        from kwcli.sniff.jobs import FoldWork, RenderJobs, RowWork, can_fork, has_paused
+
+        if not can_fork():
+            return
+        if isinstance(self._renderer, FoldRenderer):
+            work: RowWork = FoldWork(self._renderer, self._sift, kept=(self._env, self._output))
+        elif self._output.is_shared and not self._env.stdout_terminal:
+            work = RowWork(self._renderer, self._open_renderer(_forget), self._sift)
+        else:
+            return
+        pause = partial(has_paused, self._env.stdin) if reads_stdin else None
+        self._renderer = self._jobs = RenderJobs(work, self._output, jobs, pause=pause)
+
+    def _sift(self, rows: list[Settled]) -> tuple[list[Settled], int]:
+        """Those that the filter wants, and how many --errors leaves out that --errors all shows."""
+        wants = self._selection.matches
+        found: list[Settled] = [row for row in rows if row.kind == "exchange" and wants(row)]
+        if self._wider is None:
+            return found, 0
+        # Their errors were read for the filter.
+        matches = self._wider.matches
+        return found, sum(row.kind == "exchange" and not wants(row) and matches(row) for row in rows)
 
     # -- files, pipes --------------------------------------------------------------------------------------------------
 
@@ -403,6 +298,8 @@ class Sniffing:
             self._decode(captures)
         finally:
             captures.close()
+            if self._jobs is not None:
+                self._jobs.abandon()
         return self._outcome
 
     def _decode(self, captures: Captures) -> None:
@@ -416,6 +313,8 @@ class Sniffing:
                     finish = False
                     break
                 self._progress.show(captures.taken, self._engine.summary.exchanges)
+                if self._jobs is not None:
+                    self._jobs.pulse()
             if finish and captures.records:
                 finish = self._emit(self._engine.finish()) and self._read_records(captures)
         except KeyboardInterrupt:
@@ -568,6 +467,9 @@ class Sniffing:
             # Who names ports does not want to read about all the others; the closing line counts them.
             rows = [row for row in rows if row.kind == "exchange" or row.reason != "not_kafka"]
         if not self._selection.everything:
+            if self._jobs is not None and self._unmatched is None and self._left is None:
+                self._jobs.sift(rows)
+                return True
             rows = self._matching(rows)
         if self._sorted is not None:
             self._sorted += rows
@@ -586,13 +488,9 @@ class Sniffing:
 
     def _matching(self, rows: list[Settled]) -> list[Settled]:
         """Those that the filter wants; what it passes over is looked at as far as something is to be said of that."""
-        wants = self._selection.matches
         self._renderer.notice(rows)
-        found: list[Settled] = [row for row in rows if row.kind == "exchange" and wants(row)]
-        if self._wider is not None:
-            # Their errors were read for the filter.
-            matches = self._wider.matches
-            self._expected += sum(row.kind == "exchange" and not wants(row) and matches(row) for row in rows)
+        found, expected = self._sift(rows)
+        self._expected += expected
         if found:
             self._unmatched = None
         elif self._unmatched is not None:
@@ -630,6 +528,10 @@ class Sniffing:
         if self._sorted is not None:
             self._show(sorted(self._sorted, key=ORDERS[self._sort or "time"]))
             self._sorted = []
+        if self._jobs is not None:
+            self._jobs.drain()
+            self._shown += self._jobs.chosen
+            self._expected += self._jobs.passed_over
 
     def _end(
         self, counted: Mapping[str, int], *, dropped: int | None = None, told: bool = True, read: Sequence[str] = ()

@@ -13,8 +13,8 @@ from kwcli.env import Exit, settings
 from kwcli.options import FRAME_FORMATS
 from kwcli.output import FORMATS as RENDERERS
 from kwcli.progress import Progress
+from kwcli.sniff.closing import ShownCounts, closing_lines, is_lossy, left_over
 from kwcli.sniff.row_output import WRITE_SIZE, Output
-from kwcli.sniff.run import ShownCounts, closing_lines, is_lossy, left_over
 from kwcli.terminal import ERASE
 from tests.capture.pcap_writer import PcapWriter
 from tests.cli.worlds import kw, world, written

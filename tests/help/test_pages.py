@@ -29,7 +29,7 @@ from tests.help.reading import README, ROOT, TEXTS, options_in
 FOLDER: Final = Path(kwcli.help.__file__).parent
 # Pages that tell of a command's options besides its own.
 SHARED: Final = ("options", "connect", "columns")
-MORE: Final = {"call": ("produce-fetch", "words"), "proxy": ("scripts", "control")}
+MORE: Final = {"call": ("produce-fetch", "words"), "mock": ("proxy",), "proxy": ("scripts", "control")}
 # Options of other programs in examples: tcpdump.
 FOREIGN: Final = {"--inject-secrets", "--tls-keylog", "--immediate-mode", "--describe", "--list"}
 # Pages with command lines of the project's own programs.

@@ -67,8 +67,7 @@ class Stage:
         self.cluster = Cluster(nodes, "test", 1, auto_create=auto_create)
         self.topic_id: UUID = self.cluster.add_topic(TOPIC, [1, 2]).id
         self.cluster.coordinators = dict.fromkeys(((0, "g"), (1, "t")), 1)
-        self.answered: list[Any] = []
-        self.brokers: MockBrokers = make_brokers(self.cluster, self.answered.append)
+        self.brokers: MockBrokers = make_brokers(self.cluster)
 
     def client(self, node: int = 1, client_id: str = "test") -> Client:
         """A new connection."""

@@ -2,50 +2,20 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Final
 
 import pytest
 
 from tests.broker.clients.session import run
-
-TOUR: Final = str(Path(__file__).resolve().parents[2] / "captures" / "tour.pcapng")
+from tests.mock.running import mocked
 
 pytestmark = pytest.mark.long
 
 
-@contextmanager
-def mocked(*words: str) -> Iterator[str]:
-    """`kw mock` of the tour; its bootstrap address."""
-    command = [sys.executable, "-m", "kwcli.main", "mock", TOUR, "--port", "0", *words]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        said = []
-        try:
-            for line in process.stderr:
-                said.append(line)
-                if line.startswith("ready "):
-                    yield line.split()[1]
-                    break
-            else:
-                raise AssertionError("".join(said))
-        finally:
-            process.terminate()
-            rest = process.stderr.read()
-            code = process.wait(30)
-        assert code == 0
-        assert "Traceback" not in rest
-        assert "defect" not in rest
-
-
 @pytest.fixture(scope="module")
 def place() -> Iterator[str]:
-    with mocked() as found:
-        yield found
+    with mocked() as mock:
+        yield mock.bootstrap
 
 
 @pytest.mark.parametrize("client", ["librdkafka", "aiokafka", "python", "java-4.4.0", "java-2.1.1", "go"])

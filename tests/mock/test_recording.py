@@ -259,21 +259,6 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert re.search("takes no more", note)
 
 
-def test_logins_of_recorded_mechanisms_are_taken() -> None:
-    stage = Stage()
-    stage.cluster.mechanisms = ["PLAIN", "SCRAM-SHA-256"]
-    client = stage.client()
-    answer = client.ask("SaslHandshake", {"mechanism": "SCRAM-SHA-256"}, 1)
-    assert (answer["error_code"], answer["mechanisms"]) == (33, ["PLAIN"])
-    assert client.ask("SaslHandshake", {"mechanism": "PLAIN"}, 1)["error_code"] == 0
-    assert client.ask("SaslAuthenticate", {"auth_bytes": b"\0any\0one"}, 2)["error_code"] == 0
-    raw = stage.client()
-    assert raw.ask("SaslHandshake", {"mechanism": "PLAIN"}, 0)["error_code"] == 0
-    stage.brokers.receive(raw.connection, framed(b"\0any\0one"), stage.now_ms)
-    assert raw.connection.take_output() == SIZE.pack(0)
-    assert raw.ask("Metadata", {"topics": None}, 9)["brokers"]
-
-
 def test_clusters_start_alike(recorded: Recording) -> None:
     one, other = (recorded.cluster(recorded.nodes()) for _ in range(2))
     assert isinstance(one, Cluster)

@@ -75,8 +75,9 @@ def _pick(values: Sequence[Any], numbers: Any, kind: pa.DataType | None = None) 
 
 
 def _filled(name: str, columns: dict[str, Any], size: int) -> pa.RecordBatch:
-    """The columns given, null in all others."""
+    """The columns given, null in all others; all of it was on the wire."""
     schema = SCHEMAS[name]
+    columns = {"source": ["wire"] * size, **columns}
     arrays = [
         pa.array(columns[each.name], each.type) if each.name in columns else pa.nulls(size, each.type)
         for each in schema

@@ -69,7 +69,7 @@ def rows(*given: dict[str, object]) -> pa.RecordBatch:
 
 
 COLUMNS = {
-    **dict.fromkeys(("kind", "status", "client_ip", "client_id", "broker", "reason"), pa.string()),
+    **dict.fromkeys(("kind", "source", "status", "client_ip", "client_id", "broker", "reason"), pa.string()),
     **dict.fromkeys(("client_software_name", "client_software_version"), pa.string()),
     "error_expected": pa.list_(pa.bool_()),
     "api_key": pa.int32(),

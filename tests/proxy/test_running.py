@@ -12,7 +12,7 @@ import pytest
 from kwcli.env import Exit, Failure
 from kwcli.net.listening import listening
 from kwcli.proxy.listeners import ProxyPorts
-from kwcli.proxy.relay.connection import now_ns
+from kwcli.proxy.log.log_queue import now_ns
 from kwcli.proxy.relay.rewrite import Endpoint
 from tests.proxy.running import (
     ANSWERS,

@@ -17,7 +17,7 @@ from kwcli.env import Exit, Failure
 from kwcli.playground.client_configs import make_certificates
 from kwcli.proxy.tls import inbound
 from kwcli.proxy.tls.authority import own_authority, state_folder
-from kwcli.proxy.tls.inbound import Inbound, TlsIn, refusal
+from kwcli.proxy.tls.inbound import Inbound, TlsIn
 
 
 @pytest.fixture(scope="module")
@@ -196,7 +196,8 @@ def test_keys_are_logged_for_those_who_ask(state: dict[str, str], tmp_path: Path
     ],
 )
 def test_files_that_do_not_serve(state: dict[str, str], files: Path, asked: TlsIn, reason: str) -> None:
-    asked = TlsIn(*(str(files / each) if each else None for each in asked))
+    certificate, key, clients = (str(files / each) if each else None for each in asked[:3])
+    asked = TlsIn(certificate, key, clients)
     with pytest.raises(Failure, match=reason) as failure:
         Inbound(asked, ["proxy.example"], state)
     assert failure.value.code is Exit.USAGE
@@ -233,7 +234,7 @@ def test_why_a_handshake_fails(state: dict[str, str], files: Path, context: str,
             shake(made, door, "proxy.example")
     error = door.end()
     assert error is not None
-    assert refusal(error, str(tls.trust)).startswith(reason)
+    assert tls.refusal(error).startswith(reason)
 
 
 @pytest.mark.parametrize(
@@ -252,4 +253,4 @@ def test_clients_without_the_right_certificate(
         shake(client(tls.trust, files / own if own else None), door, "localhost")
     error = door.end()
     assert error is not None
-    assert refusal(error, str(tls.trust)).startswith(reason)
+    assert tls.refusal(error).startswith(reason)

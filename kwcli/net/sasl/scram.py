@@ -7,18 +7,15 @@ takes user names and passwords as they are (no SASLprep), and marks a delegation
 from __future__ import annotations
 
 import binascii
-import hashlib
-import hmac
 import os
 from base64 import b64decode, b64encode
-from functools import lru_cache
+from hmac import compare_digest
 from typing import Final
 
+from decoders.protocols.scram import LEAST_ITERATIONS, make_proofs, xor
 from kwcli.net.sasl.mechanism import SaslRefused
 
-HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
-# RFC 7677 and Kafka's own client ask for 4096 at least; the upper bound keeps a hostile server from our processor.
-LEAST_ITERATIONS: Final = 4096
+# Keeps a hostile server from our processor.
 MOST_ITERATIONS: Final = 1_000_000
 _MESSAGE_SIZE: Final = 64 * 1024
 
@@ -39,8 +36,7 @@ class Scram:
     ) -> None:
         self.name = name
         self.done = False
-        self._hash = HASHES[name]
-        self._password = password.encode()
+        self._password = password
         self._nonce = nonce or b64encode(os.urandom(24)).decode()
         quoted = username.replace("=", "=3D").replace(",", "=2C")
         self._bare = f"n={quoted},r={self._nonce}" + (",tokenauth=true" if token_auth else "")
@@ -70,29 +66,17 @@ class Scram:
             raise SaslRefused(
                 f"the server asks for {iterations} iterations; {LEAST_ITERATIONS} to {MOST_ITERATIONS} are sensible"
             )
-        salted = _salted(self._hash, self._password, _bytes(salt, "salt"), int(iterations))
-        client_key = self._hmac(salted, b"Client Key")
-        stored_key = hashlib.new(self._hash, client_key).digest()
         final = f"c=biws,r={nonce}"  # biws: base64 of the "n,," that the first message began with
         signed = f"{self._bare},{server_first},{final}".encode()
-        signature = self._hmac(stored_key, signed)
-        proof = bytes(a ^ b for a, b in zip(client_key, signature, strict=True))
-        self._expected = self._hmac(self._hmac(salted, b"Server Key"), signed)
+        proofs = make_proofs(self.name, self._password, _bytes(salt, "salt"), int(iterations), signed)
+        proof = xor(proofs.client_key, proofs.client_signature)
+        self._expected = proofs.server_signature
         return f"{final},p={b64encode(proof).decode()}".encode()
 
     def _check(self, fields: dict[str, str]) -> None:
-        if not hmac.compare_digest(_bytes(fields.get("v", ""), "signature"), self._expected):
+        if not compare_digest(_bytes(fields.get("v", ""), "signature"), self._expected):
             raise SaslRefused("the server's signature is wrong: it does not know the password, so it is not trusted")
         self.done = True
-
-    def _hmac(self, key: bytes, message: bytes) -> bytes:
-        return hmac.digest(key, message, self._hash)
-
-
-@lru_cache(maxsize=16)
-def _salted(algorithm: str, password: bytes, salt: bytes, iterations: int) -> bytes:
-    """The salted password: some ms of work, and the same for every connection to the brokers of a cluster."""
-    return hashlib.pbkdf2_hmac(algorithm, password, salt, iterations)
 
 
 def _fields(message: bytes) -> dict[str, str]:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from decoders.limits import REMOTE_HELD_MAX
 from kwcli.capture_paths import is_named_capture, list_paths
 from kwcli.env import Exit, Failure
-from kwcli.inputs import CAPTURE_MAGICS, CaptureSource, InputProblem, reason
+from kwcli.inflating import is_compressed
+from kwcli.inputs import CAPTURE_MAGICS, CaptureSource, InputProblem, is_request_log, reason
 from kwcli.open_files import OpenFiles
 from kwcli.output.units import count_of
 from kwcli.pipeline.read.file_ranges import Problem, problem_of
@@ -30,6 +31,7 @@ __all__ = [
     "RangeFile",
     "SourceFile",
     "as_input",
+    "begin_of",
     "find_captures",
     "list_files",
     "open_ranges",
@@ -332,16 +334,23 @@ class _Remote:
 
 
 _ENDS_SIZE: Final = 64 << 10
+# Lines of other loggers may come first in a request log.
+_BEGIN_SIZE: Final = 64 << 10
 
 
 class SourceFile(NamedTuple):
-    """One capture of a capture point: its absolute path or URL, bytes and fingerprint; `name` as the user called it."""
+    """One capture of a capture point: its absolute path or URL, bytes and fingerprint; `name` as the user called it.
+
+    `log` says that it is no capture but a broker's request log, and `inflate` that it is compressed.
+    """
 
     point: str
     path: str
     size: int
     fingerprint: str
     name: str
+    log: bool = False
+    inflate: bool = False
 
 
 class FoundCaptures(NamedTuple):
@@ -370,10 +379,11 @@ def find_captures(words: Iterable[str], points: Iterable[tuple[str, str]] = ()) 
                 problems.append(place)
                 continue
             try:
-                if listed and (not place.size or not is_named_capture(place.name)) and not _is_capture(place):
+                kind = _kind_of(place)
+                if listed and (not place.size or not is_named_capture(place.name)) and not (kind.capture or kind.log):
                     passed.add(place.identity)
                 else:
-                    _keep(found, place, point)
+                    _keep(found, place, point, kind)
             except InputProblem as problem:
                 problems.append(problem_of(place.name, problem))
         if passed:
@@ -388,10 +398,12 @@ def _places(word: str) -> Iterator[tuple[FoundFile | Problem, bool]]:
         yield problem_of(word, problem), False
 
 
-def _keep(found: dict[tuple[object, ...], SourceFile], place: FoundFile, point: str) -> None:
+def _keep(found: dict[tuple[object, ...], SourceFile], place: FoundFile, point: str, kind: _Kind) -> None:
     known = found.get(place.identity)
     if known is None:
-        found[place.identity] = SourceFile(point, place.path, place.size, _fingerprint(place), place.name)
+        found[place.identity] = SourceFile(
+            point, place.path, place.size, _fingerprint(place), place.name, kind.log, kind.log and kind.inflate
+        )
     elif not known.point:
         found[place.identity] = known._replace(point=point)
     elif point not in ("", known.point):
@@ -407,15 +419,35 @@ def _fingerprint(place: FoundFile) -> str:
     return digest.hexdigest()
 
 
-def _is_capture(place: FoundFile) -> bool:
-    """Whether it begins as one, decompressed where need be; a file that cannot be read is a problem."""
+class _Kind(NamedTuple):
+    """As what a file begins, decompressed where need be."""
+
+    capture: bool
+    log: bool = False
+    inflate: bool = False
+
+
+def _kind_of(place: FoundFile) -> _Kind:
+    """A file that cannot be read is a problem."""
     with open_ranges(place.path, place.name) as file:
-        if file.read(0, 4) in CAPTURE_MAGICS:
-            return True
-        try:
-            return next(as_input(file, place.name).pieces(), b"")[:4] in CAPTURE_MAGICS
-        except InputProblem:
-            return False
+        magic = file.read(0, 4)
+        if magic in CAPTURE_MAGICS:
+            return _Kind(capture=True)
+        head = begin_of(file, place.name)
+        return _Kind(head[:4] in CAPTURE_MAGICS, is_request_log(head), is_compressed(magic))
+
+
+def begin_of(file: RangeFile, name: str) -> bytes:
+    """How a file begins, decompressed where need be: so much that a request log shows itself; b"" of a damaged one."""
+    head = b""
+    try:
+        for piece in as_input(file, name).plain():
+            head += piece[: _BEGIN_SIZE - len(head)]
+            if len(head) >= _BEGIN_SIZE or head[:4] in CAPTURE_MAGICS:
+                break
+    except InputProblem:
+        pass
+    return head
 
 
 def as_input(file: RangeFile, name: str, size: int | None = None) -> CaptureSource:

@@ -48,7 +48,7 @@ class FileRange:
 
     `low_ns` and `high_ns` are the earliest and the latest packet time, None where nobody looked (the end of a
     compressed file that is alone), and so is the count of `packets`. `inflate`: the file is compressed, and this is all
-    of it; `weight` is the size of what is in it as far as that is known.
+    of it; `weight` is the size of what is in it as far as that is known. `log`: it is a request log, read by its lines.
     """
 
     file: int
@@ -67,6 +67,7 @@ class FileRange:
     weight: int = 0
     grows: bool = False
     goes_on: bool = False
+    log: bool = False
 
     @property
     def size(self) -> int:

@@ -65,7 +65,7 @@ def fold_there(spark: SparkSession, tables: Tables) -> ReportFolds:
     for name, columns in _COLUMNS.items():
         if name not in tables or not tables.files[name]:
             continue
-        rows = spark.read.parquet(*tables.files_for_spark(name)).select(*columns)
+        rows = tables.read_there(spark, name).select(*columns)
         try:
             found = rows.mapInArrow(fold_part, _STATE).collect()
         except Exception as problem:

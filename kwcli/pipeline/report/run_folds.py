@@ -240,7 +240,7 @@ def count_there(spark: SparkSession, tables: Tables) -> RunFolds:
         if not tables.files[table]:
             return whole
         tables.check(table, whole.columns)
-        rows = spark.read.parquet(*tables.files_for_spark(table)).select(*whole.columns)
+        rows = tables.read_there(spark, table).select(*whole.columns)
         states = rows.mapInArrow(partial(count_part, counted, table), _STATE)
         try:
             found = states.collect()

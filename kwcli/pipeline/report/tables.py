@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kwcli.env import Failure
@@ -18,7 +19,12 @@ from kwcli.pipeline.tables.columns import TABLES
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from pyspark.sql import DataFrame, SparkSession
+
 NAMES: Final = tuple(TABLES)
+# Tables that may have rows of request logs too.
+LOGGED: Final = ("exchanges", "topic_partitions")
+_SOURCE: Final = "source"
 # What Spark takes for a pattern in the name of a file.
 _PATTERN: Final = re.compile(r"[][{}*?\\^]")
 # Rows that are counted together: more of them cost memory and win nothing.
@@ -62,6 +68,11 @@ class Tables:
         """The files of a table, as Spark takes their names: it reads a name as a pattern."""
         return [_PATTERN.sub(r"\\\g<0>", path) for path in self.files[name]]
 
+    def read_there(self, spark: SparkSession, name: str) -> DataFrame:
+        """The rows of a table that captures have, on Spark."""
+        rows = spark.read.parquet(*self.files_for_spark(name))
+        return rows.filter(f"{_SOURCE} = 'wire'") if name in LOGGED and _SOURCE in rows.columns else rows
+
     def check(self, name: str, columns: Sequence[str]) -> None:
         """Failure when a table was written without one of these columns."""
         for path in self.files[name][:1]:
@@ -72,14 +83,17 @@ class Tables:
         return together(self.read(name, columns, BATCH))
 
     def read(self, name: str, columns: Sequence[str], most: int) -> Iterator[pa.RecordBatch]:
-        """The rows of a table, in batches of at most so many.
+        """The rows of a table that captures have, not those of request logs, in batches of at most so many.
 
         File by file and only when they are asked for: a scanner of a data set reads ahead of who counts, without end.
         """
         for path in self.files[name]:
             with self._opened(name, path, columns) as file:
+                apart = name in LOGGED and _SOURCE in file.schema_arrow.names
+                asked = [*columns, *([_SOURCE] if apart and _SOURCE not in columns else [])]
                 try:
-                    yield from file.iter_batches(most, columns=list(columns))
+                    for batch in file.iter_batches(most, columns=asked):
+                        yield _wire(batch, columns) if apart else batch
                 except (OSError, pa.ArrowException) as problem:
                     raise self._failure(name, problem) from None
 
@@ -96,6 +110,12 @@ class Tables:
 
     def _failure(self, name: str, problem: Exception) -> Failure:
         return Failure(f"{self.place}/{name}: {str(problem).splitlines()[0]:.300}")
+
+
+def _wire(batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:
+    """These columns of the rows that are not of a request log."""
+    wire = pc.equal(batch.column(_SOURCE), "wire")
+    return (batch if pc.all(wire).as_py() is not False else batch.filter(wire)).select(list(columns))
 
 
 def together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

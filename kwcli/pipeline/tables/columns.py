@@ -45,6 +45,29 @@ _NUMBER: Final = _may(
     "number of the connection for people, in order of appearance; null where the capture was read in parts",
 )
 
+_SOURCE: Final = _must("source", "string", "`wire`: a capture has it; `log`: a broker's request log")
+# What a request log says of a request: how long it was where in the broker.
+SERVER_COLUMNS: Final = {
+    "server_total_ms": "total_ms",
+    "server_request_queue_ms": "request_queue_ms",
+    "server_local_ms": "local_ms",
+    "server_remote_ms": "remote_ms",
+    "server_throttle_ms": "throttle_ms",
+    "server_response_queue_ms": "response_queue_ms",
+    "server_send_ms": "send_ms",
+}
+_SERVER: Final = (
+    _may(
+        "server_total_ms", "double", "of a request log: from the request's arrival to the end of its answer; else null"
+    ),
+    _may("server_request_queue_ms", "double", "of it: waiting for a thread that handles requests"),
+    _may("server_local_ms", "double", "handled by the broker itself"),
+    _may("server_remote_ms", "double", "waiting for others: followers, records, members of a group"),
+    _may("server_throttle_ms", "double", "held back by a quota"),
+    _may("server_response_queue_ms", "double", "waiting for a thread that sends answers"),
+    _may("server_send_ms", "double", "being sent"),
+)
+
 EXCHANGES: Final[tuple[TableColumn, ...]] = (
     _must("kind", "string", "`exchange`"),
     _must("schema", "int32", "version of the exchange record"),
@@ -128,6 +151,8 @@ EXCHANGES: Final[tuple[TableColumn, ...]] = (
         *("further_keys", "string"),
         "what else the exchange record says (`tls`, `undecoded`, `envelope` …), as JSON; only with `--bodies`",
     ),
+    _SOURCE,
+    *_SERVER,
 )
 
 # One row for each topic and partition that an exchange names; its first columns are those of the exchange.
@@ -143,6 +168,7 @@ TOPIC_PARTITIONS: Final[tuple[TableColumn, ...]] = (
     _may("api", "string", "name of the API"),
     _may("api_version", "int32", "version of the request"),
     _may("client_id", "string", "client id"),
+    _SOURCE,
     _may("topic", "string", "topic; null where only its id is known"),
     _may("topic_id", "string", "topic id, where the messages have it"),
     _must("partition", "int32", "partition"),

@@ -32,6 +32,7 @@ from decoders.wire.deferred import json_pieces
 from decoders.wire.primitives import uuid_text
 from decoders.wire.text import json_text
 from kwcli.inputs import utf8_text
+from kwcli.pipeline.tables.columns import SERVER_COLUMNS
 from kwcli.pipeline.tables.partitions import NAMES, Partition, SingleTopic, partitions_of
 from kwcli.pipeline.tables.schemas import OWN, PARTITION, ROWS, TYPES
 
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 # Columns with numbers of packets.
 PACKETS: Final = ("request_packet", "request_packet_end", "response_packet", "response_packet_end")
 # What a row begins with: places in the pools.
-_PLACES: Final = ("ends", "spec", "client", "topics", "groups", "rare", "run")
+_PLACES: Final = ("ends", "spec", "client", "topics", "groups", "rare", "run", "server")
 # Columns of the exchange record that only runs with bodies fill.
 BODY_COLUMNS: Final = ("request_body", "response_body", "further_keys")
 # What follows in it: columns as they are, then the number of its partitions.
@@ -61,6 +62,9 @@ _RARE: Final = (
 )
 _CLIENT: Final = ("client_id", "client_software_name", "client_software_version", "user", "mechanism")
 _TOPICS: Final = ("topics", "topic_ids", "topic_names")
+_SERVER: Final = ("source", *SERVER_COLUMNS)
+# Of what is in a capture.
+_WIRE: Final = ("wire", *(None,) * len(SERVER_COLUMNS))
 # Packets carry the number of their file above these bits.
 NUMBER_BITS: Final = 40
 
@@ -83,7 +87,7 @@ def build_batch(
     at = {name: pa.array(columns[n], pa.int32()) for n, name in enumerate(_PLACES)}
     given = columns[len(_PLACES) :]
     arrays = {name: pa.array(given[n], ROWS.field(name).type) for n, name in enumerate(_PLAIN)}
-    for names, pool in ((_CLIENT, "client"), (_TOPICS, "topics"), (_RARE, "rare")):
+    for names, pool in ((_CLIENT, "client"), (_TOPICS, "topics"), (_RARE, "rare"), (_SERVER, "server")):
         arrays |= _spread(names, pools[pool], at[pool])
     arrays["groups"] = pa.array(pools["groups"], TYPES["list<string>"]).take(at["groups"])
     arrays |= _of_ends(ends, at["ends"])
@@ -174,7 +178,10 @@ def _packets(arrays: Arrays, files: Sequence[str]) -> None:
     numbers, places = {}, {}
     for name in PACKETS:
         packet = arrays[name]
-        numbers[name] = pc.bit_wise_and(packet, (1 << NUMBER_BITS) - 1)
+        number = pc.bit_wise_and(packet, (1 << NUMBER_BITS) - 1)
+        numbers[name] = pc.if_else(
+            pc.equal(number, 0), pa.scalar(None, pa.int64()), number
+        )  # of a log it has no packet
         places[name] = pc.shift_right(packet, NUMBER_BITS)
     arrays |= numbers
     source = pc.coalesce(places["request_packet"], places["response_packet"], pa.scalar(len(files), pa.int64()))
@@ -218,7 +225,7 @@ _NO_WAIT: Final[tuple[None, ...]] = (None,) * 6
 # Of a token, and of a response without its request: what their bodies say.
 _SILENT: Final[tuple[Any, ...]] = (0, 0, 0, _NOTHING, None, _NO_WAIT)
 # Of a skipped run: what follows its time.
-_REST: Final = (None,) * (ROW - 9) + (0,)
+_REST: Final = (None,) * (ROW - 10) + (0,)
 _BATCHES: Final = NAMES.index("batches")
 _BYTES: Final = NAMES.index("bytes")
 _BYTES_END: Final = _BYTES + 1
@@ -290,13 +297,14 @@ class ExchangeColumns:
         self._ends = Pool()
         self._specs = Pool()
         self._clients, self._topics, self._groups = Pool(), Pool([((), (), ())]), Pool([()])
-        self._rare, self._runs = Pool([ORDINARY]), Pool()
+        self._rare, self._runs, self._servers = Pool([ORDINARY]), Pool(), Pool([_WIRE])
         self._pools = {
             "client": self._clients,
             "topics": self._topics,
             "groups": self._groups,
             "rare": self._rare,
             "run": self._runs,
+            "server": self._servers,
         }
 
     def __len__(self) -> int:
@@ -349,6 +357,7 @@ class ExchangeColumns:
                 groups,
                 self._rare_of(exchange) if unusual else 0,
                 None,
+                self._server_of(exchange.extra["server"]) if exchange.extra and "server" in exchange.extra else 0,
                 exchange.time_ns,
                 exchange.request_end_ns,
                 exchange.response_ns,
@@ -407,7 +416,7 @@ class ExchangeColumns:
     def _skip(self, run: Skipped) -> None:
         at = self._runs.place(run, (run.direction, run.size, run.reason, run.detail))
         ends = self._ends.place(run.ends, run.ends)
-        self._rows.append((ends, None, None, None, None, None, at, run.time_ns, *_REST))
+        self._rows.append((ends, None, None, None, None, None, at, None, run.time_ns, *_REST))
 
     def _kind(self, key: int) -> ApiContents:
         kind = self._kinds[key] = ApiContents(key)
@@ -489,6 +498,12 @@ class ExchangeColumns:
         at = len(self._rare.values)
         self._rare.values.append(value)
         return at
+
+    def _server_of(self, said: Mapping[str, Any]) -> int:
+        """What a request log says of an exchange."""
+        times = (said.get(name) for name in SERVER_COLUMNS.values())
+        value = ("log", *(None if each is None else float(each) for each in times))
+        return self._servers.place(value, value)
 
     def _bodies_of(self, exchange: Exchange, options: Options) -> list[str | None]:
         record = exchange_json(exchange, options)

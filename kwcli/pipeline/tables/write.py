@@ -17,7 +17,7 @@ from decoders.exchanges.exchange import ClientIdentity, foreign_name
 from decoders.exchanges.pairer import is_alone
 from kwcli.pipeline.tables.rows import BODY_COLUMNS
 from kwcli.pipeline.tables.schemas import EPOCH, ROWS, SCHEMAS, by_date, by_table
-from kwcli.sniff.run import LOSSY, missing
+from kwcli.sniff.closing import LOSSY, missing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,7 +39,7 @@ __all__ = [
 _BY_PORT: Final = ("answers_only", "requests_only", "foreign")
 # Columns that tell clients apart.
 _WHO: Final = ["client_ip", "client_id", "client_software_name", "client_software_version"]
-_READ: Final = ["kind", "status", "error_expected", *_WHO, "api_key", "broker", "time_ns", "reason", "size"]
+_READ: Final = ["kind", "source", "status", "error_expected", *_WHO, "api_key", "broker", "time_ns", "reason", "size"]
 
 
 class RunCounts:
@@ -57,6 +57,7 @@ class RunCounts:
         "foreign",
         "gaps",
         "last_ns",
+        "logged",
         "requests_only",
         "run_bytes",
         "runs",
@@ -65,6 +66,7 @@ class RunCounts:
 
     def __init__(self) -> None:
         self.exchanges = 0
+        self.logged = 0  # those of request logs, which are counted nowhere else
         self.statuses: Counter[str] = Counter()
         self.errors = 0  # exchanges that have one
         self.expected = 0  # that have only such as the protocol means so
@@ -98,7 +100,9 @@ class RunCounts:
         if rows.num_rows:
             both = pa.Table.from_batches([rows.select(_READ)])
             runs = pc.equal(both["kind"], "skipped")
-            self._exchanges(both.filter(pc.invert(runs)))
+            logged = pc.fill_null(pc.equal(both["source"], "log"), False)
+            self.logged += pc.sum(logged).as_py()
+            self._exchanges(both.filter(pc.invert(pc.or_(runs, logged))))
             self._skipped(both.filter(runs))
 
     def add_connections(self, rows: pa.RecordBatch) -> None:
@@ -169,6 +173,7 @@ class RunCounts:
         for name in ("statuses", "runs", "run_bytes", "answers_only", "requests_only", "foreign"):
             getattr(self, name).update(getattr(other, name))
         self.exchanges += other.exchanges
+        self.logged += other.logged
         self.errors += other.errors
         self.expected += other.expected
         self.connections += other.connections

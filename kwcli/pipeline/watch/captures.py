@@ -33,9 +33,9 @@ from typing import Any, Final, NamedTuple
 from kwcli.capture_paths import is_named_capture
 from kwcli.env import Failure
 from kwcli.inflating import is_compressed
-from kwcli.inputs import CAPTURE_MAGICS, InputProblem
+from kwcli.inputs import CAPTURE_MAGICS, InputProblem, is_request_log
 from kwcli.pipeline.plan import WalkJob, group_by_time, walk_file
-from kwcli.pipeline.read.captures import FoundFile, SourceFile, as_input, list_files, open_ranges
+from kwcli.pipeline.read.captures import FoundFile, SourceFile, as_input, begin_of, list_files, open_ranges
 from kwcli.pipeline.read.file_ranges import FileRange, Problem, Split
 from kwcli.pipeline.read.split_reader import GrowingState
 from kwcli.pipeline.read.tls_keys import captures_with_secrets
@@ -83,6 +83,7 @@ class TrackedFile:
     secrets: bool = False
     inflate: bool = False
     told: bool = False
+    log: bool = False
     seen_s: float = 0.0  # by a clock that only goes forward, in this process
     gone_s: float | None = None  # since when it is not there
     behind_s: float = 0.0  # since when there is something of it that is not read
@@ -103,7 +104,7 @@ class TrackedFile:
         return [
             *(self.point, _encoded(self.path), _encoded(self.name), list(self.place), self.head, self.head_size),
             *(self.begun_ns, self.number, self.at, b64encode(self.state).decode(), self.waiting, self.size),
-            *(self.changed_ns, self.over, self.secrets, self.inflate, self.told),
+            *(self.changed_ns, self.over, self.secrets, self.inflate, self.told, self.log),
         ]
 
     @classmethod
@@ -285,6 +286,13 @@ class WatchedFiles:
     def _new(self, point: str, found: FoundFile, head: bytes, opened: Any) -> TrackedFile | None:
         """A file that nobody has seen before, where it is a capture."""
         inflate = is_compressed(head[:4])
+        if not any(magic.startswith(head[:4]) for magic in CAPTURE_MAGICS) and is_request_log(
+            begin_of(opened, found.name)
+        ):
+            digest = hashlib.sha256(head).hexdigest()
+            made = TrackedFile(point, found.path, found.name, _place_of(found), digest, len(head), 0)
+            made.inflate, made.log = inflate, True
+            return made
         if inflate:
             try:
                 begin = next(as_input(opened, found.name).pieces(), b"")
@@ -343,7 +351,7 @@ class WatchedFiles:
         """Sizes once more: a file that a later one follows has its last bytes by now. Old ones are closed."""
         latest: dict[str, int] = {}
         for file in self.files.values():
-            if file.is_begun:
+            if file.is_begun and not file.log:
                 latest[file.point] = max(latest.get(file.point, 0), file.begun_ns or 0)
             if not file.over and not _SCHEME.match(file.path):
                 with suppress(OSError):
@@ -353,7 +361,7 @@ class WatchedFiles:
                             file.behind_s = now_s
                         file.size, file.changed_ns, file.changed_s = about.st_size, about.st_mtime_ns, now_s
         for file in self.files.values():
-            older = file.is_begun and (file.begun_ns or 0) < latest[file.point]
+            older = file.is_begun and not file.log and (file.begun_ns or 0) < latest[file.point]
             if not file.over and older and file.at == file.size and now_s - file.changed_s > CLOSED_S:
                 file.over, file.state = True, b""
 
@@ -416,9 +424,11 @@ class WatchedFiles:
     def _new_groups(
         self, point: str, its: list[TrackedFile], now_s: float, problems: list[Problem]
     ) -> list[list[tuple[FileRange, TrackedFile]]]:
-        """The new files whose turn it is, in order; those in one group overlap in time."""
+        """The new files whose turn it is, in order; those in one group overlap in time. Each log is a group."""
         waiting = [file for file in its if not file.is_begun and not file.over]
-        due = [file for file in waiting if self._is_due(file, now_s)]
+        ready = [file for file in waiting if self._is_due(file, now_s)]
+        logs = [[(_log_of(file), file)] for file in ready if file.log]
+        due = [file for file in ready if not file.log]
         found: list[list[FileRange]] = []
         by_number: dict[int, TrackedFile] = {}
         for number, file in enumerate(sorted(due, key=_by_time)):
@@ -438,13 +448,15 @@ class WatchedFiles:
             file.begun_ns = low
             by_number[number] = file
             found.append(pieces)
-        return [[(piece, by_number[piece.file]) for piece in group] for group in group_by_time(found)]
+        return logs + [[(piece, by_number[piece.file]) for piece in group] for group in group_by_time(found)]
 
     def _is_due(self, file: TrackedFile, now_s: float) -> bool:
         if file.gone_s is not None:
             return False
         if self.whole:
             return file.inflate or file.begun_ns is not None
+        if file.log and not file.inflate:
+            return True
         if file.inflate:
             return now_s - file.changed_s >= max(SETTLED_S, self.lateness_s)
         return file.begun_ns is not None and now_s - file.seen_s >= self.lateness_s
@@ -492,7 +504,8 @@ class WatchedFiles:
                     else:
                         file.at, file.state, file.waiting = grown
                     self.last_changed_ns[point.point] = max(
-                        self.last_changed_ns.get(point.point, 0), file.changed_ns if piece.begin == 0 else 0
+                        self.last_changed_ns.get(point.point, 0),
+                        file.changed_ns if piece.begin == 0 and not file.log else 0,
                     )
         self.count = self._planned_count
         self.names = list(plan.files)
@@ -507,7 +520,7 @@ class WatchedFiles:
     def unfinished(self) -> list[Problem]:
         """Files that end inside a packet."""
         return [
-            Problem(file.name, file.at - file.waiting, "cut off inside a packet")
+            Problem(file.name, file.at - file.waiting, f"cut off inside a {'line' if file.log else 'packet'}")
             for file in self.files.values()
             if file.waiting and not file.over
         ]
@@ -530,7 +543,13 @@ def _growing(file: TrackedFile, end: int) -> FileRange:
         weight=end - file.at,
         grows=True,
         goes_on=True,
+        log=file.log,
     )
+
+
+def _log_of(file: TrackedFile) -> FileRange:
+    """All of a log that nobody has read of yet."""
+    return FileRange(-1, file.path, file.name, 0, file.size, inflate=file.inflate, log=True)
 
 
 def _is_same(file: TrackedFile) -> bool:

@@ -21,7 +21,7 @@ __all__ = ["CLIENTS", "LINK_RAW", "UPSTREAM", "CaptureFiles", "SyntheticTcp"]
 # The interfaces.
 CLIENTS: Final = 0
 UPSTREAM: Final = 1
-_NAMES: Final = ("kw-proxy-clients", "kw-proxy-brokers")
+_NAMES: Final = ("clients", "brokers")
 _NS: Final = 10**9
 
 
@@ -32,7 +32,8 @@ class CaptureFiles:
         assert plan.write is not None
         self._path = Path(plan.write)
         both = plan.record == "both"
-        self._writer = PcapngWriter(LINK_RAW, interface=_NAMES[0], more=_NAMES[1:] if both else (), program="kw proxy")
+        first, *more = (f"kw-{plan.via}-{name}" for name in _NAMES)
+        self._writer = PcapngWriter(LINK_RAW, interface=first, more=more if both else (), program=f"kw {plan.via}")
         self._size_most = plan.rotate_size
         self._time_most = None if plan.rotate_interval is None else round(plan.rotate_interval * _NS)
         self._rotates = self._size_most is not None or self._time_most is not None

@@ -22,9 +22,12 @@ __all__ = [
     "MessageKind",
     "Parser",
     "Record",
+    "Via",
 ]
 
 Record = Literal["client", "both"]
+# What stands between clients and the log.
+Via = Literal["proxy", "mock"]
 
 
 class LogPlan(NamedTuple):
@@ -41,6 +44,7 @@ class LogPlan(NamedTuple):
     report: bool = False  # errors in answers, to the data path
     report_records: bool = False  # and whole exchanges, for the control interface
     events: bool = False  # print what happens to connections, and what people are told, as well
+    via: Via = "proxy"
 
     def to_json(self) -> bytes:
         """For `of_json`."""

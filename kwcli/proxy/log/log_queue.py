@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from collections import Counter, deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -35,7 +36,15 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.messages.bodies import Options
 
-__all__ = ["CLIENT", "HELD_MOST", "SERVER", "LogQueue", "Overflow", "Reporter", "Reports"]
+__all__ = ["CLIENT", "HELD_MOST", "SERVER", "LogQueue", "Overflow", "Reporter", "Reports", "now_ns"]
+
+_EPOCH_NS: Final = time.time_ns() - time.perf_counter_ns()
+
+
+def now_ns() -> int:
+    """Wall-clock time in ns; differences are those of a monotonic clock."""
+    return _EPOCH_NS + time.perf_counter_ns()
+
 
 READ: Final = 64 << 10
 # No line is as long: 95 APIs with some errors each.
@@ -221,7 +230,10 @@ class LogQueue:
     # -- what the data path says ---------------------------------------------------------------------------------------
 
     def opened(self, connection: int, client: str, listener: str, upstream: str, time_ns: int) -> None:
-        """A client is connected; addresses are host:port. Without this nothing of the connection is logged."""
+        """A client is connected; addresses are host:port. Without this nothing of the connection is logged.
+
+        `upstream` is empty where no broker is behind.
+        """
         if not self._room():
             self._unseen.add(connection)
             self.dropped_connections += 1

@@ -1,15 +1,16 @@
-"""Words of the command line in, the log's plan out: what `kw proxy` prints and writes of the traffic."""
+"""Words of the command line in, the log's plan out: what `kw proxy` and `kw mock` print and write of the traffic."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
 from kwcli.env import Environment, Exit, Failure
 from kwcli.option_types import Amount, Duration
 from kwcli.options import (
+    Clash,
     ContentOptions,
     FilterOptions,
     OutputOptions,
@@ -21,10 +22,19 @@ from kwcli.options import (
 )
 
 if TYPE_CHECKING:
-    from kwcli.proxy.log.log_protocol import LogPlan, Record
+    from kwcli.proxy.log.log_protocol import LogPlan, Record, Via
     from kwcli.proxy.log.log_queue import Overflow
 
-__all__ = ["LogOptions", "log_options"]
+__all__ = ["CLASHES", "LogOptions", "log_options"]
+
+# A filter chooses rows that are printed; a file of packets has them all.
+CLASHES: Final = (
+    Clash(
+        "no_log",
+        ("output", "records", "reveal_secrets", "names", *FilterOptions._fields),
+        "no exchange is printed, and -w keeps all of them",
+    ),
+)
 
 
 class LogOptions(NamedTuple):
@@ -35,13 +45,13 @@ class LogOptions(NamedTuple):
     filters: FilterOptions
     no_log: bool
     write: str | None
-    record: Record
     rotate_size: int | None
     rotate_interval: float | None
     overflow: Overflow
     events: bool
+    record: Record = "client"
 
-    def plan(self, env: Environment, *, recording: bool = False) -> LogPlan | None:
+    def plan(self, env: Environment, *, recording: bool = False, via: Via = "proxy") -> LogPlan | None:
         """What the log is to do; None where there is to be none, and nobody is `recording`. Raises Failure."""
         for name, value in (
             ("--rotate-size", self.rotate_size is not None),
@@ -60,11 +70,24 @@ class LogOptions(NamedTuple):
         file = (self.write, self.record, self.rotate_size, interval)
         if self.events and (self.no_log or shown.format != "ndjson"):
             raise Failure("--events is about rows of JSON: it needs -o ndjson", Exit.USAGE)
-        return LogPlan(shown, selection.text, not self.no_log, *file, env.debug, events=self.events)
+        return LogPlan(shown, selection.text, not self.no_log, *file, env.debug, events=self.events, via=via)
 
 
-def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """All options about what is printed and written; the command gets them as `log`."""
+_RECORD: Final = click.option(
+    "--record",
+    type=click.Choice(["client", "both"]),
+    default="client",
+    help="Whose bytes -w keeps: the clients', or the brokers' as well, as a second interface.",
+)
+
+
+def log_options(
+    command: Callable[..., Any], *, upstream: bool = True, quiet: str = "No summary at the end."
+) -> Callable[..., Any]:
+    """All options about what is printed and written; the command gets them as `log`.
+
+    `upstream`: there are bytes between the command and brokers, which -w may keep; `quiet` says what -q means.
+    """
     shown = with_options(
         gathered("log", LogOptions, LogOptions._fields)(command),
         click.option("--no-log", is_flag=True, help="Print no exchanges."),
@@ -78,12 +101,7 @@ def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=click.Path(dir_okay=False),
             help="Keep what clients sent and got, decrypted, in this capture file.",
         ),
-        click.option(
-            "--record",
-            type=click.Choice(["client", "both"]),
-            default="client",
-            help="Whose bytes -w keeps: the clients', or the brokers' as well, as a second interface.",
-        ),
+        *([_RECORD] if upstream else []),
         click.option(
             "--rotate-size", type=Amount(), metavar="SIZE", help="Begin a new file after so many bytes, say 100MB."
         ),
@@ -100,7 +118,7 @@ def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
     shown = output_options(
         verbose="Show bodies too, and tell of every connection; -vv headers as well.",
-        quiet="No summary at the end.",
+        quiet=quiet,
         columns=True,
         times=True,
     )(shown)

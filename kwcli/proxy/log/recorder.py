@@ -165,7 +165,7 @@ class Recorder:
         self._rows.opened(connection)
         if self._rows.events:
             self._settle()
-            self._rows.happened(kept.ends, "opened", time_ns, {"upstream": upstream})
+            self._rows.happened(kept.ends, "opened", time_ns, {"upstream": upstream} if upstream else {})
         if self._files is not None:
             kept.client = self._begun((client, listener), time_ns, CLIENTS)
 

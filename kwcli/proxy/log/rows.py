@@ -1,4 +1,4 @@
-"""Chunks of the proxy's connections in, rows on standard output out: the engine, filters and formats of `kw sniff`.
+"""Chunks of the connections of a proxy or mock in, rows out: the engine, filters and formats of `kw sniff`.
 
 A client connection enters as one whose first byte was seen and whose other end, the listener, is known for a broker.
 """
@@ -22,8 +22,8 @@ from kwcli.output import Wanted, asks_history, needs, open_renderer
 from kwcli.output.units import count_of
 from kwcli.output.zone import find_zone
 from kwcli.progress import Progress
+from kwcli.sniff.closing import ShownCounts, closing_lines
 from kwcli.sniff.row_output import Output
-from kwcli.sniff.run import ShownCounts, closing_lines
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Login, Settled
@@ -45,6 +45,7 @@ class LogRows:
         self._env = env
         self._reporter = reporter
         self._settings = plan.settings
+        self._via = plan.via
         self._selection = parse(plan.filter)
         self.pairer = Pairer(needs=Wanted(needs(plan.settings), self._selection.needs))
         if self._selection.asks_history or asks_history(plan.settings):
@@ -153,8 +154,8 @@ class LogRows:
         self._guard(self._output.settle)
 
     def _mark(self, exchange: Exchange) -> None:
-        """What the proxy knows beside the bytes."""
-        extra: dict[str, Any] = {"via": "proxy"}
+        """What is known beside the bytes."""
+        extra: dict[str, Any] = {"via": self._via}
         times = self._upstream.get(exchange.ends.number)
         correlation_id = exchange.correlation_id
         if times and correlation_id is not None and exchange.response_ns is not None:

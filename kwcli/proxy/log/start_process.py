@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, Any, Final
 
-from kwcli.env import Failure
+from kwcli.env import Environment, Exit, Failure
 from kwcli.proxy.log.log_protocol import HEAD, LogPlan, MessageKind
 from kwcli.proxy.log.log_queue import HELD_MOST, LogQueue, Overflow
 from kwcli.user_files import open_private
@@ -28,6 +28,9 @@ _CODE: Final = (
     "from kwcli.proxy.log.log_process import main; main(int(sys.argv[1]))"
 )
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# What the process may take to write what it was given, at the end; where the program was told to end at once.
+FINISH_S: Final = 30.0
+HURRIED_S: Final = 2.0
 # What the kernel may hold between the two.
 _BUFFER: Final = 1 << 20
 
@@ -39,7 +42,21 @@ class Log:
         self.feed = feed
         self.process = process
 
-    def finish(self, timeout: float = 30.0) -> bool:
+    def run_beside(self, env: Environment, work: Callable[[], int]) -> int:
+        """Do `work`, whose traffic is logged, to its end; the log gets the time to write what it has. The exit code."""
+        code: int = Exit.INTERRUPTED
+        try:
+            code = work()
+        finally:
+            at_work = self.feed.alive
+            done = self.finish(HURRIED_S if code == Exit.INTERRUPTED else FINISH_S)
+            if at_work and not done:
+                env.say("kw: the log did not get to its end")
+            if code == Exit.DONE and (self.failed or (at_work and not done)):
+                code = Exit.FAILURE
+        return code
+
+    def finish(self, timeout: float = FINISH_S) -> bool:
         """Hand over the rest and wait for the end; False when it was not taken, or not by an end in good order. Blocks.
 
         What has been taken and could not be written the process has told itself: `failed`.

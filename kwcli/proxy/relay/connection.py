@@ -13,13 +13,13 @@ the core is awaited, others have their turn, or the log asks for time. Bytes tha
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from kwcli.net.addresses import shown
 from kwcli.proxy.accepting import Reached, dial_first
+from kwcli.proxy.log.log_queue import now_ns
 from kwcli.proxy.relay.core import RelayCore
 from kwcli.proxy.relay.memory_share import MemoryShare
 from kwcli.proxy.relay.socket_half import (
@@ -72,14 +72,6 @@ if TYPE_CHECKING:
     from kwcli.proxy.relay.rewritten_answers import Remembered
     from kwcli.proxy.relay.socket_half import Turns
     from kwcli.proxy.relay.upstream_login import BrokerLogin
-
-_EPOCH_NS: Final = time.time_ns() - time.perf_counter_ns()
-
-
-def now_ns() -> int:
-    """Wall-clock time in ns; differences are those of a monotonic clock."""
-    return _EPOCH_NS + time.perf_counter_ns()
-
 
 Take = Callable[[bytes], None]
 _DECIDED: Final = frozenset((STOP_READING, READ_ON, TIMER, MUTE, RESET))

@@ -21,11 +21,11 @@ from kwcli.proxy.tls.authority import Authority, own_authority, state_folder
 _MEANINGS: Final = (
     (
         ("UNKNOWN_CA", "BAD_CERTIFICATE", "CERTIFICATE_UNKNOWN"),
-        "does not trust the proxy's certificate; {trust}",
+        "does not trust the {program}'s certificate; {trust}",
     ),
     (
         ("CERTIFICATE_EXPIRED", "CERTIFICATE_REVOKED", "UNSUPPORTED_CERTIFICATE"),
-        "does not take the proxy's certificate; is the client's clock right?",
+        "does not take the {program}'s certificate; is the client's clock right?",
     ),
     (
         ("PEER_DID_NOT_RETURN_A_CERTIFICATE",),
@@ -45,12 +45,12 @@ _MEANINGS: Final = (
         ("UNSUPPORTED_PROTOCOL", "PROTOCOL_VERSION", "VERSION_TOO_LOW"),
         "speaks no version of TLS from 1.2 on",
     ),
-    (("NO_SHARED_CIPHER",), "has no cipher suite in common with the proxy"),
+    (("NO_SHARED_CIPHER",), "has no cipher suite in common with the {program}"),
 )
 
 
-def refusal(error: BaseException, trust: str | None) -> str:
-    """What follows the client's address; `trust` is the file by which clients trust the proxy, if it minted."""
+def _refusal(error: BaseException, trust: str | None, program: str) -> str:
+    """What follows the client's address; `trust` is the file by which clients trust the program, if it minted."""
     reason = str(getattr(error, "reason", None) or "").upper().replace(" ", "_")
     if isinstance(error, TimeoutError):
         return "did not finish the TLS handshake in time; does it speak TLS?"
@@ -59,12 +59,13 @@ def refusal(error: BaseException, trust: str | None) -> str:
         if any(word in reason for word in words):
             detail = getattr(error, "verify_message", "")
             return meaning.format(
+                program=program,
                 trust=told if trust else "give it the authority's certificate that signed --tls-cert",
                 detail=f" ({detail})" if detail else "",
             )
     if reason and "EOF" not in reason:
         return f"failed the TLS handshake: {reason.replace('_', ' ').lower()}"
-    untrusting = f"; a client that does not trust the proxy may do so: {told}" if trust else ""
+    untrusting = f"; a client that does not trust the {program} may do so: {told}" if trust else ""
     return f"ended the TLS handshake without a word{untrusting}"
 
 
@@ -84,11 +85,12 @@ _LOCAL: Final = ("localhost", "127.0.0.1", "::1")
 
 
 class TlsIn(NamedTuple):
-    """What the options say about TLS towards clients: files. Without `certificate` the proxy mints its own."""
+    """What the options say about TLS towards clients: files. Without `certificate` the program mints its own."""
 
     certificate: str | None = None  # --tls-cert
     key: str | None = None  # --tls-key
     clients: str | None = None  # --tls-client-ca: clients must show a certificate of theirs
+    program: str = "proxy"  # what people are told it is
 
 
 class Inbound:
@@ -115,6 +117,10 @@ class Inbound:
     def mutual(self) -> bool:
         """Whether clients have to show a certificate."""
         return self._clients is not None
+
+    def refusal(self, error: BaseException) -> str:
+        """What a handshake that failed means; it follows the client's address."""
+        return _refusal(error, str(self.trust) if self.trust else None, self._asked.program)
 
     @property
     def trust(self) -> Path | None:
@@ -181,7 +187,7 @@ class Inbound:
     def _context(self, own: Identity) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
-        present(context, own, "the proxy's")
+        present(context, own, f"the {self._asked.program}'s")
         if self._clients is not None:
             context.verify_mode = ssl.CERT_REQUIRED
             try:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import functools
-import ipaddress
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import ClientConfig
+from kwcli.net.listening import is_loopback
+from kwcli.options import gathered, with_options
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    from kwcli.proxy.tls.inbound import TlsIn
 
 
 class TlsOptions(NamedTuple):
@@ -29,10 +30,16 @@ class TlsOptions(NamedTuple):
         """Whether listeners speak TLS."""
         return self.tls_in or any((self.certificate, self.key, self.client_ca))
 
+    def inbound(self, program: str) -> TlsIn:
+        """What listeners of a program are to do, `proxy` or `mock`."""
+        from kwcli.proxy.tls.inbound import TlsIn
+
+        return TlsIn(self.certificate, self.key, self.client_ca, program)
+
 
 def check_exposure(security: TlsOptions, config: ClientConfig, bind: str) -> None:
     """Failure (usage) where whoever reaches this machine could act on the cluster by the proxy's own credentials."""
-    if _is_loopback(bind) or security.client_ca or security.allow_anonymous:
+    if is_loopback(bind) or security.client_ca or security.allow_anonymous:
         return
     if config.sasl is not None and "SASL" in config.protocol:
         who = f"as {config.sasl.username}" if config.sasl.username else f"by the proxy's {config.sasl.mechanism} login"
@@ -42,13 +49,6 @@ def check_exposure(security: TlsOptions, config: ClientConfig, bind: str) -> Non
         return
     text = f"--bind {bind} would let anyone who reaches it act on the cluster {who}"
     raise Failure(f"{text}: give --tls-client-ca FILE, or --allow-anonymous if that is meant", Exit.USAGE)
-
-
-def _is_loopback(bind: str) -> bool:
-    try:
-        return ipaddress.ip_address(bind).is_loopback
-    except ValueError:
-        return bind == "localhost"
 
 
 _FILE = click.Path(dir_okay=False)
@@ -63,24 +63,15 @@ _OPTIONS = (
     click.option(
         "--tls-client-ca", "client_ca", type=_FILE, metavar="FILE", help="Clients show a certificate that these signed."
     ),
-    click.option(
-        "--allow-anonymous",
-        is_flag=True,
-        help="With a --bind for others: let them use the login of the proxy without one of their own.",
-    ),
+)
+_ANONYMOUS = click.option(
+    "--allow-anonymous",
+    is_flag=True,
+    help="With a --bind for others: let them use the login of the proxy without one of their own.",
 )
 
 
-def security_options(command: Command) -> Command:
-    """The options above; the command is called with `security`."""
-
-    @functools.wraps(command)
-    def gathered(*args: Any, **values: Any) -> Any:
-        own = {name: values.pop(name) for name in TlsOptions._fields}
-        return command(*args, security=TlsOptions(**own), **values)
-
-    wrapped: Any = gathered
-    for option in reversed(_OPTIONS):
-        wrapped = option(wrapped)
-    result: Command = wrapped
-    return result
+def security_options(command: Callable[..., Any], *, lends_login: bool = True) -> Callable[..., Any]:
+    """The options above; the command is called with `security`. `lends_login`: it may have a login that others use."""
+    more = [_ANONYMOUS] if lends_login else []
+    return with_options(gathered("security", TlsOptions, TlsOptions._fields)(command), *_OPTIONS, *more)

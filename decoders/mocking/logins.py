@@ -1,0 +1,130 @@
+"""Tokens of clients that log in to a mocked broker in, the broker's tokens out. No login is checked.
+
+With PLAIN and OAUTHBEARER the broker proves nothing, so that any token does. With SCRAM it proves that it knows the
+password as well: a mock knows one for every user, and a client that has another one could not be made to believe it.
+So such a login is refused, with the reason, and that is no check of who it is. With GSSAPI the broker would need the
+key of its principal: those logins are refused at the handshake.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode, b64encode
+from binascii import Error as NotBase64
+from hashlib import blake2b
+from hmac import compare_digest
+from typing import Any, Final
+
+from decoders.mocking.cluster import Call, Cluster, MockLogin, Refusal
+from decoders.protocols.scram import HASHES, LEAST_ITERATIONS, make_proofs, xor
+
+__all__ = ["TAKEN_MECHANISMS", "UNPROVEN_MECHANISMS", "handle_sasl_authenticate", "handle_sasl_handshake"]
+
+# Mechanisms whose broker proves nothing to its client.
+UNPROVEN_MECHANISMS: Final = ("PLAIN", "OAUTHBEARER")
+TAKEN_MECHANISMS: Final = (*UNPROVEN_MECHANISMS, *HASHES)
+
+NONE: Final = 0
+UNSUPPORTED_SASL_MECHANISM: Final = 33
+ILLEGAL_SASL_STATE: Final = 34
+SASL_AUTHENTICATION_FAILED: Final = 58
+
+# The header, then what is signed, of that the user and the nonce.
+_CLIENT_FIRST: Final = re.compile(rb"([nyp][^,]*,[^,]*,)(n=([^,]+),r=([^,]+)(?:,.*)?)\Z", re.DOTALL)
+# What is signed, of that the nonce; then the proof.
+_CLIENT_FINAL: Final = re.compile(rb"(c=[^,]*,r=([^,]*)(?:,.*)?),p=([A-Za-z0-9+/]+=*)\Z", re.DOTALL)
+_SIZE_MAX: Final = 64 << 10
+
+
+class UnprovenLogin:
+    """One token, which is taken."""
+
+    done = False
+
+    def answer(self, token: bytes) -> bytes:  # noqa: ARG002  # whatever it is
+        """Nothing."""
+        self.done = True
+        return b""
+
+
+class ScramLogin:
+    """Two tokens. A real broker's nonce and salt are random; here nobody is kept out, and the same input gives the same
+    output."""
+
+    def __init__(self, cluster: Cluster, mechanism: str) -> None:
+        self.done = False
+        self._cluster = cluster
+        self._mechanism = mechanism
+        self._user = ""
+        self._nonce = b""
+        self._salt = b""
+        self._said = b""  # client-first and server-first, as they are signed
+
+    def answer(self, token: bytes) -> bytes:
+        """The broker's token. Raises Refusal."""
+        return self._prove(token) if self._said else self._challenge(token)
+
+    def _challenge(self, token: bytes) -> bytes:
+        found = _CLIENT_FIRST.match(token[:_SIZE_MAX])
+        if found is None:
+            raise Refusal(SASL_AUTHENTICATION_FAILED, f"no first message of {self._mechanism}")
+        _, bare, user, nonce = found.groups()
+        self._user = user.replace(b"=2C", b",").replace(b"=3D", b"=").decode("utf-8", "replace")
+        own = blake2b(b"%d" % self._cluster.next_number(), key=nonce[:64], digest_size=16).hexdigest()
+        self._nonce = nonce + own.encode()
+        self._salt = blake2b(user, digest_size=16).digest()
+        first = b"r=%b,s=%b,i=%d" % (self._nonce, b64encode(self._salt), LEAST_ITERATIONS)
+        self._said = b"%b,%b" % (bare, first)
+        return first
+
+    def _prove(self, token: bytes) -> bytes:
+        found = _CLIENT_FINAL.match(token[:_SIZE_MAX])
+        if found is None or found[2] != self._nonce:
+            raise Refusal(SASL_AUTHENTICATION_FAILED, f"no final message of {self._mechanism}")
+        password = self._cluster.password_of(self._user)
+        signed = b"%b,%b" % (self._said, found[1])
+        proofs = make_proofs(self._mechanism, password, self._salt, LEAST_ITERATIONS, signed)
+        try:
+            shown = b64decode(found[3], validate=True)
+        except NotBase64:
+            shown = b""
+        if not compare_digest(shown, xor(proofs.client_key, proofs.client_signature)):
+            text = f"user {self._user[:100]!r} logs in by {self._mechanism} with another password than the mock has"
+            self._cluster.note(f"{text}: that has to be the same, as the broker proves that it knows it (kw help mock)")
+            raise Refusal(SASL_AUTHENTICATION_FAILED, text)
+        self.done = True
+        return b"v=" + b64encode(proofs.server_signature)
+
+
+def handle_sasl_handshake(cluster: Cluster, call: Call) -> dict[str, Any]:
+    """Any mechanism of the recording that a mock can speak."""
+    taken = [name for name in cluster.mechanisms if name in TAKEN_MECHANISMS]
+    asked = call.body["mechanism"]
+    code = NONE if asked in taken else UNSUPPORTED_SASL_MECHANISM
+    if not cluster.mechanisms:
+        code = ILLEGAL_SASL_STATE  # as on a listener without SASL
+        cluster.note("a client wants to log in, and nobody does in the recording: it is refused")
+    elif code:
+        cluster.note(
+            f"a client wants to log in by {asked[:100]!r}, which is refused: {', '.join(taken) or 'none'} is not"
+        )
+    call.login = None if code else _login(cluster, asked)
+    return {"error_code": code, "mechanisms": taken}
+
+
+def _login(cluster: Cluster, mechanism: str) -> MockLogin:
+    return ScramLogin(cluster, mechanism) if mechanism in HASHES else UnprovenLogin()
+
+
+def handle_sasl_authenticate(cluster: Cluster, call: Call) -> dict[str, Any]:  # noqa: ARG001  # as all handlers
+    """The next token of a login that a handshake has begun."""
+    login = call.login
+    if login is None or login.done:
+        text = "no SaslHandshake came before"
+        return {"error_code": ILLEGAL_SASL_STATE, "error_message": text, "auth_bytes": b""}
+    try:
+        token = login.answer(call.body["auth_bytes"])
+    except Refusal as refusal:
+        call.login = None
+        return {"error_code": refusal.code, "error_message": refusal.text, "auth_bytes": b""}
+    return {"error_code": NONE, "error_message": None, "auth_bytes": token, "session_lifetime_ms": 0}

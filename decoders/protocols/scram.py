@@ -1,0 +1,45 @@
+"""A password and what both sides of a SCRAM login said in, the proofs of either side out (RFC 5802, 7677)."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+__all__ = ["HASHES", "LEAST_ITERATIONS", "ScramProofs", "make_proofs", "xor"]
+
+HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
+# RFC 7677 and Kafka's own client ask for 4096 at least.
+LEAST_ITERATIONS: Final = 4096
+
+
+class ScramProofs(NamedTuple):
+    """The client shows `client_key` xor `client_signature`, the server `server_signature`."""
+
+    client_key: bytes
+    client_signature: bytes
+    server_signature: bytes
+
+
+def make_proofs(mechanism: str, password: str, salt: bytes, iterations: int, signed: bytes) -> ScramProofs:
+    """`signed` is the AuthMessage: client-first without its header, server-first, client-final without its proof."""
+    algorithm = HASHES[mechanism]
+    salted = _salted(algorithm, password.encode(), salt, iterations)
+    client_key = hmac.digest(salted, b"Client Key", algorithm)
+    stored_key = hashlib.new(algorithm, client_key).digest()
+    server_key = hmac.digest(salted, b"Server Key", algorithm)
+    return ScramProofs(
+        client_key, hmac.digest(stored_key, signed, algorithm), hmac.digest(server_key, signed, algorithm)
+    )
+
+
+def xor(one: bytes, other: bytes) -> bytes:
+    """Of two of the same size."""
+    return bytes(a ^ b for a, b in zip(one, other, strict=True))
+
+
+@lru_cache(maxsize=16)
+def _salted(algorithm: str, password: bytes, salt: bytes, iterations: int) -> bytes:
+    """The salted password: some ms of work, and the same for every connection to the brokers of a cluster."""
+    return hashlib.pbkdf2_hmac(algorithm, password, salt, iterations)

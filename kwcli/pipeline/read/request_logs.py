@@ -1,0 +1,117 @@
+"""Brokers' request logs in, rows of the tables out: beside captures, as another source of the same exchanges.
+
+A log is read line by line as everywhere in kw (messages/request_log.py). A row's place is that of its line, so that
+log and place are what identifies it. One that grows is read as captures are, its reader's state handed on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from decoders.capture.merge import before
+from decoders.errors import DecodeError
+from decoders.messages.request_log import RequestLogLines
+from kwcli.inputs import PIECE_SIZE, InputProblem, line_problems, utf8_text
+from kwcli.pipeline.job_spec import BATCH_WEIGHT, EngineResult, RowFilter, columns_for
+from kwcli.pipeline.read.captures import as_input, open_ranges
+from kwcli.pipeline.read.file_ranges import FileRange, Problem, problem_of
+from kwcli.pipeline.read.split_reader import GrowingState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from decoders.exchanges.exchange import Settled
+    from kwcli.pipeline.job_spec import JobSpec, Progress
+    from kwcli.pipeline.read.captures import RangeFile, SourceFile
+    from kwcli.pipeline.store.staging import Staging
+    from kwcli.pipeline.tables.write import TableWriter
+
+__all__ = ["RequestLogDecoder", "read_request_logs"]
+
+# Rows of a log name their file in place of a packet: file 1 of these, whose packet 0 is none.
+_FILE: Final = before(1)
+
+
+class RequestLogDecoder:
+    """The bytes of one log in, its rows into a writer; `problems`, `taken` and `left` are those of a `SplitReader`."""
+
+    def __init__(self, spec: JobSpec, point: str, choice: RowFilter, writer: TableWriter) -> None:
+        self.problems: list[Problem] = []
+        self.taken = 0
+        self.left: dict[int, GrowingState] = {}
+        self._spec = spec
+        self._point = point
+        self._choice = choice
+        self._writer = writer
+
+    def read(self, piece: FileRange) -> None:
+        """Decode a piece of a log."""
+        lines = RequestLogLines()
+        try:
+            if piece.state:
+                lines.resume(piece.state)
+            self._columns = columns_for(self._spec._replace(files=("", piece.path)), self._point)
+            with open_ranges(piece.path, piece.name) as file:
+                for data in self._inflated(piece, file) if piece.inflate else self._pieces(piece, file):
+                    self._take(lines.feed(data), piece.path)
+            if piece.goes_on:
+                self.left[piece.file] = GrowingState(piece.end, lines.export(), lines.waiting)
+            else:
+                self._take(lines.finish(), piece.path)
+        except InputProblem as problem:
+            self.problems.append(problem_of(piece.name, problem))
+        except DecodeError as problem:  # of the state that the piece begins with
+            text = f"bytes {piece.begin:,} to {piece.end:,} were not read: {problem.text}"
+            self.problems.append(Problem(piece.name, None, text))
+        if len(self._columns):
+            self._writer.write(self._columns.batch())
+        self.problems += [
+            Problem(piece.name, None, text.removeprefix(f"{piece.name}: ")) for text in line_problems(piece.name, lines)
+        ]
+
+    def _pieces(self, piece: FileRange, file: RangeFile) -> Iterator[bytes]:
+        at = piece.begin
+        while at < piece.end:
+            data = file.read(at, min(PIECE_SIZE, piece.end - at))
+            if not data:
+                raise InputProblem(f"{piece.name}: has become shorter while it was read")
+            at += len(data)
+            self.taken += len(data)
+            yield data
+
+    def _inflated(self, piece: FileRange, file: RangeFile) -> Iterator[bytes]:
+        source = as_input(file, piece.name, piece.size)
+        yield from source.plain()
+        self.taken += piece.size
+
+    def _take(self, rows: Sequence[Settled], path: str) -> None:
+        columns, choice = self._columns, self._choice
+        for row in rows:
+            if row.kind == "exchange":
+                row.extra = {**(row.extra or {}), "file": utf8_text(path)}
+                row.request_packet = _FILE
+                if choice.wants(row):
+                    columns.add(row)
+        if columns.weight >= BATCH_WEIGHT:
+            self._writer.write(columns.batch())
+
+
+def read_request_logs(
+    spec: JobSpec, files: Sequence[SourceFile], staging: Staging, progress: Progress | None = None
+) -> EngineResult:
+    """All of these logs, one after the other, in this process. Raises OSError when the tables cannot be written."""
+    choice = RowFilter(spec)
+    problems: list[Problem] = []
+    taken = 0
+    with staging.writer(spec.tables) as writer:
+        for file in files:
+            decoder = RequestLogDecoder(spec, file.point, choice, writer)
+            decoder.read(FileRange(0, file.path, file.name, 0, file.size, inflate=file.inflate, log=True))
+            problems += decoder.problems
+            taken += decoder.taken
+            if progress is not None:
+                progress(taken, 0)
+        written = writer.close()
+    return EngineResult(written, writer.tally, Counter(), problems, taken)

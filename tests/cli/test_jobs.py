@@ -1,0 +1,240 @@
+"""`--jobs`: whatever the number of processes, what is written and said is that of one."""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from kwcli import inputs
+from kwcli.env import Environment
+from kwcli.main import run
+from kwcli.sniff import jobs
+from kwcli.sniff.jobs import PartSizes, RenderJobs
+from tests.captures.shipped import FOLDER
+from tests.cli.test_damage import capture, damaged
+from tests.cli.worlds import Outcome
+
+Runner = Callable[..., Outcome]
+
+TOUR: Final = FOLDER / "tour.pcapng"
+CAPTURES: Final = sorted(
+    path
+    for path in FOLDER.rglob("*")
+    if path.name.endswith((".pcap", ".pcapng", ".pcap.gz", ".pcapng.zst")) and path.is_file()
+)
+VIEWS: Final[tuple[tuple[str, ...], ...]] = (
+    ("sniff",),
+    ("sniff", "-v"),
+    ("sniff", "-vv", "--records"),
+    ("sniff", "--records", "--color", "always"),
+    ("sniff", "-o", "ndjson", "--records"),
+    ("sniff", "-o", "json", "--names"),
+    ("sniff", "-o", "yaml", "--reveal-secrets"),
+    ("sniff", "-o", "csv"),
+    ("sniff", "-o", "table"),
+    ("sniff", "-o", "fields", "-E", "header=y", "-e", "time,api,topic,group,node,summary"),
+    ("sniff", "--columns", "time,client,api,node,file,summary"),
+    ("sniff", "-o", "hex"),
+    ("sniff", "-o", "raw"),
+    ("sniff", "-f", "api == Fetch or api == Metadata", "-v"),
+    ("sniff", "--errors", "-o", "ndjson"),
+    ("sniff", "-f", "node > 0", "-o", "table"),
+    ("sniff", "--limit", "23"),
+    ("sniff", "--topic", "orders", "--limit", "11", "-o", "json"),
+    ("sniff", "--sort", "latency"),
+    ("sniff", "--strict", "-o", "ndjson", "--guess-requests"),
+    ("sniff", "--port", "9092-9099"),
+    ("stats",),
+    ("stats", "--by", "client,topic", "--metric", "records", "-o", "json"),
+    ("stats", "--bucket", "1s", "--slowest", "5", "--errors", "all"),
+    ("clients", "-o", "ndjson"),
+    ("groups", "-o", "json"),
+    ("topics", "--api", "produce,fetch"),
+    ("brokers",),
+    ("doctor", "-v"),
+    ("doctor", "-o", "ndjson"),
+    ("audit", "-o", "ndjson"),
+    ("audit", "--security"),
+    ("report", "-o", "json"),
+)
+
+
+@pytest.fixture
+def kw(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Runner:
+    """Runs kw with small parts into a file; `forks` counts them."""
+    monkeypatch.setattr(jobs, "SIZES", PartSizes(3, 7, 1 << 14))
+    monkeypatch.setattr(inputs, "MERGED_MAX", 1 << 16)  # rows come in small pieces
+    monkeypatch.setattr(jobs, "can_fork", lambda: True)  # what runs the tests has threads that do not matter
+
+    def runner(*words: str, stdin: bytes = b"") -> Outcome:
+        out = tmp_path / "out"
+        stderr = io.BytesIO()
+        with out.open("wb") as stdout:
+            env = Environment(
+                stdin=io.BytesIO(stdin), stdout=stdout, stderr=stderr, variables={}, monotonic=lambda: 0.0
+            )
+            code = run(words, env)
+        return Outcome(code, out.read_bytes().decode("utf-8", "backslashreplace"), stderr.getvalue().decode())
+
+    return runner
+
+
+@pytest.fixture
+def forks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The sizes of the parts that were made."""
+    made: list[int] = []
+    fork = RenderJobs._fork
+
+    def counted(self: RenderJobs) -> None:
+        made.append(self._rows)
+        fork(self)
+
+    monkeypatch.setattr(RenderJobs, "_fork", counted)
+    return made
+
+
+# Of these no part is made: what stops or sorts, and a filter that matches little.
+ALONE: Final = ("--sort", "--limit", "node > 0")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [words if number % 6 == 0 else pytest.param(words, marks=pytest.mark.long) for number, words in enumerate(VIEWS)],
+    ids=" ".join,
+)
+def test_the_output_is_that_of_one_process(kw: Runner, forks: list[int], words: tuple[str, ...]) -> None:
+    whole = kw(*words, str(TOUR), "--jobs", "1")
+    assert forks == []
+    assert kw(*words, str(TOUR), "--jobs", "3") == whole
+    assert bool(forks) is not any(word in words for word in ALONE)
+    assert len(whole.out) > 100
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
+def test_so_is_that_of_every_capture(kw: Runner, path: Path) -> None:
+    for number, words in enumerate(VIEWS):
+        whole = kw(*words, str(path), "--jobs", "1")
+        assert kw(*words, str(path), "--jobs", ("2", "3", "5")[number % 3]) == whole, words
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("count", ["2", "3", "5"])
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
+def test_so_is_that_of_any_number(kw: Runner, path: Path, count: str) -> None:
+    for words in VIEWS:
+        assert kw(*words, str(path), "--jobs", count) == kw(*words, str(path), "--jobs", "1"), words
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 40))])
+def test_so_is_that_of_damaged_ones(kw: Runner, tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    path = tmp_path / "damaged.pcapng"
+    path.write_bytes(damaged(rng, capture(rng.choice([TOUR, FOLDER / "first-steps.pcapng", FOLDER / "sasl-raw.pcap"]))))
+    words = VIEWS[seed % len(VIEWS)]
+    assert kw(*words, str(path), "--jobs", rng.choice(["2", "3", "5"])) == kw(*words, str(path), "--jobs", "1")
+
+
+def test_several_captures_and_a_pipe(kw: Runner, forks: list[int]) -> None:
+    names = str(TOUR), str(FOLDER / "first-steps.pcapng"), str(FOLDER / "missing.pcap")
+    for words in (("sniff",), ("sniff", "-o", "csv", "--columns", "file,api,topic"), ("stats", "--by", "file")):
+        assert kw(*words, *names, "--jobs", "2") == kw(*words, *names, "--jobs", "1")
+    assert forks
+    data = TOUR.read_bytes()
+    assert kw("sniff", "-", "--jobs", "2", stdin=data) == kw("sniff", "-", "--jobs", "1", stdin=data)
+
+
+PIPE_SIZE: Final = 1 << 16
+# What a program sees: exit codes, Ctrl-C, pipes that are closed.
+SMALL_PARTS: Final = """
+import sys
+from kwcli.sniff import jobs
+jobs.SIZES = jobs.PartSizes(3, 20, 1 << 16)
+from kwcli.main import main
+sys.exit(main())
+"""
+
+
+def program(*words: str) -> tuple[str, ...]:
+    """kw with small parts, as a process of its own."""
+    return (sys.executable, "-c", SMALL_PARTS, *words)
+
+
+def test_who_reads_only_the_beginning_is_no_error() -> None:
+    kw = subprocess.Popen(
+        program("sniff", str(TOUR), "-o", "ndjson", "--records", "--jobs", "2"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert kw.stdout is not None
+    assert kw.stdout.read(200).startswith(b'{"kind":"exchange"')
+    kw.stdout.close()
+    assert (kw.wait(60), kw.stderr and kw.stderr.read()) == (0, b"")
+    assert kw.stderr is not None
+    kw.stderr.close()
+
+
+def test_a_full_disk_is_told_in_one_line() -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            program("sniff", str(TOUR), "-v", "--jobs", "2"), stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert (done.returncode, done.stderr.decode().splitlines()) == (
+        1,
+        ["kw: the output cannot be written: no space left on device"],
+    )
+
+
+def lines_of_one_process(*words: str) -> list[bytes]:
+    return subprocess.run(program(*words, "--jobs", "1"), capture_output=True, check=True).stdout.splitlines()
+
+
+def test_ctrl_c_writes_what_was_decoded() -> None:
+    words = ("sniff", str(TOUR), "-o", "ndjson", "--records", "-q")
+    whole = lines_of_one_process(*words)
+    assert sum(map(len, whole)) > 4 * PIPE_SIZE  # so that it waits for who reads
+    with subprocess.Popen(program(*words, "--jobs", "2"), stdout=subprocess.PIPE, start_new_session=True) as kw:
+        assert kw.stdout is not None
+        first = kw.stdout.readline()
+        os.killpg(kw.pid, signal.SIGINT)
+        found = (first + kw.stdout.read()).splitlines()
+        assert kw.wait(60) == 130
+    assert found == whole[: len(found)]
+    assert len(found) > 40
+
+
+def test_rows_of_a_pipe_that_pauses_come_at_once(tmp_path: Path) -> None:
+    words = ("sniff", "-", "-o", "ndjson", "-q", "--jobs", "2")
+    out, data = tmp_path / "out", TOUR.read_bytes()
+    with out.open("wb") as file, subprocess.Popen(program(*words), stdin=subprocess.PIPE, stdout=file) as kw:
+        assert kw.stdin is not None
+        for at in range(0, len(data), len(data) // 4 + 1):
+            before = out.stat().st_size
+            kw.stdin.write(data[at : at + len(data) // 4 + 1])
+            kw.stdin.flush()
+            deadline = time.monotonic() + 60
+            while out.stat().st_size == before:
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+        kw.stdin.close()
+        assert kw.wait(60) == 0
+    assert out.read_bytes().splitlines() == lines_of_one_process("sniff", str(TOUR), "-o", "ndjson", "-q")
+
+
+def test_a_part_that_is_killed_is_told(kw: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    def die(_self: RenderJobs, _turn: int) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(RenderJobs, "_result", die)
+    outcome = kw("sniff", str(TOUR), "--jobs", "2")
+    assert (outcome.code, outcome.err) == (1, "kw: a process that --jobs started has ended: by signal 9\n")
