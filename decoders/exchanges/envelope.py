@@ -16,6 +16,7 @@ from decoders.errors import DecodeError
 from decoders.exchanges.exchange import Exchange, Login
 from decoders.exchanges.logins import known_login
 from decoders.frames.headers import request_head
+from decoders.frames.live_framing import with_size
 from decoders.limits import USER_MAX
 from decoders.schema.model import Side
 
@@ -84,4 +85,4 @@ def _frame(outer: Exchange, side: Side) -> bytes | None:
     """What a side carries, as a frame of its own."""
     body: Any = outer.values(side)
     data = body.get(f"{side}_data") if isinstance(body, dict) else None
-    return len(data).to_bytes(4, "big") + data if isinstance(data, bytes) else None
+    return with_size(data) if isinstance(data, bytes) else None

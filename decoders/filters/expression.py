@@ -43,17 +43,18 @@ def paths_in(key: int, side: Side, path: str) -> tuple[str, ...]:
     """The path as the declaration of this API spells it: one or, where fields took turns under a name, several."""
     if key not in NAMES:
         return ()
-    return tuple(dict.fromkeys(spelt for spelt, _ in _found(key, side, path)))
+    return tuple(dict.fromkeys(spelt for spelt, _ in fields_at(key, side, path)))
 
 
 @cache
 def sets_in(key: int, side: Side, path: str) -> Mapping[str, str]:
     """Which of these spellings are fields of numbers that have words, and which set of words it is (`means`)."""
-    found = ((spelt, set_of(field)) for spelt, field in _found(key, side, path)) if key in NAMES else ()
+    found = ((spelt, set_of(field)) for spelt, field in fields_at(key, side, path)) if key in NAMES else ()
     return {spelt: words for spelt, words in found if words}
 
 
-def _found(key: int, side: Side, path: str) -> Iterator[tuple[str, Field]]:
+def fields_at(key: int, side: Side, path: str) -> Iterator[tuple[str, Field]]:
+    """The same paths with their fields."""
     return _spelt(api(key).message(side).fields, parse_path(path))
 
 
@@ -142,13 +143,16 @@ class Atom:
         path: str,
         keys: Keys = None,
         name: str = "",
+        needle: str | None = None,
     ) -> None:
+        """`needle`: text that stands in every value that passes; None: none that is known."""
         self.name = name
+        self.needle = needle
         self.phase = row.phase if not row.entity else Phase.RESPONSE
         self.row = row
         self._test = test
-        self._sides = sides
-        self._path = path
+        self.sides = sides
+        self.path = path
         self._keys = keys
 
     @property
@@ -160,6 +164,10 @@ class Atom:
         """The values of the field."""
         found = self.row.get(exchange)
         return found if isinstance(found, list) else [] if found is None else [found]
+
+    def passes(self, value: Any) -> bool:
+        """Whether one value of the field is enough."""
+        return self._test is None or self._test(value)
 
     def test(self) -> Question:
         get, test = self.row.get, self._test
@@ -202,33 +210,33 @@ class Atom:
         """The paths that it reads of a side."""
         if self.row.needs is not None:
             return self.row.needs(key, side)
-        if side not in self._sides:
+        if side not in self.sides:
             return ()
         if self.row.entity:
             return entity_paths(key, side, self.row.entity)
-        return tuple(_without_indices(path) for path in paths_in(key, side, self._path))
+        return tuple(_without_indices(path) for path in paths_in(key, side, self.path))
 
 
 class Not:
     """The opposite."""
 
     def __init__(self, node: Node) -> None:
-        self._node = node
+        self.node = node
         self.phase: Phase = node.phase
 
     def test(self) -> Question:
-        inner = self._node.test()
+        inner = self.node.test()
         return lambda exchange: not inner(exchange)
 
     def decide(self, exchange: Exchange, phase: Phase) -> bool | None:
-        answer = self._node.decide(exchange, phase)
+        answer = self.node.decide(exchange, phase)
         return None if answer is None else not answer
 
     def keys(self) -> Keys:
         return None
 
     def atoms(self) -> Iterator[Atom]:
-        return self._node.atoms()
+        return self.node.atoms()
 
 
 class _Joined:
@@ -300,63 +308,63 @@ TEXT_MAX: Final = 64 * 1024
 class Filter:
     """A question about exchanges. `phase`: by when it is answered for every exchange."""
 
-    __slots__ = ("_node", "matches", "phase", "text")
+    __slots__ = ("matches", "node", "phase", "text")
 
     matches: Callable[[Exchange], bool]
 
     def __init__(self, text: str, node: Node) -> None:
         self.text = text
-        self._node = node
+        self.node = node
         self.phase = node.phase
         self.matches = node.test()
 
     def decide(self, exchange: Exchange, phase: Phase) -> bool | None:
         """The answer as far as it is known in this phase of an exchange; None where what follows may change it."""
-        return self._node.decide(exchange, phase)
+        return self.node.decide(exchange, phase)
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
         """The paths that it reads of a side of an API (exchanges/api_versions.py); none where the API cannot pass in
         any case.
         """
-        keys = self._node.keys()
+        keys = self.node.keys()
         if keys is not None and key not in keys:
             return frozenset()
-        return frozenset(path for atom in self._node.atoms() for path in atom.needs(key, side))
+        return frozenset(path for atom in self.node.atoms() for path in atom.needs(key, side))
 
     def parts(self) -> list[Filter]:
         """The questions that must all be answered with yes, each as a filter of its own; their text is that of all."""
-        nodes = self._node.nodes if isinstance(self._node, All) else [self._node]
+        nodes = self.node.nodes if isinstance(self.node, All) else [self.node]
         return [Filter(self.text, node) for node in nodes]
 
     def atoms(self) -> list[Atom]:
         """The questions about single fields."""
-        return list(self._node.atoms())
+        return list(self.node.atoms())
 
     def can_be(self, key: int | None) -> bool:
         """Whether an exchange of this API may pass, as far as the API decides."""
-        keys = self._node.keys()
+        keys = self.node.keys()
         return keys is None or key in keys
 
     @property
     def names(self) -> frozenset[str]:
         """The fields that it asks about, those of bodies aside."""
-        rows = {id(atom.row) for atom in self._node.atoms()}
+        rows = {id(atom.row) for atom in self.node.atoms()}
         return frozenset(name for name, row in FIELDS.items() if id(row) in rows)
 
     @property
     def asks_history(self) -> bool:
         """Whether it asks what an exchange means by those before it (exchanges/history.py)."""
-        return any(atom.row.history for atom in self._node.atoms())
+        return any(atom.row.history for atom in self.node.atoms())
 
     @property
     def reads_records(self) -> bool:
         """Whether it asks what is in records."""
-        return any(atom.reads_records for atom in self._node.atoms())
+        return any(atom.reads_records for atom in self.node.atoms())
 
     @property
     def everything(self) -> bool:
         """Whether it asks nothing."""
-        return isinstance(self._node, Always)
+        return isinstance(self.node, Always)
 
 
 def parse(text: str) -> Filter:
@@ -428,7 +436,8 @@ class _Parser:
         value = self._scan.value()
         if sign in ("~", "!~"):
             _check_text(field, value, sign)
-            return _maybe_not(sign == "!~", field.asked(questions.matching(field.row.kind, value)))
+            pattern = questions.matching(field.row.kind, value)
+            return _maybe_not(sign == "!~", field.asked(pattern, needle=questions.part_of_regex(value)))
         if sign in ("==", "!="):
             return _maybe_not(sign == "!=", _equal(field, value))
         if field.row.kind not in questions.ORDERED:
@@ -441,7 +450,9 @@ class _Parser:
             return Any_([_equal(field, word) for word in words])
         for word in words:
             _check_text(field, word, how)
-        return Any_([field.asked(questions.like(field.row.kind, word)) for word in words])
+        return Any_(
+            [field.asked(questions.like(field.row.kind, word), needle=questions.part_of_glob(word)) for word in words]
+        )
 
     def _values(self) -> list[Word]:
         begun = self._scan.at - 1
@@ -462,9 +473,9 @@ class _Named:
         self._sides = sides
         self._path = path
 
-    def asked(self, test: questions.Test | None, keys: frozenset[int] | None = None) -> Atom:
+    def asked(self, test: questions.Test | None, keys: frozenset[int] | None = None, needle: str | None = None) -> Atom:
         """The question whether a value of this field passes a test; without one, whether there is any."""
-        return Atom(self.row, test, self._sides, self._path, keys, self.name)
+        return Atom(self.row, test, self._sides, self._path, keys, self.name, needle)
 
 
 def field_of(text: str) -> _Named:
@@ -585,7 +596,7 @@ def _equal(field: _Named, word: Word) -> Node:
         return Not(field.asked(None))
     test = questions.equal(field.row.kind, word)
     keys = frozenset({value_of("api", word)}) if field.row.kind == "api" else None
-    return field.asked(test, keys)
+    return field.asked(test, keys, needle=word.text)
 
 
 def _check_text(field: _Named, word: Word, sign: str) -> None:

@@ -598,6 +598,21 @@ def like(kind: Kind, word: Word) -> Test:
     return lambda value: pattern.match(text_of(value)) is not None
 
 
+def part_of_glob(word: Word) -> str:
+    """The longest piece of a GLOB without wildcards: it stands in every text that the GLOB takes."""
+    return max(_WILD.split(word.text), key=len)
+
+
+def part_of_regex(word: Word) -> str | None:
+    """The same of a REGEX that is a word, which may have ^ before it and $ behind it; None of any other."""
+    match = _PLAIN_REGEX.fullmatch(word.text)
+    return None if match is None else match[1]
+
+
+_WILD: Final = re.compile(r"[*?]|\[.*", re.DOTALL)
+_PLAIN_REGEX: Final = re.compile(r"\^?([A-Za-z0-9_-]+)\$?")
+
+
 def matching(kind: Kind, word: Word) -> Test:
     """`field ~ REGEX`: somewhere in the value, in a time that grows with its length only (RE2's syntax)."""
     if len(word.text) > PATTERN_MAX:

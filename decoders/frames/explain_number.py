@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from decoders.apis import NAMES, api
 from decoders.frames.frame_search import FITS, HEAD, YES, request_verdict
+from decoders.frames.live_framing import with_size
 from decoders.limits import FRAME_MAX
 from decoders.protocols.sasl_tokens import token
 from decoders.protocols.signatures import (
@@ -282,7 +283,7 @@ def _kafka(data: bytes, verdict: int) -> Iterator[Finding]:
     elif verdict == FITS or (verdict == HEAD and _begins(data)):
         yield Finding("Kafka request", f"{_named(data, 0)}, not whole", "")
     elif len(data) <= FRAME_MAX:
-        framed = len(data).to_bytes(4, "big") + data
+        framed = with_size(data)
         if request_verdict(framed, 0) == YES:
             yield Finding("Kafka request", f"{_named(framed, 0)}, without its size field", "")
 

@@ -26,6 +26,11 @@ SIZE: Final = Struct(">i")
 SIZE_FIELD: Final = SIZE.size
 
 
+def with_size(frame: bytes) -> bytes:
+    """A frame behind its size field, as it is sent."""
+    return SIZE.pack(len(frame)) + frame
+
+
 class Framer:
     """One direction of one connection."""
 

@@ -14,6 +14,7 @@ from decoders.apis.headers import (
 from decoders.exchanges.api_versions import ApiVersion, Failure
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.needs import Needs
+from decoders.frames.live_framing import with_size
 from decoders.messages.bodies import ECHOING, PLAIN, Options, body_json, conceal_of, hide_echoes, trailing_json
 from decoders.messages.record import undecoded_json, with_names
 from decoders.schema.codec import partial
@@ -74,7 +75,7 @@ def framed(body: bytes, side: Side, key: int, version: int) -> bytes:
         head = key.to_bytes(2, "big") + version.to_bytes(2, "big") + bytes(4) + (b"", b"\xff\xff", b"\xff\xff\0")[kind]
     else:
         head = bytes(4 + response_header_version(key, version))
-    return (len(head) + len(body)).to_bytes(4, "big") + head + body
+    return with_size(head + body)
 
 
 def message_json(alone: SingleMessage, options: Options = PLAIN) -> Told:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from decoders.apis import NAMES, api
 from decoders.frames.explain_number import Finding, explain, explain_line, explain_number, explain_size, number_of
+from decoders.frames.live_framing import with_size
 from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import guess_request, guess_response
 from kwcli.decoding.inputs import InputBytes, gather
@@ -124,7 +125,7 @@ def _of_bytes(data: bytes) -> list[Finding]:
     """Findings of the table, and the Kafka response that bytes may be."""
     found = explain(data)
     for sized in (True, False):
-        frame = data if sized else len(data).to_bytes(4, "big") + data if len(data) <= FRAME_MAX else b""
+        frame = data if sized else with_size(data) if len(data) <= FRAME_MAX else b""
         if len(frame) < 8 or int.from_bytes(frame[:4], "big") != len(frame) - 4:
             continue
         responses = [each for each in guess_response(frame) if each.score > 0]

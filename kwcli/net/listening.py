@@ -1,18 +1,35 @@
-"""A host and a port in, a socket that listens there out."""
+"""A host and a port in, a socket that listens there out; and those who connect, as long as they do not dawdle."""
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import ipaddress
 import os
 import socket
-from typing import Final
+from typing import Final, cast
 
 from kwcli.env import Exit, Failure
 from kwcli.net.addresses import shown
 
 # Connections that wait to be taken up.
 BACKLOG: Final = 4096
+# Who asks one thing and has not got its answer after so long is cut off.
+PATIENCE_S: Final = 10.0
+
+
+class OneRequest(asyncio.Protocol):
+    """A connection for one request, which ends after `PATIENCE_S` at the latest; made, it has its `transport`."""
+
+    transport: asyncio.Transport
+    _timer: asyncio.TimerHandle
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        self._timer = asyncio.get_running_loop().call_later(PATIENCE_S, self.transport.abort)
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        self._timer.cancel()
 
 
 def advertised_host(bind: str, advertise: str | None) -> str:

@@ -12,6 +12,7 @@ from uuid import UUID
 from decoders.apis import NAMES, api
 from decoders.apis.error_codes import error_name
 from decoders.exchanges.exchange import rfc3339
+from decoders.frames.live_framing import with_size
 from decoders.messages.bodies import conceal_of, echoes
 from decoders.messages.byte_layout import Anatomy, anatomy
 from decoders.schema.walk import BytePart
@@ -325,7 +326,7 @@ def hex_lines(
     to be shown, because they stand in for what nobody has given.
     """
     width, colors, reveal, whole, conceal, topic_name = style
-    data = frame if sized else len(frame).to_bytes(4, "big") + frame
+    data = frame if sized else with_size(frame)
     found = anatomy(data, side, api_key, version, reveal=reveal, missing=missing, topic_name=topic_name)
     if conceal is not None and side == "response" and not reveal:
         found.body = list(echoes(found.body, conceal))

@@ -27,6 +27,7 @@ from decoders.apis.keys import API_VERSIONS, METADATA, PRODUCE
 
 if TYPE_CHECKING:
     from decoders.analysis.audit import Audit, AuditedClient
+    from decoders.filters.prefilter import Possible
     from decoders.schema.model import Versions
     from kwcli.proxy.deciders import ClientConnection
     from kwcli.proxy.relay.intervention import Decision, HeldExchange
@@ -116,14 +117,14 @@ class ServedVersions:
 
     def fallback(self, correlation_id: int) -> bytes:
         """The answer to an ApiVersions in a version that is not served; with its size field."""
+        from decoders.frames.live_framing import with_size
         from decoders.messages.whole_messages import encode_response
 
         versions = self.served(API_VERSIONS)
         told = self.release is None or self._newer[_RANGE_TOLD]
         row = {"api_key": API_VERSIONS, "min_version": versions.low, "max_version": versions.high}
         body = {"error_code": _UNSUPPORTED_VERSION, "api_keys": [row] if told else []}
-        frame = encode_response(API_VERSIONS, 0, body, correlation_id=correlation_id)
-        return len(frame).to_bytes(4, "big") + frame
+        return with_size(encode_response(API_VERSIONS, 0, body, correlation_id=correlation_id))
 
 
 _SINCE: Final = (_RANGE_TOLD, _PRODUCE_LISTED)
@@ -223,6 +224,10 @@ class ConnectionGate:
         self._gate = gate
         self._relay = relay
         self._software: tuple[str | None, str | None] = (None, None)
+
+    def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:  # noqa: ARG002  # as a decider has it
+        """Whether such requests are looked at."""
+        return self._gate.wants(api_key, version)
 
     def request(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
         """Refuse it or let it pass."""

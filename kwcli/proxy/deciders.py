@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
+from decoders.filters.prefilter import Possible, some
 from decoders.limits import HELD_MAX
 from kwcli.proxy.relay.intervention import Decision, HeldExchange, Routes
 
@@ -52,6 +53,9 @@ class Decider(Protocol):
 
 class ConnectionDecider(Protocol):
     """The part of a decider that is about one connection."""
+
+    def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
+        """Which requests with such a header it may want (see `Interventions`)."""
 
     def request(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
         """About a request; None: later."""
@@ -122,6 +126,10 @@ class ConnectionDeciders:
         self._pending.clear()
         for each in self._deciders:
             each.leave()
+
+    def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
+        """Which requests with such a header one of them may want."""
+        return some(each.possible(api_key, version, client_id) for each in self._deciders)
 
     def request(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
         """About a request; None: later."""

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from decoders.filters import Filter, FilterError, parse
+from decoders.filters.prefilter import Possible
 from kwcli.proxy.deciders import ClientConnection
 from kwcli.proxy.faults.grammar import known_at
-from kwcli.proxy.faults.watching import WatchedConnection, Watching
 from kwcli.proxy.held_exchanges import HeldExchanges
 from kwcli.proxy.relay.intervention import PASS, Decision, HeldExchange
+from kwcli.proxy.watching import WatchedConnection, Watching
 
 Side = Literal["request", "response"]
 
@@ -30,6 +31,10 @@ class HoldRule:
         self.side: Side = side
         self.left = first
         self.held = 0
+
+    def can_be(self, api_key: int) -> bool:
+        """Whether it may hold exchanges of this API."""
+        return self.when.can_be(api_key)
 
     def row(self) -> dict[str, Any]:
         """As the control interface shows it."""
@@ -65,14 +70,18 @@ class HoldRules:
         return True
 
     def _watch(self) -> None:
-        self.watching = Watching((rule.when for rule in self.rules.values()), self.watching.topics)
+        filters = (rule.when for rule in self.rules.values())
+        self.watching = Watching(filters, self.watching.topics, lambda: self.changed())
         self.changed()
+
+    def active(self) -> list[HoldRule]:
+        """Those that hold something yet."""
+        return [rule for rule in self.rules.values() if rule.left != 0]
 
     def wants(self, api_key: int, version: int) -> bool:
         """Whether a rule may want such exchanges."""
-        if not self.rules:
-            return False
-        return self.watching.wants(api_key, version) or any(r.when.can_be(api_key) for r in self.rules.values())
+        active = self.active()
+        return bool(active) and (self.watching.wants(api_key, version) or any(each.can_be(api_key) for each in active))
 
     def connection(self, relay: ClientConnection) -> _HeldConnection:
         """The part that is about one connection."""
@@ -95,33 +104,23 @@ class _HeldConnection:
         """The connection is over."""
         self._rules.held.leave(self._relay)
 
+    def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
+        """Whether a rule may be about requests with such a header."""
+        rules = self._rules
+        return self._watched.possible(rules.watching, rules.active(), api_key, version, client_id)
+
     def request(self, exchange: HeldExchange, _now_ns: int) -> Decision | None:
         """Hold it, if a rule says so; the answer is wanted where a rule is about answers."""
         rules = self._rules
-        if not rules.rules:
-            return PASS
-        key = exchange.api_key
-        look = exchange.answered and (
-            rules.watching.wants(key, exchange.version)
-            or any(rule.side == "response" and rule.when.can_be(key) for rule in rules.rules.values())
-        )
+        wanted, look = self._watched.requested(rules.watching, rules.active(), exchange)
         decision = Decision(look=look)
-        seen = self._watched.asked(rules.watching, exchange)
-        for rule in rules.rules.values():
-            if rule.side == "request" and rule.left != 0 and rule.when.matches(seen):
-                return None if self._hold(rule, exchange, decision) else decision
-        return decision
+        return None if wanted and self._hold(wanted[0], exchange, decision) else decision
 
     def response(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
         """Hold the answer, if a rule says so."""
         rules = self._rules
-        seen = self._watched.answered(rules.watching, exchange, now_ns)
-        if rules.watching.wants(exchange.api_key, exchange.version):
-            rules.watching.learn(seen)
-        for rule in rules.rules.values():
-            if rule.side == "response" and rule.left != 0 and rule.when.matches(seen):
-                return None if self._hold(rule, exchange, PASS) else PASS
-        return PASS
+        wanted = self._watched.responded(rules.watching, rules.active(), exchange, now_ns)
+        return None if wanted and self._hold(wanted[0], exchange, PASS) else PASS
 
     def _hold(self, rule: HoldRule, exchange: HeldExchange, decision: Decision) -> bool:
         if not self._rules.held.hold(exchange, self._relay, decision):
@@ -129,4 +128,6 @@ class _HeldConnection:
         rule.held += 1
         if rule.left is not None:
             rule.left -= 1
+            if not rule.left:
+                self._rules.changed()
         return True

@@ -6,14 +6,12 @@ import asyncio
 import socket
 import threading
 from collections.abc import Callable
-from typing import Final, cast
+from typing import Final
 
 from kwcli.net.config.client_config import Address
-from kwcli.net.listening import listening
+from kwcli.net.listening import OneRequest, listening
 
 _HEAD_MAX: Final = 16 * 1024
-# Who says nothing for so long is not asked for more.
-_PATIENCE_S: Final = 10.0
 _CONTENT: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -22,22 +20,12 @@ def metrics_socket(where: Address) -> socket.socket:
     return listening(*where, "--metrics")
 
 
-class MetricsConnection(asyncio.Protocol):
+class MetricsConnection(OneRequest):
     """One request; `text` gives what is told."""
 
     def __init__(self, text: Callable[[], str]) -> None:
         self._text = text
         self._head = b""
-        self._transport: asyncio.Transport | None = None
-        self._timer: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)
-        self._timer = asyncio.get_running_loop().call_later(_PATIENCE_S, self._transport.abort)
-
-    def connection_lost(self, _error: Exception | None) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
 
     def data_received(self, data: bytes) -> None:
         if len(self._head) > _HEAD_MAX:
@@ -62,9 +50,8 @@ class MetricsConnection(asyncio.Protocol):
     def _send(self, status: int, reason: str, text: str, *, head: bool = False) -> None:
         body = text.encode()
         lines = f"HTTP/1.1 {status} {reason}\r\nContent-Type: {_CONTENT}\r\nContent-Length: {len(body)}\r\n"
-        assert self._transport is not None
-        self._transport.write(f"{lines}Connection: close\r\n\r\n".encode() + (b"" if head else body))
-        self._transport.close()
+        self.transport.write(f"{lines}Connection: close\r\n\r\n".encode() + (b"" if head else body))
+        self.transport.close()
 
 
 class MetricsServer:

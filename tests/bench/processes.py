@@ -99,6 +99,5 @@ def resident(pid: int) -> float:
 
 
 def spent(pid: int) -> float:
-    """Seconds of processor time so far."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) * _TICK_S
+    """Seconds of processor time so far, of all its threads: by the clock that Linux keeps of each process."""
+    return time.clock_gettime(~pid << 3 | 2)

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import decoders
+from decoders.filters.prefilter import Possible
 from kwcli.proxy.relay.intervention import LOOK, PASS, Decision, Delivery, HeldExchange, Routes, Then
+from kwcli.proxy.relay.request_rules import WANTED
 from tests.proxy.stage import CLIENT, FETCH, HEARTBEAT, METADATA, PRODUCE, Stage, metadata, pieces, request, response
 
 SERVER = 1
@@ -30,13 +32,19 @@ class Judge:
         *,
         apis: tuple[int, ...] = (HEARTBEAT,),
         total: int = 1 << 20,
+        possible: Possible = True,
     ) -> None:
+        self._possible = possible
         self.routes = Routes(lambda key, _: key in apis)
         self._request, self._response = request, response
         self.asked: list[HeldExchange] = []
         self.answered: list[HeldExchange] = []
         self.total = total
         self.kept = 0
+
+    def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
+        assert (version >= 0, client_id) == (True, b"c")
+        return self._possible if self.routes.find(api_key << 16 | version).reads >= WANTED else False
 
     def keep(self, size: int) -> bool:
         if self.kept + size > self.total:

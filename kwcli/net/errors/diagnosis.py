@@ -8,6 +8,7 @@ from typing import Final
 
 from decoders.apis.keys import API_VERSIONS, SASL_HANDSHAKE
 from decoders.errors import DecodeError
+from decoders.frames.live_framing import with_size
 from decoders.messages.whole_messages import decode_response, encode_request
 from kwcli.env import Exit, Failure
 from kwcli.net.deadline import Deadline
@@ -40,7 +41,7 @@ def speaks_tls(connect: Connect, deadline: Deadline) -> bool:
 def without_tls(connect: Connect, deadline: Deadline, stop: ConnectionStop, *, sasl: bool) -> ConnectionStop:
     """Why a TLS handshake failed, by what the peer says to Kafka in the clear."""
     request = encode_request(API_VERSIONS, 0, {}, correlation_id=1)
-    head = _asked(connect, _framed(request), 64, deadline)
+    head = _asked(connect, with_size(request), 64, deadline)
     if not head:
         return stop
     if head[4:8] == (1).to_bytes(4, "big"):
@@ -63,8 +64,8 @@ def no_broker(connect: Connect, deadline: Deadline, stop: ConnectionStop) -> Con
 
 def wants_sasl(connect: Connect, deadline: Deadline, stop: ConnectionStop, *, tls: bool) -> ConnectionStop:
     """Why a broker that said its versions closes at the first request after them."""
-    versions = _framed(encode_request(API_VERSIONS, 0, {}, correlation_id=1))
-    handshake = _framed(encode_request(SASL_HANDSHAKE, 0, {"mechanism": "?"}, correlation_id=2))
+    versions = with_size(encode_request(API_VERSIONS, 0, {}, correlation_id=1))
+    handshake = with_size(encode_request(SASL_HANDSHAKE, 0, {"mechanism": "?"}, correlation_id=2))
     answer = _frames(_asked(connect, versions + handshake, _ANSWER_MAX, deadline, frames=2))
     try:
         body = decode_response(answer[1], SASL_HANDSHAKE, 0).body
@@ -100,10 +101,6 @@ def _asked(connect: Connect, question: bytes, size: int, deadline: Deadline, *, 
 
 def _is_tls(head: bytes) -> bool:
     return head[:2] in (b"\x15\x03", b"\x16\x03")
-
-
-def _framed(data: bytes) -> bytes:
-    return len(data).to_bytes(4, "big") + data
 
 
 def _frames(data: bytes) -> list[bytes]:

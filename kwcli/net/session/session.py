@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.apis import NAMES, api
 from decoders.apis.headers import request_header_plan, request_header_version
 from decoders.exchanges.in_flight import InOrder
+from decoders.frames.live_framing import with_size
 from decoders.limits import FRAME_MAX, MIB
 from decoders.schema.codec import encode
 from decoders.schema.model import Versions
@@ -302,7 +303,7 @@ class Session:
             answer = None
             if isinstance(step, BareToken):
                 self._reader.least = 0  # a broker answers PLAIN with an empty frame
-                frame = len(step.data).to_bytes(4, "big") + step.data
+                frame = with_size(step.data)
                 self._put(Outgoing(None, 0, -1, frame, respond=step.respond, own=True))
                 waiting = step.respond
             else:

@@ -6,7 +6,7 @@ The interface changes what a proxy does to other people's traffic, so:
   read, and is compared in constant time; it is taken from nowhere else (no query, no cookie);
 - requests whose Host is no loopback name, or that carry an Origin, come out of a web page: they are refused, and there
   is no CORS;
-- one request a connection, in 10 s, with at most 16 KiB of headers and 64 KiB of body.
+- one request a connection, in 10 s (`PATIENCE_S`), with at most 16 KiB of headers and 64 KiB of body.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 from urllib.parse import parse_qsl
 
 import h11
 import orjson
 
-from kwcli.net.listening import listening
+from kwcli.net.listening import OneRequest, listening
 from kwcli.proxy.control.operations import ControlAnswer, ControlState, operate
 from kwcli.user_files import open_private, own_folder
 
@@ -34,7 +34,6 @@ __all__ = ["ControlServer", "token_file"]
 
 HEAD_MAX: Final = 16 << 10
 BODY_MAX: Final = 64 << 10
-_PATIENCE_S: Final = 10.0
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 _REASONS: Final = {
     200: b"OK",
@@ -87,7 +86,7 @@ class ControlServer:
             os.unlink(self.file)
 
 
-class _ControlConnection(asyncio.Protocol):
+class _ControlConnection(OneRequest):
     """One request."""
 
     def __init__(self, state: ControlState, token: str) -> None:
@@ -96,16 +95,6 @@ class _ControlConnection(asyncio.Protocol):
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_MAX)
         self._request: h11.Request | None = None
         self._body = b""
-        self._transport: asyncio.Transport | None = None
-        self._timer: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)
-        self._timer = asyncio.get_running_loop().call_later(_PATIENCE_S, self._transport.abort)
-
-    def connection_lost(self, _error: Exception | None) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
 
     def data_received(self, data: bytes) -> None:
         if self._http.our_state is not h11.IDLE and self._http.our_state is not h11.SEND_RESPONSE:
@@ -156,7 +145,6 @@ class _ControlConnection(asyncio.Protocol):
         return operate(self._state, method, path, fields)
 
     def _send(self, answer: ControlAnswer) -> None:
-        assert self._transport is not None
         headers = [
             ("Content-Type", "application/json"),
             ("Content-Length", str(len(answer.body))),
@@ -169,8 +157,8 @@ class _ControlConnection(asyncio.Protocol):
             out = self._http.send(h11.Response(status_code=answer.status, headers=headers, reason=reason)) or b""
             out += self._http.send(h11.Data(data=answer.body)) or b""
             out += self._http.send(h11.EndOfMessage()) or b""
-            self._transport.write(out)
-        self._transport.close()
+            self.transport.write(out)
+        self.transport.close()
 
 
 def refusal(request: h11.Request, token: str) -> ControlAnswer | None:

@@ -10,7 +10,7 @@ from decoders.apis.keys import METADATA
 from decoders.apis.paths import PathStep
 from decoders.errors import DecodeError, EncodeError
 from decoders.frames.headers import plan_of, request_head, response_body
-from decoders.frames.live_framing import SIZE, SIZE_FIELD
+from decoders.frames.live_framing import SIZE_FIELD, with_size
 from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.schema.model import Side
 from kwcli.proxy.faults.grammar import Arguments
@@ -48,7 +48,7 @@ def framed(exchange: HeldExchange, side: Side, head: bytes, body: Mapping[str, A
         data = head[SIZE_FIELD:] + encode_message(exchange.api_key, exchange.version, side, body)
     except (EncodeError, DecodeError):
         return None
-    return SIZE.pack(len(data)) + data
+    return with_size(data)
 
 
 def changed(exchange: HeldExchange, side: Side, change: Change, arguments: Arguments) -> bytes | None:

@@ -4,7 +4,8 @@ Rules are asked in their order. Several may hit one exchange: their delays add u
 ends it. A rule counts an exchange as met when its filter passes, as hit when it did something to it.
 
 What a rule needs to know it learns from frames that are held for it: names of topic ids from Metadata, the client's
-software from ApiVersions, the partitions of a fetch session from the requests. Only what some rule may want is held.
+software from ApiVersions, the partitions of a fetch session from the requests. Only what some rule may want is held;
+a rule that will not hit any more wants nothing.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ from decoders.apis.error_codes import error_name
 from decoders.apis.keys import FETCH, PRODUCE
 from decoders.apis.returned import plausible
 from decoders.filters import Phase
-from decoders.frames.live_framing import SIZE
+from decoders.filters.prefilter import Possible, some
+from decoders.frames.live_framing import with_size
 from decoders.messages.error_answers import FetchSessions, error_answer, error_frame, why_no_error
 from kwcli.proxy.deciders import together
 from kwcli.proxy.faults.changes import CHANGES, FirstAnswers, body_of, changed
 from kwcli.proxy.faults.schedule import Schedule
-from kwcli.proxy.faults.watching import WatchedConnection, Watching
 from kwcli.proxy.relay.intervention import PASS, Decision, Delivery, HeldExchange, Then
+from kwcli.proxy.watching import WatchedConnection, Watching
 
 if TYPE_CHECKING:
     from decoders.schema.model import Side
@@ -63,7 +65,8 @@ class Faults:
             made.append(schedule)
         self._past += known.values()
         self.schedules = made
-        self.watching = Watching((each.rule.selection for each in made), self.watching.topics)
+        filters = (each.rule.selection for each in made)
+        self.watching = Watching(filters, self.watching.topics, lambda: self.changed())
         self.changed()
 
     def lines(self) -> list[str]:
@@ -74,7 +77,19 @@ class Faults:
         """Whether such exchanges are to be held."""
         if self.watching.wants(api_key, version):
             return True
-        return any(each.rule.can_be(api_key, version) for each in self.schedules)
+        return any(each.rule.can_be(api_key, version) for each in self.schedules if not each.ended)
+
+    def at_work(self, api_key: int, version: int, now_ns: int) -> list[Schedule]:
+        """The rules that may still do something to such exchanges."""
+        found = []
+        for each in self.schedules:
+            if not each.ended and each.rule.can_be(api_key, version):
+                if each.over(now_ns):
+                    each.ended = True
+                    self.changed()
+                else:
+                    found.append(each)
+        return found
 
     def connection(self, relay: ClientConnection) -> ConnectionFaults:
         """The faults of one connection."""
@@ -115,11 +130,28 @@ class ConnectionFaults:
     def leave(self) -> None:
         """The connection is over."""
 
+    def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
+        """Whether a rule may be about requests with such a header."""
+        faults = self._faults
+        if faults.watching.wants(api_key, version):
+            return True
+        prefilter = faults.watching.prefilter(self._watched.head(faults.watching, api_key, version, client_id, 0))
+        found: list[Possible] = []
+        for each in faults.schedules:
+            rule = each.rule
+            if each.ended or not rule.can_be(api_key, version):
+                continue
+            possible = prefilter.possible(rule.selection, answered=rule.side == "answer")
+            if possible and api_key == FETCH and rule.action.name in _ERRORS:
+                return True  # what a session asks for is said by all of its fetches
+            found.append(possible)
+        return some(found)
+
     def request(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
         """What the rules do to a request."""
         faults = self._faults
         key, version = exchange.api_key, exchange.version
-        rules = [each for each in faults.schedules if each.rule.can_be(key, version) and not each.over(now_ns)]
+        rules = faults.at_work(key, version, now_ns)
         learns = faults.watching.wants(key, version)
         if not rules and not learns:
             return PASS
@@ -207,7 +239,7 @@ class ConnectionFaults:
             return Decision(b"", then=Then.CLOSE, reason=f"{_reason(schedule)}: {answer.why}")
         if isinstance(exchange.memo, _Fetching) and self._sessions is not None:
             self._sessions.answered(exchange.memo.asked, {})
-        frame = SIZE.pack(len(frame)) + frame
+        frame = with_size(frame)
         return Decision(frame) if rule.side == "answer" else Decision(reply=frame)
 
 

@@ -12,9 +12,9 @@ from kwcli.proxy.faults.grammar import Rule
 
 
 class Schedule:
-    """One rule at work. `matched` exchanges passed its filter, `hits` were hit."""
+    """One rule at work. `matched` exchanges passed its filter, `hits` were hit; `ended`: it was seen to be over."""
 
-    __slots__ = ("_first_ns", "_random", "hits", "matched", "number", "rule", "skipped")
+    __slots__ = ("_first_ns", "_random", "ended", "hits", "matched", "number", "rule", "skipped")
 
     def __init__(self, rule: Rule, number: int, seed: int) -> None:
         self.rule = rule
@@ -23,6 +23,7 @@ class Schedule:
         self._first_ns: int | None = None
         self.matched = 0
         self.hits = 0
+        self.ended = False
         self.skipped = 0  # it was their turn, and nothing could be done to them
 
     def over(self, now_ns: int) -> bool:

@@ -4,8 +4,10 @@ The problem. Faults, scripts and people want to change, answer, hold up or lose 
 fast and as unchanged as without them.
 
 The idea. `Routes` says of each API and version whether somebody may want such exchanges; that is looked up together
-with what the relay looks up anyway. A frame that nobody wants streams through. One that somebody may want is held whole
-and shown to the connection's `Interventions`, which gives a `Decision`, or None and the decision later:
+with what the relay looks up anyway. Of those that somebody may want, `Interventions.possible` says once for a
+connection and a client id whether it wants none of them after all, or by which bytes of a request to tell. A frame that
+nobody wants streams through. One that somebody may want is held whole and shown to the connection's `Interventions`,
+which gives a `Decision`, or None and the decision later:
 
 ```
 request ──▶ nobody wants it: as it came                answer ◀── nobody wants it: as it came
@@ -37,10 +39,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
-from typing import Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from kwcli.proxy.relay import request_rules
 from kwcli.proxy.relay.request_rules import MECHANISM, REFUSE, WANTED, RequestRule
+
+if TYPE_CHECKING:
+    from decoders.filters.prefilter import Possible
 
 # What an exchange's answer is to the relay while it is wanted: shown when it is here; or the proxy's own.
 DECIDE: Final = 5
@@ -139,6 +144,15 @@ class WantedRule(RequestRule):
         self.base = base
 
 
+class Prefiltered(NamedTuple):
+    """What `possible` said of requests of a rule that begin like this behind their correlation id."""
+
+    route: WantedRule | None  # None: of none
+    head: bytes  # the client id with its size, and where there are tags their count, 0
+    least: int  # bytes that such a request has at least, without its size field
+    possible: Possible
+
+
 class Routes:
     """API key and version, in one number as on the wire → what is done about such requests (`known`, `find`).
 
@@ -175,6 +189,11 @@ class Interventions(Protocol):
     """Who decides about one connection."""
 
     routes: Routes
+
+    def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
+        """Which requests with such a header somebody may want: False: none; True: any; else what says so of a request,
+        by its bytes, where its size field begins and where it ends. It holds until `routes` forgets.
+        """
 
     def keep(self, size: int) -> bool:
         """Whether there is room to keep so many bytes of a request."""

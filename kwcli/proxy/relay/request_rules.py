@@ -27,7 +27,7 @@ def about_mechanism(name: str) -> str | None:
 
 
 # Of a request: where its client id's size is, the least that has one, and how large a missing one is.
-_CLIENT: Final = 12
+HEAD: Final = 12
 _HEAD_LEAST: Final = 14
 _NULL: Final = 0xFFFF
 _SIZE_MAX: Final = 0x7FFF
@@ -114,7 +114,7 @@ def read_acks(version: int, data: bytes, at: int, end: int) -> int:
     What is usual is read here in half the time (tests/bench/proxy.py, "5 small").
     """
     if end - at >= _HEAD_LEAST:
-        place = at + _CLIENT + 2
+        place = at + HEAD + 2
         size = data[place - 2] << 8 | data[place - 1]
         place += size if size != _NULL else 0
         if (size <= _SIZE_MAX or size == _NULL) and place + 4 <= end:
@@ -139,6 +139,25 @@ def _acks(version: int, data: bytes, at: int, end: int) -> int:
     if end - at < 2:
         raise IndexError
     return _signed(data[at] << 8 | data[at + 1])
+
+
+# A client id that is longer than this is not compared.
+_CLIENT_MAX: Final = 1024
+
+
+def read_client_id(key: int, version: int, data: bytes, at: int, end: int) -> tuple[bytes, bytes | None] | None:
+    """What follows the correlation id of the request whose size field is at `at`: the client id with its size, with the
+    count of tags where they are and there are none; and the client id. None where it is not there, long or unusual.
+    """
+    try:
+        head = request_head(data, at, end)
+    except (DecodeError, IndexError):
+        return None
+    begin, size = at + HEAD, len(head.client_id or b"")
+    plain = begin + 2 + size + flexible(key, version)
+    if head.body != plain or size > _CLIENT_MAX:
+        return None
+    return data[begin:plain], head.client_id
 
 
 def read_mechanism(data: bytes, at: int, end: int) -> str:

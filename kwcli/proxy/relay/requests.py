@@ -9,7 +9,7 @@ not, and a request that may be wanted waits until it is whole and decided about.
 from __future__ import annotations
 
 from struct import Struct
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError, Truncated
@@ -25,11 +25,13 @@ from kwcli.proxy.relay.intervention import (
     Decision,
     HeldExchange,
     Interventions,
+    Prefiltered,
     Then,
     WantedRule,
 )
 from kwcli.proxy.relay.request_rules import (
     ACKS,
+    HEAD,
     HINT,
     MECHANISM,
     REFUSE,
@@ -59,6 +61,9 @@ from kwcli.proxy.relay.state import (
     describe_bytes,
 )
 
+if TYPE_CHECKING:
+    from decoders.filters.prefilter import Possible
+
 # Size, API key and version, correlation id: the shortest request.
 _HEAD: Final = Struct(">iIi")
 _SHORTEST: Final = _HEAD.size
@@ -72,6 +77,8 @@ _JUDGED_MAX: Final = 64 * 1024
 TURN: Final = 128
 # One that is decided about counts as so many of them.
 DECIDED: Final = 16
+# Of an API and version that was not asked about yet.
+_NOTHING: Final = Prefiltered(None, b"", 0, True)
 
 
 class Requests:
@@ -85,6 +92,7 @@ class Requests:
         "_framer",
         "_interventions",
         "_late",
+        "_prefiltered",
         "_responses",
         "_routes",
         "_sent",
@@ -99,6 +107,7 @@ class Requests:
         self._responses = responses
         self._interventions = interventions
         self._routes = UNTOUCHED if interventions is None else interventions.routes
+        self._prefiltered: dict[int, Prefiltered] = {}  # by API key and version, in one number
         self._sent = 0  # bytes of those at hand that have gone to the broker
         self._wanted: tuple[WantedRule, int] | None = None  # rule and correlation id of the request that is collected
         self._blocked = False  # until it is decided about a request, or time to send it
@@ -281,7 +290,7 @@ class Requests:
             answered: bool | None = True
             if route.reads >= WANTED:
                 assert isinstance(route, WantedRule)
-                if self._keep(route, size, out):
+                if self._may_want(route, number, size, data, at) and self._keep(route, size, out):
                     left -= DECIDED
                     at = self._want(route, correlation_id, data, at, now_ns, out)
                     if state.closed or self._blocked or self._framer.wanted:
@@ -356,6 +365,28 @@ class Requests:
             return True
 
     # Requests that somebody may want
+
+    def _may_want(self, route: WantedRule, number: int, size: int, data: bytes, at: int) -> bool:
+        """Whether somebody may want the request at `at`, as far as its header and its bytes tell."""
+        known, head, least, possible = self._prefiltered.get(number, _NOTHING)
+        if known is not route or size < least or not data.startswith(head, at + HEAD):
+            end = min(at + SIZE_FIELD + size, len(data))
+            client_id = request_rules.read_client_id(route.api_key, route.version, data, at, end)
+            if client_id is None:
+                return True
+            possible = self._prefilter(route, number, *client_id)
+        if possible is False or possible is True:
+            return possible
+        end = at + SIZE_FIELD + size
+        return end > len(data) or possible(data, at, end)
+
+    def _prefilter(self, route: WantedRule, number: int, head: bytes, client_id: bytes | None) -> Possible:
+        """Ask what is possible for requests with such a header."""
+        assert self._interventions is not None
+        possible = self._interventions.possible(route.api_key, route.version, client_id)
+        if self._routes.known.get(number) is route:  # a client that makes up numbers fills no memory
+            self._prefiltered[number] = Prefiltered(route, head, HEAD - SIZE_FIELD + len(head), possible)
+        return possible
 
     def _keep(self, route: WantedRule, size: int, out: list[Command]) -> bool:
         """Whether there is room to keep such a request."""

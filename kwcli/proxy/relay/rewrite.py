@@ -10,6 +10,7 @@ from decoders.apis import api
 from decoders.apis.headers import response_header_plan, response_header_version
 from decoders.apis.keys import API_VERSIONS, DESCRIBE_CLUSTER
 from decoders.errors import DecodeError, without_frames
+from decoders.frames.live_framing import SIZE_FIELD, with_size
 from decoders.limits import FRAME_MAX
 from decoders.schema.codec import CRUDE, Projector, decoder, encode, projector
 from decoders.schema.model import Plan, Side, Versions, resolve
@@ -99,7 +100,6 @@ def highest(api_key: int) -> int | None:
 
 
 Address = tuple[str, int]
-_SIZE: Final = 4
 # Size field and correlation id.
 _UNTAGGED: Final = 8
 _PORT: Final = 4
@@ -206,7 +206,7 @@ def body_at(api_key: int, version: int, frame: bytes) -> int:
         return _UNTAGGED + 1
     plan = response_header_plan(response_header_version(api_key, version))
     try:
-        _, at = decoder(plan)(frame, _SIZE, len(frame))
+        _, at = decoder(plan)(frame, SIZE_FIELD, len(frame))
     except CRUDE:
         at = len(frame) + 1
     if at > len(frame):
@@ -259,7 +259,7 @@ def _place(host: str, port: int, compact: bool) -> bytes:
 def spliced(frame: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
     """The frame with bytes replaced, and its own size mended."""
     parts = []
-    at = _SIZE
+    at = SIZE_FIELD
     for start, end, data in sorted(edits):
         parts += [frame[at:start], data]
         at = end
@@ -267,7 +267,7 @@ def spliced(frame: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
     body = b"".join(parts)
     if len(body) > FRAME_MAX:
         raise RewriteFailed("it would grow beyond the limit of a frame")
-    return len(body).to_bytes(_SIZE, "big") + body
+    return with_size(body)
 
 
 # What is rare: places in a tagged field, and places that have to go. The walker says where things are.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from decoders.apis import api_name
 from decoders.apis.keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.errors import DecodeError, EncodeError
-from decoders.frames.live_framing import SIZE_FIELD, Framer
+from decoders.frames.live_framing import SIZE_FIELD, Framer, with_size
 from decoders.messages.whole_messages import encode_request, encode_response
 from decoders.wire.text import in_bytes
 from kwcli import VERSION
@@ -242,10 +242,10 @@ class UpstreamLogin:
         mine = (theirs + _QUARTER) % _IDS
         while mine in self._mine:
             mine = (mine + 1) % _IDS
-        self._mine[mine] = len(answer).to_bytes(4, "big") + answer
+        self._mine[mine] = with_size(answer)
         self._last_id = theirs
         request = encode_request(API_VERSIONS, 0, {}, correlation_id=mine)
-        self._out.append((SEND_SERVER, len(request).to_bytes(4, "big") + request))
+        self._out.append((SEND_SERVER, with_size(request)))
         if not self._told:
             self._told = True
             self._out.append((NOTE, _SASL_NOTE))

@@ -46,15 +46,16 @@ from decoders.apis.keys import (
     SASL_HANDSHAKE,
 )
 from decoders.filters import Filter, FilterError, parse
+from decoders.filters.prefilter import Possible
 from decoders.schema.model import Side
 from kwcli.env import Failure
 from kwcli.proxy.deciders import ClientConnection
 from kwcli.proxy.faults.grammar import known_at
-from kwcli.proxy.faults.watching import WatchedConnection, Watching
 from kwcli.proxy.held_exchanges import HeldExchanges
 from kwcli.proxy.log.redact import hidden, secretive
 from kwcli.proxy.relay.intervention import PASS, Decision, HeldExchange, Then
 from kwcli.proxy.scripts.script_process import pack, unpack
+from kwcli.proxy.watching import WatchedConnection, Watching
 
 __all__ = ["NEVER", "ScriptDecider"]
 
@@ -83,15 +84,17 @@ _ENDS: Final = {"close": Then.CLOSE, "reset": Then.RESET}
 
 
 class _Function(NamedTuple):
-    """A function of the script, as the data path knows it."""
+    """A function of the script, as the data path knows it; `number` is its place in the script."""
 
+    number: int
     side: Side
     apis: frozenset[int] | None
     when: Filter
 
     def can_be(self, api_key: int) -> bool:
         """Whether it may want exchanges of this API."""
-        return (self.apis is None or api_key in self.apis) and self.when.can_be(api_key)
+        wanted = self.apis is None or api_key in self.apis
+        return wanted and api_key not in NEVER and self.when.can_be(api_key)
 
 
 class _Job(NamedTuple):
@@ -239,7 +242,7 @@ class ScriptDecider:
         if "broken" in said:
             return str(said["broken"])
         functions = []
-        for side, apis, when, line in said["handlers"]:
+        for number, (side, apis, when, line) in enumerate(said["handlers"]):
             try:
                 found = parse(when)
             except FilterError as error:
@@ -247,9 +250,9 @@ class ScriptDecider:
             for atom in found.atoms():
                 if not known_at(atom, "request" if side == "request" else "answer"):
                     return f"{self.path}:{line}: when: {atom.name} is not known when a {side} is held"
-            functions.append(_Function(side, None if apis is None else frozenset(apis), found))
+            functions.append(_Function(number, side, None if apis is None else frozenset(apis), found))
         process.functions = functions
-        self.watching = Watching((each.when for each in functions), self.watching.topics)
+        self.watching = Watching((each.when for each in functions), self.watching.topics, lambda: self.changed())
         self.changed()
         return None
 
@@ -303,10 +306,7 @@ class ScriptDecider:
 
     def wants(self, api_key: int, version: int) -> bool:
         """Whether a function may want such exchanges."""
-        if api_key in NEVER:
-            return False
-        functions = self._process.functions if self._process is not None else None
-        return self.watching.wants(api_key, version) or any(each.can_be(api_key) for each in functions or ())
+        return self.watching.wants(api_key, version) or any(each.can_be(api_key) for each in self.functions)
 
     def connection(self, relay: ClientConnection) -> _ScriptConnection:
         """The script's part of a connection."""
@@ -316,12 +316,10 @@ class ScriptDecider:
         """No script turns clients away."""
         return False
 
-    def functions(self, side: Side, api_key: int) -> list[tuple[int, Filter]]:
-        """The functions of a side that may want an API, by their numbers."""
-        functions = self._process.functions if self._process is not None else None
-        if api_key in NEVER:
-            return []
-        return [(n, each.when) for n, each in enumerate(functions or ()) if each.side == side and each.can_be(api_key)]
+    @property
+    def functions(self) -> list[_Function]:
+        """Those of the script that is at work."""
+        return (self._process.functions if self._process is not None else None) or []
 
     def ask(self, exchange: HeldExchange, relay: ClientConnection, functions: list[int], *, look: bool) -> None:
         """Send a frame to the script; the decision comes later."""
@@ -429,7 +427,8 @@ class ScriptDecider:
         jobs, self._jobs = self._jobs, deque()
         for job in jobs:
             side: Side = "request" if job.exchange.response is None else "response"
-            numbers = [number for number, _ in self.functions(side, job.exchange.api_key)]
+            key = job.exchange.api_key
+            numbers = [each.number for each in self.functions if each.side == side and each.can_be(key)]
             if numbers:
                 job.message["handlers"] = numbers
                 self._jobs.append(job)
@@ -496,31 +495,27 @@ class _ScriptConnection:
         """The connection is over."""
         self._decider._held.leave(self._relay)
 
+    def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
+        """Whether a function may want requests with such a header."""
+        decider = self._decider
+        return self._watched.possible(decider.watching, decider.functions, api_key, version, client_id)
+
     def request(self, exchange: HeldExchange, _now_ns: int) -> Decision | None:
         """Ask the functions that want the request."""
         decider = self._decider
-        key = exchange.api_key
-        look = exchange.answered and bool(
-            decider.functions("response", key) or decider.watching.wants(key, exchange.version)
-        )
-        functions = decider.functions("request", key)
-        seen = self._watched.asked(decider.watching, exchange) if functions or look else None
-        numbers = [number for number, when in functions if seen is not None and when.matches(seen)]
-        if not numbers:
+        wanted, look = self._watched.requested(decider.watching, decider.functions, exchange)
+        if not wanted:
             return Decision(look=look)
-        decider.ask(exchange, self._relay, numbers, look=look)
+        decider.ask(exchange, self._relay, [each.number for each in wanted], look=look)
         return None
 
     def response(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
         """Ask those that want the answer."""
         decider = self._decider
-        seen = self._watched.answered(decider.watching, exchange, now_ns)
-        if decider.watching.wants(exchange.api_key, exchange.version):
-            decider.watching.learn(seen)
-        numbers = [number for number, when in decider.functions("response", exchange.api_key) if when.matches(seen)]
-        if not numbers:
+        wanted = self._watched.responded(decider.watching, decider.functions, exchange, now_ns)
+        if not wanted:
             return PASS
-        decider.ask(exchange, self._relay, numbers, look=False)
+        decider.ask(exchange, self._relay, [each.number for each in wanted], look=False)
         return None
 
 

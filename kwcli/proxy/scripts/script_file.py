@@ -35,6 +35,7 @@ from decoders.apis.headers import (
 )
 from decoders.errors import UnknownApi
 from decoders.frames.headers import request_head
+from decoders.frames.live_framing import SIZE_FIELD, with_size
 from decoders.messages.byte_layout import anatomy
 from decoders.messages.error_answers import error_answer, error_frame
 from decoders.messages.whole_messages import decode_message, encode_message, encode_response
@@ -60,7 +61,6 @@ Action = Literal["pass", "answer", "close", "reset", "hold"]
 Fill = tuple[int, int, int, int]
 Function = Callable[["ScriptExchange"], object]
 _STEP: Final = re.compile(r"[^.\[\]]+")
-_SIZE: Final = 4
 
 
 class ScriptError(Exception):
@@ -237,7 +237,9 @@ class ScriptExchange:
     def answer(self, body: dict[str, Any]) -> None:
         """Answer the request with this body; no broker gets it. What the body lacks takes its default."""
         self._only("request", "answered")
-        self.reply = _framed(encode_response(self.api_key, self.api_version, body, correlation_id=self.correlation_id))
+        self.reply = with_size(
+            encode_response(self.api_key, self.api_version, body, correlation_id=self.correlation_id)
+        )
         self.action = "answer"
 
     def fail(self, error: str | int, message: str | None = None) -> None:
@@ -250,7 +252,7 @@ class ScriptExchange:
         frame = error_frame(self.api_key, self.api_version, answer, self.correlation_id)
         if frame is None:
             raise ScriptError(answer.why)
-        self.reply = _framed(frame)
+        self.reply = with_size(frame)
         self.action = "answer"
 
     def close(self) -> None:
@@ -301,7 +303,7 @@ class _Body:
             plan = request_header_plan(request_header_version(*code))
         else:
             plan = response_header_plan(response_header_version(*code))
-        self._at = Walker(frame, []).read(plan, _SIZE, len(frame))
+        self._at = Walker(frame, []).read(plan, SIZE_FIELD, len(frame))
         self.value = decode_message(*code, side, frame[self._at :])
         self._inside: list[tuple[int, int]] = []  # secrets inside of bytes, which have no value of their own
         self._secrets = bool(secrets)
@@ -318,7 +320,7 @@ class _Body:
         """The frame with the body as it is now; None where it is as it came."""
         moved: dict[str, RedactedValue] = {}
         body = encode_message(*self._code, self._side, _with_stars(self.value, "", moved))
-        frame = _framed(self._frame[_SIZE : self._at] + body)
+        frame = with_size(self._frame[SIZE_FIELD : self._at] + body)
         fills = list(self._fills(frame, moved)) if self._secrets else []
         if frame == self._frame and all((start, end) == (old, stop) for start, end, old, stop in fills):
             return None
@@ -370,10 +372,6 @@ def _with_stars(value: Any, path: str, moved: dict[str, RedactedValue]) -> Any:
     if isinstance(value, list):
         return [_with_stars(inner, f"{path}[{at}]", moved) for at, inner in enumerate(value)]
     return value
-
-
-def _framed(data: bytes) -> bytes:
-    return len(data).to_bytes(_SIZE, "big") + data
 
 
 def run_handlers(handlers: Iterable[Handler], exchange: ScriptExchange) -> int:

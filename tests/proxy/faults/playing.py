@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from decoders.filters.prefilter import Possible
 from kwcli.proxy.deciders import ConnectionDeciders, Deciders
 from kwcli.proxy.faults.decider import Faults
 from kwcli.proxy.faults.grammar import parse_rule
@@ -11,6 +12,15 @@ from kwcli.proxy.listeners import Listener
 from tests.proxy.stage import Stage
 
 MS = 1_000_000
+
+
+class HoldingAll(ConnectionDeciders):
+    """Deciders that are shown every request of the APIs that they want."""
+
+    __slots__ = ()
+
+    def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:  # noqa: ARG002  # as they have it
+        return True
 
 
 class FaultyStage(Stage):
@@ -33,7 +43,12 @@ class FaultyStage(Stage):
         self.told: list[tuple[int, int, str, int]] = []
         self.deciders = Deciders([self.faults])
         self.faults.changed = self.deciders.changed
-        super().__init__(where, interventions=self.deciders.connection(self))
+        self._deciding = self.deciders.connection(self)
+        super().__init__(where, interventions=self._deciding)
+
+    def hold_all(self) -> None:
+        """Of all APIs that a rule may be about: no request is let through because of its bytes."""
+        self._deciding.__class__ = HoldingAll
 
     def tell_fault(self, correlation_id: int, rule: int, action: str, hit: int) -> None:
         self.told.append((correlation_id, rule, action, hit))

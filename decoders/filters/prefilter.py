@@ -1,0 +1,191 @@
+"""A filter and the header of requests in, a question about their bytes out: can the filter let such a request pass?
+
+The problem. Rules of faults, scripts and people of a proxy name single requests by a filter. To ask it takes an
+exchange and a decoded body, many times what passing a small request on takes; and most requests are not meant.
+
+The idea. What a header says is the same for most requests of a connection, so it is put into the filter once. Of what
+is left, a name that is asked for has to stand in the bytes of the request, and looking for bytes costs next to nothing:
+
+```
+client_id == a and topic == orders ──▶ header of client b ──▶ False: no request passes
+                                   ──▶ header of client a ──▶ orders stands in the bytes?  no: it does not pass
+                                                                                           yes: ask the filter
+```
+
+What always holds: "no" is certain, whatever the bytes are; "yes" says nothing. Texts are never compressed or escaped in
+a request, and where topics go by their ids (KIP-516) the ids of all names that pass are looked for as well.
+
+What is given up: what asks for numbers, records or partitions in bodies, for a pattern that is more than a word, or for
+what is only known of the answer, is "yes" at once. So is what a request says in a version without text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from itertools import islice
+from struct import Struct
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.apis import NAMES
+from decoders.exchanges.topics import WELL_KNOWN, Topics
+from decoders.filters.expression import All, Always, Atom, Filter, Node, Not, fields_at
+from decoders.filters.fields import BODIES, Phase, entity_paths
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
+
+# About a request: its bytes, where its size field begins and where it ends.
+BytesQuestion = Callable[[bytes, int, int], bool]
+# False: no request passes. True: any may. Else it says whether one may.
+Possible = bool | BytesQuestion
+
+# More texts than these are not looked for.
+_NEEDLES_MAX: Final = 8
+_CORRELATION_ID: Final = Struct(">i")
+# What each request says anew in its header: its value, exactly.
+_VARYING: Final[Mapping[str, Callable[[bytes, int, int], Any]]] = {
+    "request_size": lambda _data, at, stop: stop - at - 4,
+    "correlation_id": lambda data, at, _stop: _CORRELATION_ID.unpack_from(data, at + 8)[0],
+}
+
+
+class TopicIds:
+    """Question about names of topics → the bytes of the ids, known so far, whose names pass."""
+
+    def __init__(self, topics: Topics) -> None:
+        self.topics = topics
+        self._found: dict[Atom, tuple[int, list[bytes]]] = {}
+
+    def of(self, atom: Atom) -> list[bytes]:
+        """Those of a question."""
+        names = self.topics.names
+        seen, found = self._found.get(atom) or (0, [id.bytes for id, name in WELL_KNOWN.items() if atom.passes(name)])
+        if seen < len(names):
+            found += (id.bytes for id, (name, _) in islice(names.items(), seen, None) if atom.passes(name))
+            self._found[atom] = len(names), found
+        return found
+
+
+class Prefilter:
+    """Filters before requests of one header: `exchange` has one, and nothing else of a request.
+
+    `known` are fields besides those of the header that are the same for all of them, `unknown` are fields of the header
+    that are not.
+    """
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        ids: TopicIds,
+        *,
+        known: frozenset[str] = frozenset(),
+        unknown: frozenset[str] = frozenset(),
+    ) -> None:
+        self._exchange = exchange
+        self._ids = ids
+        self._known = known
+        self._unknown = unknown
+        client_id = exchange.client_id
+        # Where names begin: behind size, API, version, correlation id and the client's id, which may be like one.
+        self._begin = 14 + len(client_id.encode("utf-8", "surrogateescape")) if client_id is not None else 14
+
+    def possible(self, selection: Filter, *, answered: bool) -> Possible:
+        """Whether a request of this header may pass; `answered`: when its answer is there, whatever that says."""
+        return self._node(selection.node, True, answered)
+
+    def _node(self, node: Node, wanted: bool, answered: bool) -> Possible:
+        """Whether the answer of a part of the filter may be `wanted`."""
+        if isinstance(node, Atom):
+            return self._atom(node, wanted, answered)
+        if isinstance(node, Not):
+            return self._node(node.node, not wanted, answered)
+        if isinstance(node, Always):
+            return wanted
+        parts = [self._node(each, wanted, answered) for each in node.nodes]
+        return every(parts) if isinstance(node, All) is wanted else some(parts)
+
+    def _atom(self, atom: Atom, wanted: bool, answered: bool) -> Possible:
+        varying = _VARYING.get(atom.name)
+        if varying is not None:
+            return lambda data, at, stop: atom.passes(varying(data, at, stop)) is wanted
+        if atom.name in self._unknown:
+            return True
+        if atom.name in self._known or atom.row.phase is Phase.HEADER:
+            return atom.test()(self._exchange) is wanted
+        needles = self._needles(atom, answered)
+        if needles is None:
+            return True
+        if not needles:
+            return not wanted
+        if not wanted or len(needles) > _NEEDLES_MAX:
+            return True
+        return some([self._stands(needle) for needle in needles])
+
+    def _stands(self, needle: bytes) -> BytesQuestion:
+        begin = self._begin
+        return lambda data, at, stop: data.find(needle, at + begin, stop) >= 0
+
+    def _needles(self, atom: Atom, answered: bool) -> list[bytes] | None:
+        """What stands in every request of which a value passes, one of it at least; None: that is not known."""
+        key = self._exchange.api_key
+        assert key is not None
+        if atom.row.entity:
+            if answered and entity_paths(key, "response", atom.row.entity):
+                return None
+            paths = entity_paths(key, "request", atom.row.entity)
+        elif atom.name.partition(".")[0] in BODIES and atom.sides == ("request",):
+            paths = (atom.path,)
+        else:
+            return None
+        kinds = _kinds(key, paths)
+        if not kinds:
+            return []
+        needle = _bytes_of(atom.needle)
+        if needle is None or kinds - ({"string", "uuid"} if atom.row.entity == "topicName" else {"string"}):
+            return None
+        return [needle, *(self._ids.of(atom) if "uuid" in kinds else ())]
+
+
+@cache
+def _kinds(key: int, paths: tuple[str, ...]) -> frozenset[str]:
+    """The types of the fields at these paths of a request."""
+    if key not in NAMES:
+        return frozenset()
+    return frozenset(field.kind for path in paths for _, field in fields_at(key, "request", path))
+
+
+def _bytes_of(text: str | None) -> bytes | None:
+    try:
+        return None if text is None else text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return None
+
+
+def some(parts: Iterable[Possible]) -> Possible:
+    """Whether one of them is."""
+    asked: list[BytesQuestion] = []
+    for each in parts:
+        if each is True:
+            return True
+        if each is not False:
+            asked.append(each)
+    if len(asked) < 2:
+        return asked[0] if asked else False
+    return lambda data, at, stop: any(each(data, at, stop) for each in asked)
+
+
+def every(parts: Iterable[Possible]) -> Possible:
+    """Whether all of them are."""
+    asked: list[BytesQuestion] = []
+    for each in parts:
+        if each is False:
+            return False
+        if each is not True:
+            asked.append(each)
+    if len(asked) < 2:
+        return asked[0] if asked else True
+    return lambda data, at, stop: all(each(data, at, stop) for each in asked)
+
+
+__all__ = ["BytesQuestion", "Possible", "Prefilter", "TopicIds", "every", "some"]
