@@ -124,6 +124,8 @@ NAMES_OF_PORTRAIT_MAX: Final = 10**4
 OBSERVATIONS_MAX: Final = 10**5
 NAMES_OBSERVED_MAX: Final = 100
 EVIDENCE_MAX: Final = 3
+# Batches of producers that it knows again, 600 bytes each.
+BATCHES_REMEMBERED_MAX: Final = 2**13
 # Minutes in which a member of a group was heard: two days of one that never is silent.
 MINUTES_MARKED_MAX: Final = 2880
 # Containers inside containers (`x.pcap.zst.gz`): nobody compresses a capture more often.

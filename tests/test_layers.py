@@ -62,6 +62,7 @@ FORBIDDEN_MODULES: Final = {
 FORBIDDEN_CALLS: Final = frozenset({"print", "open", "input", "breakpoint"})
 # Library → the only package that may import it.
 RESERVED: Final = {
+    "deltalake": "kwcli.pipeline",
     "duckdb": "kwcli.pipeline",
     "fsspec": "kwcli.pipeline",
     "pandas": "kwcli.pipeline",

@@ -143,7 +143,10 @@ def _with(found: RecordsSummary, more: Iterable[Mapping[str, Any]], *, checked: 
 
 
 class BatchHead(NamedTuple):
-    """What the header of a batch says; `sound`: its checksum is right, or nobody can tell."""
+    """What the header of a batch says; `sound`: its checksum is right, or nobody can tell.
+
+    What a magic lacks is -1; `crc` is None where the value of a record does not tell it.
+    """
 
     magic: int
     codec: str
@@ -153,6 +156,10 @@ class BatchHead(NamedTuple):
     last_offset: int
     max_timestamp: int | None
     sound: bool
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    crc: int | None
 
 
 def batch_heads(records: Any, raw: bytes | None) -> Iterator[BatchHead]:
@@ -161,12 +168,16 @@ def batch_heads(records: Any, raw: bytes | None) -> Iterator[BatchHead]:
         at, size = records
         end = at + size
         while end - at >= SIZE:
-            base, length, _, magic, _, attributes, delta, _, newest, _, _, _, count = HEADER.unpack_from(raw, at)
+            base, length, _, magic, crc, attributes, delta, _, newest, producer, epoch, sequence, count = (
+                HEADER.unpack_from(raw, at)
+            )
             stop = at + LOG_OVERHEAD + length
             if magic != 2 or length < SIZE - LOG_OVERHEAD or stop > end or count < 0:
                 break
             codec = _CODECS[attributes & CODEC_MASK]
-            yield BatchHead(2, codec, count, stop - at, base, base + delta, newest, is_sound(raw, at, stop))
+            sound = is_sound(raw, at, stop)
+            last = base + delta
+            yield BatchHead(2, codec, count, stop - at, base, last, newest, sound, producer, epoch, sequence, crc)
             at = stop
         if at < end:
             from decoders.records.model import Budget
@@ -181,7 +192,14 @@ def _heads_json(batches: Iterable[Mapping[str, Any]]) -> Iterator[BatchHead]:
     for batch in batches:
         magic, base, last = batch["magic"], batch["base_offset"], batch["last_offset"]
         if not batch["truncated"] and magic is not None and base is not None:
+            producer, epoch, sequence = (
+                -1 if batch[name] is None else batch[name]
+                for name in ("producer_id", "producer_epoch", "base_sequence")
+            )
+            count, size = max(batch["record_count"] or 0, 0), batch["size"] or 0
+            end = base if last is None else last
+            newest, sound = batch["max_timestamp"], batch["crc"] != "bad"
             yield BatchHead(
-                *(magic, str(batch["codec"]), max(batch["record_count"] or 0, 0), batch["size"] or 0, base),
-                *(base if last is None else last, batch["max_timestamp"], batch["crc"] != "bad"),
+                *(magic, str(batch["codec"]), count, size, base, end, newest, sound),
+                *(producer, epoch, sequence, None),
             )

@@ -191,6 +191,14 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
     "--no-rename", "renames", flag_value=False, default=True, help="For stores without atomic rename; kw alone reads."
 )
 @click.option(
+    "--format",
+    "table_format",
+    type=click.Choice(("parquet", "delta")),
+    default="parquet",
+    help="Of the tables: plain Parquet, or Delta: the same files with a log.",
+    show_default=True,
+)
+@click.option(
     "--metrics",
     type=MetricsAddress(),
     metavar="[ADDRESS:]PORT",

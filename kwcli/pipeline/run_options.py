@@ -65,6 +65,7 @@ class WatchOptions(NamedTuple):
     metrics: tuple[str, int] | None = None
     doctor: bool = False
     thresholds: tuple[str, ...] = ()
+    table_format: str = "parquet"
 
 
 def _size(name: str) -> int:

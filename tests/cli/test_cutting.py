@@ -79,7 +79,7 @@ def test_the_rows_come_back(name: str, one: list[str], other: list[str], tmp_pat
     check(name, other, tmp_path / "other.pcapng", whole=True)
 
 
-@pytest.mark.long
+@pytest.mark.full
 @pytest.mark.parametrize("words", FILTERS, ids=" ".join)
 @pytest.mark.parametrize("name", CLEAN)
 def test_the_rows_come_back_whatever_was_chosen(name: str, words: list[str], tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ def seen(path: Path, *more: str) -> None:
         shown("sniff", str(path), "--port", "9092", "-f", f"{field} == nobody", *more)
 
 
-@pytest.mark.parametrize("size", [70, 95, *(pytest.param(size, marks=pytest.mark.long) for size in range(44, 300, 8))])
+@pytest.mark.parametrize("size", [70, 95, *(pytest.param(size, marks=pytest.mark.full) for size in range(44, 300, 8))])
 def test_a_capture_that_was_cut(tmp_path: Path, size: int) -> None:
     """A request whose secret is not in the capture: the answer may repeat it all the same."""
     path = tmp_path / "cut.pcap"
@@ -211,7 +211,7 @@ def test_messages(output: str) -> None:
         assert "redacted" in outcome.out or "**" in outcome.out
 
 
-@pytest.mark.parametrize("stride", [STRIDE, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("stride", [STRIDE, pytest.param(1, marks=pytest.mark.full)])
 @pytest.mark.parametrize("output", ["text", "ndjson", "hex"])
 def test_messages_that_are_cut(output: str, stride: int) -> None:
     for each in alone():

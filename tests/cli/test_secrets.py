@@ -397,7 +397,8 @@ def test_an_exchange(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name == "large answer" else pytest.mark.long) for name in LARGE]
+    "name",
+    [pytest.param(name, marks=pytest.mark.long if name == "large answer" else pytest.mark.full) for name in LARGE],
 )
 def test_a_large_exchange(tmp_path: Path, name: str) -> None:
     assert max(map(len, frames(name))) > BODY_WHOLE_MAX

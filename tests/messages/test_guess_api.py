@@ -30,7 +30,7 @@ def holds(candidate: Candidate, key: int | None, version: int) -> bool:
     )
 
 
-@pytest.mark.long
+@pytest.mark.full
 def test_of_all_responses_of_the_captures_the_right_one_is_found_and_nearly_always_first() -> None:
     first: Counter[bool] = Counter()
     seen: Counter[tuple[object, ...]] = Counter()

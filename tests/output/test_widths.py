@@ -68,7 +68,7 @@ def test_a_wider_line_says_no_less(name: str) -> None:
     check(name, WIDTHS)
 
 
-@pytest.mark.long
+@pytest.mark.full
 @pytest.mark.parametrize("name", [*CLEAN, *NEGATIVE])
 def test_a_wider_line_says_no_less_at_any_width(name: str) -> None:
     check(name, range(60, 270))

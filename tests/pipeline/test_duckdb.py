@@ -158,12 +158,16 @@ def test_without_a_query_views_are_listed() -> None:
     assert kw("sql", "--views", "-o", "ndjson").out == kw("pipeline", "sql", "x", "-o", "ndjson").out == listed.out
 
 
-@pytest.mark.long
+@pytest.mark.parametrize(
+    "names",
+    [pytest.param([*VIEWS][::6], marks=pytest.mark.long), pytest.param([*VIEWS], marks=pytest.mark.full)],
+    ids=["every sixth", "all"],
+)
 def test_both_engines_give_the_same_rows_of_every_view(
-    folder: str, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    names: list[str], folder: str, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kwcli.pipeline.spark.sessions.session", lambda *_, **__: spark)
-    for name in VIEWS:
+    for name in names:
         query = f"select * from {name}"
         here = asked(query, "-o", "ndjson", source=folder).out.splitlines()
         there = kw("pipeline", "sql", folder, query, "-o", "ndjson").out.splitlines()
@@ -376,7 +380,7 @@ def test_ctrl_c_ends_a_long_query(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.long
+@pytest.mark.full
 def test_more_than_memory_holds_is_sorted() -> None:
     """In a process that may have no more than what a query may hold, and what the program itself needs."""
     size = SQL_MEMORY_MAX * 3 // 2 // 320

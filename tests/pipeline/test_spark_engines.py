@@ -75,7 +75,7 @@ def expected(shipped: list[tuple[str, str]], tmp_path_factory: pytest.TempPathFa
 
 
 @pytest.mark.parametrize("raw", [False, True], ids=["stitch", "shuffle"])
-@pytest.mark.parametrize("size", [1 << 20, 20_000], ids=["1 MiB", "20 kB"])
+@pytest.mark.parametrize("size", [pytest.param(1 << 20, marks=pytest.mark.full), 20_000], ids=["1 MiB", "20 kB"])
 def test_every_shipped_capture(
     spark: SparkSession,
     shipped: list[tuple[str, str]],

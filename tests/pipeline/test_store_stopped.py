@@ -82,7 +82,9 @@ def old(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("before", [True, False], ids=["over old tables", "into a new folder"])
+@pytest.mark.parametrize(
+    "before", [True, pytest.param(False, marks=pytest.mark.long)], ids=["over old tables", "into a new folder"]
+)
 def test_a_run_that_is_killed_at_any_step_leaves_the_old_or_the_new_tables(
     tmp_path: Path, old: Path, before: bool
 ) -> None:

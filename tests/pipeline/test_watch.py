@@ -202,6 +202,29 @@ def test_a_file_that_is_late_is_put_aside_and_told_and_one_after_a_jump_of_the_c
         assert watched.said == before
 
 
+@pytest.mark.parametrize("hours", [2, 24 * 400])
+def test_a_clock_that_jumps_forward_inside_a_file_gives_the_rows_of_a_run(tmp_path: Path, hours: int) -> None:
+    kept = list(packets(RAW))
+    half = len(kept) // 2
+    later = [(int.from_bytes(one[:4], "little") + hours * 3600).to_bytes(4, "little") + one[4:] for one in kept[half:]]
+    data, at = RAW[:24] + b"".join([*kept[:half], *later]), 0
+    (tmp_path / "in").mkdir()
+    path = tmp_path / "in" / "dump.pcap"
+    watched = Watched([str(tmp_path / "in")], tmp_path / "out")
+    for share in (0.4, 0.49, 0.51, 0.6, 1.0):
+        with open(path, "ab") as file:
+            file.write(data[at : (end := int(len(data) * share))])
+        at = end
+        watched.clock.now += 1
+        assert watched.read() == 1
+    watched.finish()
+    assert watched.said == ""
+    run_over([str(tmp_path / "in")], tmp_path / "run")
+    expected = tables_in(tmp_path / "run")
+    assert len({row["time"].date() for row in expected["exchanges"]}) == (1 if hours == 2 else 2)
+    assert tables_in(tmp_path / "out") == expected
+
+
 def test_a_source_that_is_away_for_a_while_is_waited_for(tmp_path: Path) -> None:
     kept = ring(tmp_path / "in", RAW, 2)
     second = kept[1].rename(tmp_path / "second")

@@ -15,7 +15,7 @@ from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.thresholds import Thresholds
 from decoders.exchanges.exchange import rfc3339
 from kwcli.env import Failure
-from kwcli.pipeline.watch.findings import DAY_NS, DailyDoctors, WatchFindings
+from kwcli.pipeline.watch.findings import DAY_NS, DailyDoctors, WatchFindings, identity_of
 from tests.analysis.test_doctor import metadata_asked
 from tests.captures.shipped import FOLDER, capture_bytes
 from tests.cli.worlds import kw
@@ -50,8 +50,7 @@ def last_of_each(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The last line of each finding."""
     found: dict[str, dict[str, Any]] = {}
     for row in rows:
-        names = ("id", "client_id", "topic", "group", "transactional_id", "broker", "node_id", "address", "error")
-        found[repr([row["last"][:10], *(row.get(name) for name in names)])] = row
+        found[repr([row["last"][:10], identity_of(row)])] = row
     return list(found.values())
 
 

@@ -85,7 +85,7 @@ class Watched:
     @contextmanager
     def started(self, decode: Any = None) -> Iterator[Watch]:
         """A watch that goes on where the one before has ended, however that was."""
-        with open_batches(str(self.out), renames=self._wanted.renames) as store:
+        with open_batches(str(self.out), renames=self._wanted.renames, table_format=self._wanted.table_format) as store:
             watching = Watch(self._env, self._asked, self._wanted, store, decode or self._decode)
             watching.begin("local")
             yield watching

@@ -46,12 +46,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.mark.parametrize(
     "words",
     [
-        pytest.param(("sniff", "-o", "ndjson", "--records"), marks=pytest.mark.long),
+        pytest.param(("sniff", "-o", "ndjson", "--records"), marks=pytest.mark.full),
         pytest.param(("sniff", "-o", "text", "-v", "--records"), marks=pytest.mark.long),
-        pytest.param(("sniff", "-o", "hex"), marks=pytest.mark.long),
-        pytest.param(("sniff", "-o", "yaml", "--records"), marks=pytest.mark.long),
-        pytest.param(("sniff", "-o", "fields", "-e", "topic,key,value,header.a"), marks=pytest.mark.long),
-        pytest.param(("sniff", "-o", "table", "--columns", "api,request.topic_data,response"), marks=pytest.mark.long),
+        pytest.param(("sniff", "-o", "hex"), marks=pytest.mark.full),
+        pytest.param(("sniff", "-o", "yaml", "--records"), marks=pytest.mark.full),
+        pytest.param(("sniff", "-o", "fields", "-e", "topic,key,value,header.a"), marks=pytest.mark.full),
+        pytest.param(("sniff", "-o", "table", "--columns", "api,request.topic_data,response"), marks=pytest.mark.full),
     ],
     ids=" ".join,
 )
@@ -92,6 +92,7 @@ def test_what_a_large_request_is_is_told_without_its_values(name: str, look: Cal
     assert peak < 4 * SIZE
 
 
+@pytest.mark.long
 def test_of_a_large_request_that_is_cut_off_the_beginning_tells() -> None:
     frame = BOMBS["created topics"](3 * SIZE).request
     tracemalloc.start()

@@ -30,6 +30,7 @@ from decoders.wire.units import format_latency, format_size
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.peers import BrokerLatencies
+    from decoders.analysis.doctor.sent_batches import SentAgain
     from decoders.analysis.doctor.thresholds import Thresholds
     from decoders.analysis.fold import Row
     from decoders.schema.model import Versions
@@ -231,9 +232,11 @@ def _in_sync(case: Case) -> Iterator[Found]:
     flapping, shrunk = {}, {}
     for (topic, number), seen in case.seen.of("isr"):
         (_, _), (_, last) = seen.edges["size"]
+        known = case.seen.get("topic", topic)
+        whole_size = max(seen.most["size"], known.most.get("replicas", 0) if known is not None else 0)
         if seen.count >= case.limits["isr.changes"]:
             flapping[topic, number] = seen
-        elif last < seen.most["size"] and not _is_whole(case, topic, seen):
+        elif last < whole_size and not _is_whole(case, topic, seen):
             shrunk[topic, number] = seen
     for what, some in (("isr-flapping", flapping), ("isr-shrunk", shrunk)):
         if some:
@@ -432,6 +435,24 @@ def _producers(case: Case) -> Iterator[Found]:
             yield case.found("skew", writers, **about)
 
 
+def _sent_again(case: Case) -> Iterator[Found]:
+    """Batches that were sent more than once, those that may be stored twice apart from the others."""
+    found: dict[tuple[str, str, str | None], list[SentAgain]] = defaultdict(list)
+    for its in case.seen.sent.again():
+        what = "sent-twice" if its.unknown and not its.idempotent else "sent-again"
+        found[what, its.client, its.topic].append(its)
+    for (what, client, topic), some in found.items():
+        if len(some) < case.limits["again.batches"]:
+            continue
+        seen = Observation()
+        for its in some:
+            seen.see_again(its.last)
+        refused = sum(its.refused > 0 for its in some)
+        why = "which were refused first" if 2 * refused > len(some) else "for no answer came, or one of a time-out"
+        about = {"client": client, "client_id": client, "topic": topic, "batches": f"{len(some):,}"}
+        yield case.found(what, seen, why=why, **about)
+
+
 def _in_flight(case: Case) -> Iterator[Found]:
     """How many requests with records a busy connection has under way, on average (Little's law)."""
     limits = case.limits
@@ -484,5 +505,17 @@ def _captures(case: Case) -> Iterator[Found]:
 
 _EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     *(_captures, _errors, _unanswered, *REACHABILITY, _partitions, _in_sync, _followers, _brokers, _elections),
-    *(_leaders, _groups, _heartbeats, _transactions, _lags, _read_again, _records, _producers, _in_flight, _load),
+    *(
+        _leaders,
+        _groups,
+        _heartbeats,
+        _transactions,
+        _lags,
+        _read_again,
+        _records,
+        _producers,
+        _sent_again,
+        _in_flight,
+        _load,
+    ),
 )

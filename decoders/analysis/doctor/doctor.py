@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, Self
 from decoders.analysis.audit import OFFERED, offered_in
 from decoders.analysis.dimensions import DIMENSIONS, client_of, host_of, needs_of
 from decoders.analysis.doctor.diagnosis import diagnose
-from decoders.analysis.doctor.looks import LOOKS
+from decoders.analysis.doctor.looks import LOOKS, produced_in_vain
 from decoders.analysis.doctor.observations import Observations
 from decoders.analysis.doctor.peers import BrokerLatencies
 from decoders.analysis.doctor.thresholds import Thresholds
@@ -161,6 +161,8 @@ class Doctor:
 
     def _unanswered(self, exchange: Exchange, key: int, client: str) -> None:
         closed = exchange.closed
+        if key == PRODUCE:
+            produced_in_vain(self._seen, exchange, client)
         if closed not in ("capture_end", None):
             version = exchange.api_version
             self._seen.at("unanswered", client, exchange.ends.broker, key, version, closed).see(exchange)

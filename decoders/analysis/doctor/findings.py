@@ -246,6 +246,18 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     "too-large": FindingKind(_ERROR, "{subject}: {error}{by}", went_on=_WARNING),
     "timed-out": FindingKind(_WARNING, "{subject}: {error}{by}", went_on=_WARNING),
     "sequence-broken": FindingKind(_ERROR, "{subject}: {error}{by}", went_on=_WARNING),
+    "sent-again": FindingKind(
+        _NOTE,
+        "{client} sent {batches} batches to {topic} again, {why}",
+        "they are stored once: brokers refused the first try, or know the batch again by its sequence",
+        "look at the errors and time-outs behind it; each try costs the time that it took",
+    ),
+    "sent-twice": FindingKind(
+        _WARNING,
+        "{client} sent {batches} batches to {topic} again without idempotence, not knowing whether they were written",
+        "where the first try was written after all, their records are there twice, and behind later ones",
+        "set enable.idempotence=true; look why answers stayed away (request.timeout.ms, load, cut connections)",
+    ),
     "producer-fenced": FindingKind(_WARNING, "{subject}: {error}{by}", went_on=_WARNING),
     "transactions-abort": FindingKind(
         _WARNING,

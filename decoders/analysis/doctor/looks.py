@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.analysis.dimensions import host_of
-from decoders.analysis.exchange_facts import GATHERINGS, NS_PER_MS, WAIT_MIN_MS, topic_of
+from decoders.analysis.doctor.observations import shown_by
+from decoders.analysis.doctor.sent_batches import Try
+from decoders.analysis.exchange_facts import GATHERINGS, NS_PER_MS, WAIT_MIN_MS, codes_by_partition, topic_of
 from decoders.apis.keys import (
     ALTER_PARTITION,
     DESCRIBE_CLUSTER,
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
-__all__ = ["LOOKS", "Look"]
+__all__ = ["LOOKS", "Look", "produced_in_vain"]
 
 # An exchange and its client's name.
 Watch = Callable[["Observations", "Exchange", str], None]
@@ -62,6 +64,8 @@ def _body(exchange: Exchange, side: Side) -> dict[str, Any]:
 
 def _produced(seen: Observations, exchange: Exchange, client: str) -> None:
     raw = exchange.request_raw
+    answered = exchange.outcome != "no_response_expected"
+    refused = codes_by_partition(exchange) if exchange.unexpected else {}
     if exchange.response_ns is not None and exchange.request_end_ns is not None:
         took = exchange.response_ns - exchange.request_end_ns
         if took >= _IN_FLIGHT_NS:
@@ -75,8 +79,12 @@ def _produced(seen: Observations, exchange: Exchange, client: str) -> None:
         its.see(exchange)
         for part in structs(element, "partition_data"):
             size = 0
+            number = part.get("index")
+            sent = Try(client, topic, number, max(refused.get((topic, number), (0,))), shown_by(exchange))
             for head in batch_heads(part.get("records"), raw):
                 size += head.size
+                if answered:
+                    seen.sent.see(head, sent)
                 its.add("batches", 1)
                 its.add("records", head.records)
                 if head.codec == "none":
@@ -91,9 +99,18 @@ def _produced(seen: Observations, exchange: Exchange, client: str) -> None:
                         seen.at("clock", client).peak("ahead", ahead)
                         seen.at("clock", client).see(exchange)
             its.add("bytes", size)
-            number = part.get("index")
             if size and number is not None:
                 seen.at("skew", topic).meet("partitions", str(number), size)
+
+
+def produced_in_vain(seen: Observations, exchange: Exchange, client: str) -> None:
+    """A Produce without an answer: its batches may come again."""
+    for element in structs(exchange.view("request"), "topic_data"):
+        topic = topic_of(exchange, element)
+        for part in structs(element, "partition_data"):
+            sent = Try(client, topic, part.get("index"), None, shown_by(exchange))
+            for head in batch_heads(part.get("records"), exchange.request_raw):
+                seen.sent.see(head, sent)
 
 
 def _fetched(seen: Observations, exchange: Exchange, client: str) -> None:
@@ -208,6 +225,7 @@ def _metadata(seen: Observations, exchange: Exchange, client: str) -> None:
         for part in structs(element, "partitions"):
             number = part.get("partition_index")
             epochs += max(part.get("leader_epoch") or 0, 0)
+            its.peak("replicas", len(part.get("replica_nodes") or ()))
             missing = len(part.get("replica_nodes") or ()) - len(part.get("isr_nodes") or ())
             if part.get("leader_id", 0) < 0:
                 what = "offline"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from decoders.analysis.doctor.sent_batches import Evidence, SentBatches
 from decoders.errors import Malformed
 from decoders.exchanges.exchange import rfc3339
 from decoders.limits import EVIDENCE_MAX, MINUTES_MARKED_MAX, NAMES_OBSERVED_MAX, OBSERVATIONS_MAX
@@ -17,18 +18,17 @@ from decoders.wire.pack import fields, pack, unpack
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Exchange
 
-__all__ = ["Evidence", "Observation", "Observations"]
+__all__ = ["Evidence", "Observation", "Observations", "most_named", "shown_by"]
 
 _NS: Final = 1_000_000_000
 # Seconds that one exchange marks at most.
 _MARKED_MOST: Final = 600
 # What is observed, and what it is about.
 Key = tuple[str | int | None, ...]
-# Time in ns, connection (its number, client, broker), correlation id, first and last packet of both sides.
-Evidence = tuple[int, int, str, str, int | None, int | None, int | None]
 
 
-def _shown_by(exchange: Exchange) -> Evidence:
+def shown_by(exchange: Exchange) -> Evidence:
+    """An exchange as evidence."""
     ends = exchange.ends
     packets = [each for each in (exchange.request_packet, exchange.response_packet_end) if each]
     first = exchange.request_packet or exchange.response_packet
@@ -64,13 +64,18 @@ class Observation:
         self.at(time_ns)
         evidence = self.evidence
         if len(evidence) < EVIDENCE_MAX or time_ns < evidence[-1][0]:
-            self._keep([_shown_by(exchange)])
+            self._keep([shown_by(exchange)])
 
     def see_end(self, ended: Ended) -> None:
         """Count the end of a connection that shows it."""
         self.at(ended.last_ns)
         ends = ended.ends
         self._keep([(ended.last_ns, ends.number, ends.client, ends.broker, None, None, None)])
+
+    def see_again(self, evidence: Evidence) -> None:
+        """Count an exchange that was kept as evidence."""
+        self.at(evidence[0])
+        self._keep([evidence])
 
     def at(self, time_ns: int) -> None:
         """Count it at a time, without an exchange."""
@@ -200,11 +205,12 @@ _STATE: Final = ("count", "first", "last", "sums", "most", "names", "edges", "ev
 
 
 class Observations:
-    """All of them by key. `left_out`: how often one came that is beyond the limit."""
+    """All of them by key, and batches that were sent. `left_out`: how often one came that is beyond the limit."""
 
     def __init__(self) -> None:
         self._found: dict[Key, Observation] = {}
         self.left_out = 0
+        self.sent = SentBatches()
 
     def at(self, *key: str | int | None) -> Observation:
         """The observation of this kind and subject. Beyond the limit one that nobody sees."""
@@ -230,16 +236,18 @@ class Observations:
     def merge(self, other: Self) -> None:
         """Take in others, which stay as they are."""
         self.left_out += other.left_out
+        self.sent.merge(other.sent)
         for key, each in other._found.items():
             self.at(*key).merge(each)
 
     def export(self) -> bytes:
         """The state, for `resume`."""
-        return pack([self.left_out, [[key, each.state()] for key, each in self._found.items()]])
+        return pack([self.left_out, self.sent.state(), [[key, each.state()] for key, each in self._found.items()]])
 
     def resume(self, state: bytes) -> None:
         """Go on where `export` was called. Raises DecodeError."""
-        self.left_out, items = fields(unpack(state), int, list)
+        self.left_out, sent, items = fields(unpack(state), int, list, list)
+        self.sent = SentBatches.of(sent)
         for item in items:
             key, each = fields(item, tuple, list)
             if not key or not isinstance(key[0], str) or not all(isinstance(part, _PART) for part in key):

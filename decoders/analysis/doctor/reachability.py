@@ -62,10 +62,8 @@ def _links(case: Case) -> Iterator[Found]:
     """Connections opened again and again; links that lose packets."""
     limits = case.limits
     by_client: dict[str, list[Observation]] = defaultdict(list)
-    by_link: dict[tuple[str, str], list[Observation]] = defaultdict(list)
-    for (client, host, broker), seen in case.seen.of("client"):
+    for (client, _, _), seen in case.seen.of("client"):
         by_client[client].append(seen)
-        by_link[host, broker].append(seen)
     for client, some in by_client.items():
         whole = united(some)
         opened = whole.sums.get("connections", 0)
@@ -74,12 +72,23 @@ def _links(case: Case) -> Iterator[Found]:
         if many and each <= limits["connections.exchanges"]:
             rate, exchanges = f"{rate_of(whole, opened):.1f}", f"{each:.1f}"
             yield case.found("connection-churn", whole, client=client, client_id=client, rate=rate, exchanges=exchanges)
-    for (host, broker), some in by_link.items():
+    for (host, broker), whole in _lossy_links(case).items():
+        share = f"{whole.sums['retransmitted'] / whole.count:.0%}"
+        yield case.found("retransmissions", whole, host=host, broker=broker, share=share, clients=[host])
+
+
+def _lossy_links(case: Case) -> dict[tuple[str, str], Observation]:
+    """Host and broker → their exchanges, where many of them had bytes sent again."""
+    limits, by_link = case.limits, defaultdict[tuple[str, str], list[Observation]](list)
+    for (_, host, broker), seen in case.seen.of("client"):
+        by_link[host, broker].append(seen)
+    found = {}
+    for link, some in by_link.items():
         whole = united(some)
         again = whole.sums.get("retransmitted", 0)
         if again >= limits["retransmitted.least"] and again >= limits["retransmitted.share"] * whole.count:
-            share = f"{again / whole.count:.0%}"
-            yield case.found("retransmissions", whole, host=host, broker=broker, share=share, clients=[host])
+            found[link] = whole
+    return found
 
 
 def _cut(case: Case) -> Iterator[Found]:
@@ -96,8 +105,10 @@ def _cut(case: Case) -> Iterator[Found]:
             about["whose"] = "broker's" if side == "broker" else "client's"
             about["idle"] = least if least == most else f"{least} to {most}"
             yield case.found("idle-cut", seen, **about)
+    lossy = _lossy_links(case)
     for (client, host, broker, side), seen in case.seen.of("shut"):
-        known = case.seen.get("client", client, host, broker) is not None
+        # Buffers are full of what came behind a lost packet: the network is to blame.
+        known = case.seen.get("client", client, host, broker) is not None and (host, broker) not in lossy
         if known and seen.most["ns"] >= limits["window.shut"] * NS:
             who, other = (broker, client) if side == "broker" else (client, broker)
             about = {"who": who, "other": other, "client_id": client, "broker": broker}

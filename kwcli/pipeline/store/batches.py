@@ -21,7 +21,8 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
-from typing import Any, Final, NamedTuple
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
@@ -36,8 +37,15 @@ from kwcli.pipeline.tables.columns import ALL_TABLES
 from kwcli.pipeline.tables.schemas import EPOCH
 from kwcli.pipeline.tables.write import TableWriter, WrittenFile
 
-__all__ = ["BatchStaging", "BatchStore", "Change", "date_of", "open_batches"]
+if TYPE_CHECKING:
+    from kwcli.pipeline.store.delta_logs import DeltaLogs
 
+__all__ = ["DELTA", "PARQUET", "BatchStaging", "BatchStore", "Change", "date_of", "open_batches", "require_delta"]
+
+# Formats of tables: plain files, or files with a log that other readers know.
+PARQUET: Final = "parquet"
+DELTA: Final = "delta"
+DELTA_LOG: Final = "_delta_log"
 STATES: Final = f"{CONTROL}/states"
 # Commits that are kept: the newest, and the one before where the newest turns out not to be whole.
 _KEPT: Final = 2
@@ -82,12 +90,16 @@ class Change(NamedTuple):
 class BatchStore:
     """A folder of tables that batches are added to."""
 
-    def __init__(self, files: OutputFolder, name: str, *, renames: bool = True) -> None:
+    def __init__(
+        self, files: OutputFolder, name: str, *, renames: bool = True, table_format: str | None = None
+    ) -> None:
         self.files = files
         self.name = name
         self.renames = renames
         self.recovered = ""  # what became of a batch that was interrupted, in words
         self._lock = Lock(files.path(LOCK))
+        self._table_format = table_format  # None: that of the commits that are there
+        self._logs: DeltaLogs | None = None
 
     # -- opening -------------------------------------------------------------------------------------------------------
 
@@ -122,6 +134,7 @@ class BatchStore:
                 self.recovered = "an interrupted batch was committed: its tables are in place now"
             elif staged:
                 self.recovered = "what an interrupted batch had left was deleted: it is done again"
+            self._follow(value)
             self.files.remove(STAGING)
             self._sweep()
 
@@ -206,6 +219,7 @@ class BatchStore:
             **made.to_json(),
             "commit": number,
             "renames": self.renames,
+            "table_format": self._table_format or (before or {}).get("table_format", PARQUET),
             "sizes": sizes,
             "moves": [list(move) for move in moves],
             "swaps": [list(swap) for swap in change.swaps],
@@ -221,8 +235,20 @@ class BatchStore:
                 stream.write(orjson.dumps(value))
             self.files.sync(COMMITS)
         roll_forward(self.files, value)
+        self._follow(value)
         self._sweep()
         return value
+
+    def _follow(self, value: Mapping[str, Any] | None) -> None:
+        """Have the logs of another format say what a commit says."""
+        if value is None or value.get("table_format", PARQUET) == PARQUET:
+            return
+        if self._logs is None:
+            require_delta()
+            from kwcli.pipeline.store.delta_logs import DeltaLogs
+
+            self._logs = DeltaLogs(self.files)
+        self._logs.follow(value)
 
     def commit_change(self, change: Change) -> dict[str, Any]:
         """Commit what is no batch: a compaction, or dates that are dropped; who calls holds `committing`."""
@@ -266,6 +292,8 @@ class BatchStore:
             known = set(value["sizes"]) if value is not None else set()
             for table in ALL_TABLES:
                 for path in self.files.walk(table):
+                    if path.startswith(f"{table}/{DELTA_LOG}/"):
+                        continue
                     if path not in known and _OURS.fullmatch(path):
                         self.files.unlink(path)
                     elif path not in known and not path.rpartition("/")[2].startswith((".", "_")):
@@ -289,10 +317,16 @@ def _tables(sizes: Mapping[str, Sequence[Any]], names: Iterable[str]) -> dict[st
     }
 
 
+def require_delta() -> None:
+    """Failure where logs of Delta cannot be written."""
+    if find_spec("deltalake") is None:
+        raise Failure('tables of Delta need deltalake, which is not installed: install "kw[delta]"')
+
+
 @contextmanager
-def open_batches(place: str, *, renames: bool = True) -> Iterator[BatchStore]:
+def open_batches(place: str, *, renames: bool = True, table_format: str | None = None) -> Iterator[BatchStore]:
     """The store of a folder, for one watch. Raises Failure."""
-    store = BatchStore(OutputFolder(local_root(place)), place, renames=renames)
+    store = BatchStore(OutputFolder(local_root(place)), place, renames=renames, table_format=table_format)
     with as_failures(place):
         store.open()
         try:

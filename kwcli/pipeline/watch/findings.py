@@ -18,6 +18,7 @@ points have captured count twice.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from decoders.analysis.fold import Row
     from decoders.exchanges.exchange import Row as Settled
 
-__all__ = ["DailyDoctors", "WatchFindings"]
+__all__ = ["DailyDoctors", "WatchFindings", "identity_of"]
 
 DAY_NS: Final = 86_400 * 10**9
 # Dates whose folds are kept: the clocks of capture points differ.
@@ -47,7 +48,17 @@ _IDENTITY: Final = tuple(
     sorted(ABOUT - {"clients", "topics", "partitions", "users", "reasons", "went_on", "nearest_topic"})
 )
 
+# `app produces records …` and `app fetches records …` are two. Numbers grow.
+_WORDS: Final = 2
+_NUMBER: Final = re.compile(r"[\d.,:]+")
+
 Identity = tuple[object, ...]
+
+
+def identity_of(row: Row) -> Identity:
+    """What tells a finding from others of its date, however it grows: the words that its title begins with, too."""
+    words = (_NUMBER.sub("", word) for word in row["title"].split()[:_WORDS])
+    return (row["id"], *(row.get(name) for name in _IDENTITY), " ".join(words))
 
 
 class DailyDoctors:
@@ -93,7 +104,7 @@ class _Day:
         """The findings that are to be told now; when the date is `over`, all that have changed since."""
         met: Counter[Identity] = Counter()
         for row in self.doctor.rows():
-            about = (row["id"], *(row.get(name) for name in _IDENTITY))
+            about = identity_of(row)
             met[about] += 1
             key, severity, count = (*about, met[about]), SEVERITIES.index(row["severity"]), row["count"]
             before = self.told.get(key)

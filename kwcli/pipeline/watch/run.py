@@ -45,7 +45,7 @@ from kwcli.key_logs import KeyLogFiles
 from kwcli.output.units import count_of
 from kwcli.pipeline.choose_engine import choose_engine
 from kwcli.pipeline.job_spec import JobSpec, RowFilter
-from kwcli.pipeline.store.batches import BatchStore, Change, open_batches
+from kwcli.pipeline.store.batches import DELTA, PARQUET, BatchStore, Change, open_batches, require_delta
 from kwcli.pipeline.store.manifest import as_json_values
 from kwcli.pipeline.store.store import as_failures, empty_files
 from kwcli.pipeline.tables.findings import findings_batch
@@ -101,7 +101,12 @@ def watch(env: Environment, options: RunOptions, wanted: WatchOptions) -> Exit:
     """Watch until somebody ends it, or as far as was asked for. Raises Failure."""
     KeyLogFiles(options.keylogs)  # what cannot be read is told before the folder is touched
     chosen = choose_engine(options, 0, env.variables)
-    with open_batches(options.out, renames=wanted.renames) as store, _decoding(env, chosen) as decode:
+    if wanted.table_format == DELTA:
+        require_delta()
+    with (
+        open_batches(options.out, renames=wanted.renames, table_format=wanted.table_format) as store,
+        _decoding(env, chosen) as decode,
+    ):
         watching = Watch(env, options, wanted, store, decode)
         own = options.engine == "auto" and options.master is None
         watching.begin("engine local (Spark with --master)" if own else str(chosen))
@@ -173,9 +178,10 @@ class Watch:
         goes_on = f"going on behind batch {self.batch:,}" if self.batch else "watching"
         self._env.say(f"kw: {goes_on}: {', '.join(self._words())}; {engine}; Ctrl-C ends")
         if not self._wanted.renames:
-            self._env.say(
-                f"kw: {self._options.out}: files count when a commit names them: read these tables with kw alone"
+            others = (
+                "what reads Delta" if self._wanted.table_format == DELTA else "nothing else, without --format delta"
             )
+            self._env.say(f"kw: {self._options.out}: files count when a commit names them: kw reads them, and {others}")
 
     def run(self) -> None:
         """Batch after batch; returns where nothing more is to come."""
@@ -350,6 +356,8 @@ class Watch:
     def _rows_options(self) -> dict[str, Any]:
         """What the rows depend on; a key log grows."""
         rows = self._options.for_rows()
+        if self._wanted.table_format != PARQUET:
+            rows["format"] = self._wanted.table_format
         if self._wanted.doctor:
             rows["doctor"] = sorted(self._wanted.thresholds)
         return rows | ({"keylogs": [name for name, _ in rows["keylogs"]]} if "keylogs" in rows else {})

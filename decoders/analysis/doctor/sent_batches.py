@@ -1,0 +1,147 @@
+"""Batches that producers sent in, those of them out that were sent more than once because a try failed.
+
+Theory of operation. A batch is known again by its producer id, epoch and sequence, or without idempotence by its bytes:
+checksum, size and time stamps. Batches alike by chance (the same text in the same millisecond) are all accepted;
+a batch that was sent again has a try that the broker refused, or of whose end nothing is known:
+
+```
+try 1 ─► unanswered, timed out: unknown   ┐
+try 2 ─► refused                          ├─► one entry: tries, refused, unknown
+try 3 ─► accepted                         ┘
+```
+
+One with a sequence is also sent again where its tries lie a client's pause before a retry apart: the answer came too
+late, and the client had given up. (What a proxy passes on is seen twice as well, but at once.)
+
+Which batches come again nobody knows beforehand, and parts of a capture are read apart: all would have to be kept. Kept
+are those with the least hashes, BATCHES_REMEMBERED_MAX of them; whatever order and part they come in, these remain.
+So counts are whole up to there, and those of a sample beyond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import heappush, heappushpop
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from zlib import crc32
+
+from decoders.limits import BATCHES_REMEMBERED_MAX
+from decoders.wire.pack import fields
+
+if TYPE_CHECKING:
+    from decoders.records.summary import BatchHead
+
+__all__ = ["Evidence", "SentAgain", "SentBatches", "Try"]
+
+# Time in ns, connection (its number, client, broker), correlation id, first and last packet of both sides.
+Evidence = tuple[int, int, str, str, int | None, int | None, int | None]
+# Answers after which the batch may be written: REQUEST_TIMED_OUT, NOT_ENOUGH_REPLICAS_AFTER_APPEND.
+_UNKNOWN: Final = frozenset({7, 20})
+# retry.backoff.ms of most clients.
+_PAUSE_NS: Final = 100_000_000
+
+
+class Try(NamedTuple):
+    """One sending of a partition's batches: `code` is that of the answer, None without one."""
+
+    client: str
+    topic: str | None
+    partition: Any
+    code: int | None
+    shown_by: Evidence
+
+
+class SentAgain(NamedTuple):
+    """A batch that was sent `tries` times; `unknown` of them may have been written, whatever was answered.
+
+    `began` is when it was sent first, in ns.
+    """
+
+    client: str
+    topic: str | None
+    idempotent: bool
+    tries: int
+    refused: int
+    unknown: int
+    began: int
+    last: Evidence
+
+
+class SentBatches:
+    """All that are remembered; `merge` in any order gives the same."""
+
+    def __init__(self) -> None:
+        self._entries: dict[int, SentAgain] = {}
+        # Negative hashes, so that the greatest hash comes first.
+        self._heap: list[int] = []
+
+    def see(self, head: BatchHead, its: Try) -> None:
+        """Count a sending of a batch."""
+        idempotent = head.producer_id >= 0
+        what: tuple[int, int, int] = (head.producer_id, head.producer_epoch, head.base_sequence)
+        if not idempotent:
+            if head.crc is None:
+                return  # records of NDJSON do not tell it
+            what = (head.crc, head.size, head.max_timestamp or 0)
+        # Hashes of numbers are the same in every process.
+        number = hash((*what, its.partition, crc32((its.topic or "").encode("utf-8", "surrogateescape"))))
+        unknown = its.code is None or its.code in _UNKNOWN
+        refused = bool(its.code) and not unknown
+        self._join(
+            number,
+            SentAgain(its.client, its.topic, idempotent, 1, int(refused), int(unknown), its.shown_by[0], its.shown_by),
+        )
+
+    def _join(self, number: int, its: SentAgain) -> None:
+        before = self._entries.get(number)
+        if before is not None:
+            self._entries[number] = _joined(before, its)
+        elif len(self._heap) < BATCHES_REMEMBERED_MAX:
+            heappush(self._heap, -number)
+            self._entries[number] = its
+        elif number < -self._heap[0]:
+            del self._entries[-heappushpop(self._heap, -number)]
+            self._entries[number] = its
+
+    def merge(self, other: Self) -> None:
+        """Take in others, which stay as they are."""
+        for number, its in other._entries.items():
+            self._join(number, its)
+
+    def again(self) -> Iterator[SentAgain]:
+        """Those that were sent more than once."""
+        return (its for its in self._entries.values() if its.tries > 1 and _is_retry(its))
+
+    def state(self) -> list[object]:
+        """What is handed over."""
+        return [[number, list(its)] for number, its in self._entries.items()]
+
+    @classmethod
+    def of(cls, state: object) -> SentBatches:
+        """Of which `state` gave this. Raises DecodeError."""
+        made = cls()
+        (items,) = fields([state], list)
+        for item in items:
+            number, its = fields(item, int, list)
+            client, topic, idempotent, tries, refused, unknown, began, last = fields(
+                its, str, str | None, bool, int, int, int, int, tuple
+            )
+            fields(last, int, int, str, str, *[int | None] * 3)
+            made._join(number, SentAgain(client, topic, idempotent, tries, refused, unknown, began, last))
+        return made
+
+
+def _is_retry(its: SentAgain) -> bool:
+    late = its.idempotent and its.last[0] - its.began >= _PAUSE_NS
+    return late or its.refused + its.unknown > 0
+
+
+def _joined(one: SentAgain, other: SentAgain) -> SentAgain:
+    """Two counts of one batch, told of who sent it last."""
+    late = max(one, other, key=lambda its: (its.last[0], its.last[2], its.last[3], its.client))
+    return late._replace(
+        tries=one.tries + other.tries,
+        refused=one.refused + other.refused,
+        unknown=one.unknown + other.unknown,
+        began=min(one.began, other.began),
+    )

@@ -1,0 +1,146 @@
+"""Who does something wrong on purpose: real clients told to, and one that speaks by hand."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable, Iterator, Set
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from struct import pack, unpack
+from threading import Event, Thread
+from typing import Any, Final, Generic, TypeVar
+
+from confluent_kafka import Consumer, Producer, admin
+
+from decoders import decode_response, encode_request
+from tests.cli.worlds import kw
+
+__all__ = ["VALUE", "Actor", "Fault", "RawClient", "findings_in"]
+
+# The stubs of this module lack half of what it has.
+rd: Any = admin
+VALUE: Final = bytes(range(256)) * 4
+
+
+Who = TypeVar("Who", bound="Actor")
+
+
+@dataclass(frozen=True)
+class Fault(Generic[Who]):
+    """A finding, who does what for it on a topic like this, and what may be found besides."""
+
+    finding: str
+    act: Callable[[Who], None]
+    partitions: int = 1
+    replicas: int = 1
+    besides: Set[str] = frozenset()
+    # Of tcpdump, where it is not all traffic with brokers and controllers.
+    recorded: str = ""
+
+
+def findings_in(file: Path, *words: str) -> list[dict[str, Any]]:
+    """What `kw doctor` says of a capture, but that it begins when brokers are connected already."""
+    rows = [json.loads(line) for line in kw("doctor", str(file), *words, "-o", "ndjson").out.splitlines()]
+    return [row for row in rows if row["id"] != "capture-begins-late"]
+
+
+class Actor:
+    """Clients of one scene, and a topic of its own."""
+
+    def __init__(self, place: str, topic: str) -> None:
+        self.place = place
+        self.topic = topic
+        self._asks: Producer | None = None
+
+    def create(self, partitions: int = 1, name: str | None = None, replicas: int = 1) -> None:
+        asking = rd.AdminClient(self._settings())  # it has to live until the answer is there
+        (made,) = asking.create_topics([rd.NewTopic(name or self.topic, partitions, replicas)]).values()
+        made.result(20)
+
+    def producer(self, **settings: Any) -> Producer:
+        return Producer(self._settings(**settings))
+
+    def consumer(self, **settings: Any) -> Consumer:
+        usual = {"group.id": f"readers-of-{self.topic}", "auto.offset.reset": "earliest"}
+        return Consumer(self._settings(**(usual | settings)))
+
+    def _settings(self, **settings: Any) -> dict[str, Any]:
+        return {"bootstrap.servers": self.place, "client.id": "shop", **settings}
+
+    def leader(self, partition: int = 0) -> int:
+        """The node that leads a partition of the topic."""
+        if self._asks is None:
+            self._asks = self.producer()
+        found = self._asks.list_topics(self.topic, timeout=20).topics[self.topic]
+        return int(found.partitions[partition].leader)
+
+    @contextmanager
+    def writing(self, every_s: float = 0.1, count: int = 50, **settings: Any) -> Iterator[None]:
+        """So many records are written again and again while the block lasts."""
+        producer, over = self.producer(**settings), Event()
+        # It knows its way before anything goes wrong.
+        producer.produce(self.topic, VALUE[:100])
+        producer.flush(30)
+
+        def write() -> None:
+            while not over.wait(every_s):
+                for number in range(count):
+                    with suppress(BufferError):
+                        producer.produce(self.topic, VALUE[:100], key=str(number))
+                producer.poll(0)
+
+        thread = Thread(target=write)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+            producer.flush(30)
+
+    def write(self, count: int, size: int = 100, **settings: Any) -> None:
+        producer = self.producer(**settings)
+        for number in range(count):
+            while True:
+                with suppress(BufferError):
+                    producer.produce(self.topic, VALUE[:size], key=str(number))
+                    break
+                producer.poll(0.05)
+        producer.flush(30)
+
+
+class RawClient:
+    """A client that does what no library would: it speaks by hand, does not read, or goes without a word."""
+
+    def __init__(self, place: str, *, buffer: int = 0) -> None:
+        host, _, port = place.rpartition(":")
+        self.socket = socket.socket()
+        if buffer:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+        self.socket.connect((host, int(port)))
+        self._asked = 0
+
+    def send(self, key: int, version: int, body: dict[str, Any]) -> None:
+        self._asked += 1
+        frame = encode_request(key, version, body, correlation_id=self._asked, client_id="raw")
+        self.socket.sendall(pack(">i", len(frame)) + frame)
+
+    def ask(self, key: int, version: int, body: dict[str, Any]) -> dict[str, Any]:
+        self.send(key, version, body)
+        (size,) = unpack(">i", self._read(4))
+        return decode_response(self._read(size), key, version).body
+
+    def _read(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            piece = self.socket.recv(size - len(data))
+            assert piece
+            data += piece
+        return data
+
+    def reset(self) -> None:
+        """End with RST, without FIN."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, pack("ii", 1, 0))
+        self.socket.close()

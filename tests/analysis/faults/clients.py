@@ -1,0 +1,183 @@
+"""Clients of one broker that do something wrong on purpose."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import Final
+
+from confluent_kafka import KafkaException
+
+from decoders.apis.keys import FETCH, FIND_COORDINATOR, HEARTBEAT, JOIN_GROUP, METADATA, SYNC_GROUP
+from tests.analysis.faults.actors import VALUE, Actor, Fault, RawClient
+
+PLAIN_SIZE: Final = 20 << 20
+
+
+def _one_record_a_batch(actor: Actor) -> None:
+    producer = actor.producer(**{"linger.ms": 0, "batch.num.messages": 1})
+    for _ in range(2000):
+        producer.produce(actor.topic, b"x")
+    producer.flush(60)
+
+
+def _uncompressed(actor: Actor) -> None:
+    actor.write(PLAIN_SIZE // 1000, 1000)
+
+
+def _one_key(actor: Actor) -> None:
+    producer = actor.producer()
+    for number in range(PLAIN_SIZE // 1000):
+        producer.produce(actor.topic, VALUE[:1000], key="one" if number % 10 else str(number))
+        if not number % 1000:
+            producer.flush(10)
+    producer.flush(30)
+
+
+def _clock_ahead(actor: Actor) -> None:
+    producer = actor.producer()
+    producer.produce(actor.topic, b"x", timestamp=int(time.time() * 1000) + 300_000)
+    producer.flush(10)
+
+
+def _topic_misspelt(actor: Actor) -> None:
+    producer = actor.producer(**{"message.timeout.ms": 5000, "topic.metadata.refresh.interval.ms": 500})
+    producer.list_topics(timeout=10)
+    producer.produce(f"{actor.topic}s", b"x")
+    producer.flush(8)
+
+
+def _slow_reader(actor: Actor) -> None:
+    few = {"fetch.max.bytes": 2000, "message.max.bytes": 2000, "max.partition.fetch.bytes": 2000}
+    writer = actor.producer(**{"linger.ms": 20, "compression.type": "lz4", "batch.num.messages": 10})
+    reader = actor.consumer(**{"client.id": "slow", "queued.min.messages": 1, **few})
+    reader.subscribe([actor.topic])
+    end = time.monotonic() + 25
+    while time.monotonic() < end:
+        for number in range(1500):
+            writer.produce(actor.topic, VALUE[:100], key=str(number))
+        writer.flush(10)
+        reader.poll(0.5)
+    reader.close()
+
+
+def _aborts(actor: Actor) -> None:
+    producer = actor.producer(**{"transactional.id": "ledger"})
+    producer.init_transactions(20)
+    for _ in range(8):
+        producer.begin_transaction()
+        producer.produce(actor.topic, b"x")
+        producer.flush(10)
+        producer.abort_transaction(10)
+
+
+def _fenced(actor: Actor) -> None:
+    first, second = (actor.producer(**{"transactional.id": "ledger-2"}) for _ in range(2))
+    first.init_transactions(20)
+    first.begin_transaction()
+    first.produce(actor.topic, b"x")
+    first.flush(10)
+    second.init_transactions(20)
+    with suppress(KafkaException):
+        first.produce(actor.topic, b"y")
+        first.flush(10)
+        first.commit_transaction(10)
+
+
+def _storm(actor: Actor) -> None:
+    """A member that changes its mind: each new list of topics is a rebalance of the whole group."""
+    actor.create(name=f"{actor.topic}-2")
+    steady, moody = (actor.consumer(**{"client.id": name}) for name in ("steady", "moody"))
+    steady.subscribe([actor.topic])
+    end = time.monotonic() + 20
+    for number in range(1000):
+        if time.monotonic() > end:
+            break
+        moody.subscribe([actor.topic] if number % 2 else [actor.topic, f"{actor.topic}-2"])
+        for _ in range(20):
+            steady.poll(0.05)
+            moody.poll(0.05)
+    steady.close()
+    moody.close()
+
+
+def _held_back(actor: Actor) -> None:
+    writer = actor.producer()
+    reader = actor.consumer(**{"fetch.min.bytes": 1_000_000, "fetch.wait.max.ms": 200})
+    reader.subscribe([actor.topic])
+    end = time.monotonic() + 15
+    while time.monotonic() < end:
+        writer.produce(actor.topic, b"x")
+        writer.flush(5)
+        reader.poll(0.1)
+    reader.close()
+
+
+def _cut_when_idle(actor: Actor) -> None:
+    clients = [RawClient(actor.place) for _ in range(3)]
+    for client in clients:
+        client.ask(METADATA, 9, {"topics": []})
+    time.sleep(22)
+    for client in clients:
+        client.reset()
+
+
+def _takes_nothing(actor: Actor) -> None:
+    actor.write(20_000, 1000, **{"compression.type": "none"})
+    client = RawClient(actor.place, buffer=4096)
+    client.ask(METADATA, 9, {"topics": []})
+    part = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 50 << 20}
+    asked = {"replica_id": -1, "max_wait_ms": 100, "min_bytes": 1, "max_bytes": 50 << 20}
+    client.send(FETCH, 4, asked | {"topics": [{"topic": actor.topic, "partitions": [part]}]})
+    time.sleep(6)
+    client.socket.close()
+
+
+def _silent_member(actor: Actor) -> None:
+    name = f"members-of-{actor.topic}"
+    client = RawClient(actor.place)
+    while client.ask(FIND_COORDINATOR, 2, {"key": name})["error_code"]:
+        time.sleep(0.5)
+    asked = {
+        "group_id": name,
+        "session_timeout_ms": 15_000,
+        "rebalance_timeout_ms": 15_000,
+        "protocol_type": "consumer",
+    }
+    asked |= {"protocols": [{"name": "range", "metadata": b""}]}
+    member = client.ask(JOIN_GROUP, 4, asked | {"member_id": ""})["member_id"]
+    joined = client.ask(JOIN_GROUP, 4, asked | {"member_id": member})
+    its = {"group_id": name, "generation_id": joined["generation_id"], "member_id": member}
+    client.ask(SYNC_GROUP, 2, its | {"assignments": [{"member_id": member, "assignment": b""}]})
+    for pause in (1, 1, 12, 1):
+        time.sleep(pause)
+        assert client.ask(HEARTBEAT, 2, its)["error_code"] == 0
+    client.socket.close()
+
+
+def _reads_again(actor: Actor) -> None:
+    actor.write(3000)
+    client = RawClient(actor.place)
+    asked = {"replica_id": -1, "max_wait_ms": 100, "min_bytes": 1, "max_bytes": 50 << 20}
+    for _ in range(3):
+        part = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 50 << 20}
+        client.ask(FETCH, 4, asked | {"topics": [{"topic": actor.topic, "partitions": [part]}]})
+    client.socket.close()
+
+
+CLIENT_FAULTS: Final[tuple[Fault[Actor], ...]] = (
+    Fault("small-batches", _one_record_a_batch),
+    Fault("no-compression", _uncompressed),
+    Fault("skew", _one_key, partitions=6, besides={"no-compression"}),
+    Fault("clock-ahead", _clock_ahead),
+    Fault("topic-unknown", _topic_misspelt),
+    Fault("lag-growing", _slow_reader),
+    Fault("transactions-abort", _aborts),
+    Fault("producer-fenced", _fenced),
+    Fault("rebalance-storm", _storm, partitions=2),
+    Fault("fetch-waits", _held_back),
+    Fault("idle-cut", _cut_when_idle),
+    Fault("zero-window", _takes_nothing, besides={"unanswered"}),
+    Fault("heartbeats-late", _silent_member),
+    Fault("read-again", _reads_again),
+)

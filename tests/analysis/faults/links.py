@@ -1,0 +1,81 @@
+"""A broker in a network of its own: packets that get lost, addresses that clients cannot use."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from decoders.apis.keys import METADATA
+from tests.analysis.faults.actors import Actor, Fault, RawClient
+from tests.broker.cluster import Cluster
+from tests.broker.namespace import NetworkNamespace
+from tests.broker.options import Options
+
+# A client on another machine, as its address goes.
+ELSEWHERE: Final = "10.66.0.1"
+
+
+class LinkActor(Actor):
+    """Clients of a broker, and a hand on the packets that they send."""
+
+    def __init__(self, network: NetworkNamespace, cluster: Cluster, topic: str) -> None:
+        super().__init__(cluster.bootstrap(), topic)
+        self.network = network
+        self.ports = cluster.nodes[0].ports
+        self.port = self.ports["PLAINTEXT"]
+
+
+def reachable_everywhere(folder: Path) -> Cluster:
+    """A broker that listens to all addresses of its machine, and tells clients that of the loopback."""
+    cluster = Cluster(Options(class_archive=True), folder)
+    ports = cluster.nodes[0].ports
+    lines = {
+        "listeners": f"PLAINTEXT://0.0.0.0:{ports['PLAINTEXT']},CONTROLLER://127.0.0.1:{ports['CONTROLLER']}",
+        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{ports['PLAINTEXT']}",
+    }
+    cluster.options = Options(class_archive=True, properties=lines)
+    return cluster
+
+
+def _loses_packets(actor: LinkActor) -> None:
+    actor.network.drop(actor.port, 6)
+    actor.write(20_000, 200, **{"linger.ms": 0, "batch.num.messages": 25, "message.timeout.ms": 60_000})
+
+
+def _from_another_machine(actor: LinkActor) -> None:
+    client = RawClient(f"{ELSEWHERE}:{actor.port}")
+    client.ask(METADATA, 9, {"topics": []})
+    client.socket.close()
+
+
+def _through_another_port(actor: LinkActor) -> None:
+    """A client that knows a forwarded port alone, and gets no further than the first answer."""
+    command = [sys.executable, "-m", "tests.bench.relay", str(actor.port)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as relay:
+        assert relay.stdout is not None
+        client = RawClient(f"127.0.0.1:{int(relay.stdout.readline())}")
+        client.ask(METADATA, 9, {"topics": []})
+        client.socket.close()
+        relay.kill()
+
+
+def _not_let_through(actor: LinkActor) -> None:
+    client = RawClient(actor.place)
+    client.ask(METADATA, 9, {"topics": []})
+    client.socket.close()
+    actor.network.drop(actor.port, 100)
+    for _ in range(3):
+        with suppress(TimeoutError):
+            socket.create_connection(("127.0.0.1", actor.port), timeout=2)
+
+
+LINK_FAULTS: Final[tuple[Fault[LinkActor], ...]] = (
+    Fault("retransmissions", _loses_packets),
+    Fault("advertised-loopback", _from_another_machine),
+    Fault("advertised-elsewhere", _through_another_port, recorded="tcp and not port {port} and not port {controller}"),
+    Fault("no-connection", _not_let_through, besides={"retransmissions"}),
+)

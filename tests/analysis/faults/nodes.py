@@ -1,0 +1,151 @@
+"""Three brokers and a controller: nodes hang and slow down on purpose, producers hurry or wait."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from threading import Event, Thread
+from typing import Final
+
+from tests.analysis.faults.actors import Actor, Fault
+from tests.broker.cluster import Cluster
+from tests.broker.options import Options
+
+# So that a node that hangs is out of sync after a second, and given up after four; leaders go back home soon.
+QUICK: Final = {
+    "replica.lag.time.max.ms": "1000",
+    "broker.session.timeout.ms": "4000",
+    "broker.heartbeat.interval.ms": "500",
+    "leader.imbalance.check.interval.seconds": "1",
+    "leader.imbalance.per.broker.percentage": "0",
+    "replica.fetch.max.bytes": "100000",
+    "replica.fetch.response.max.bytes": "100000",
+}
+
+
+class BrokersAndController(Cluster):
+    """Three brokers, and one controller that goes on when a broker hangs."""
+
+    def _controllers(self) -> list[int]:
+        return [101]
+
+
+NODES: Final = Options(
+    nodes=3, listeners=("INTERNAL", "PLAINTEXT"), class_archive=True, roles="separate", properties=QUICK
+)
+
+
+class NodesActor(Actor):
+    """Clients, and a hand on the nodes."""
+
+    def __init__(self, cluster: Cluster, topic: str) -> None:
+        super().__init__(cluster.bootstrap(), topic)
+        self.cluster = cluster
+
+
+def _follower(actor: NodesActor) -> int:
+    """A node that does not lead the topic's only partition."""
+    leader = actor.leader()
+    return next(node.id for node in actor.cluster.nodes if node.broker and node.id != leader)
+
+
+def _hang(actor: NodesActor, number: int, seconds: float) -> None:
+    actor.cluster.pause_node(number)
+    time.sleep(seconds)
+    actor.cluster.unpause_node(number)
+
+
+def _in_and_out_of_sync(actor: NodesActor) -> None:
+    follower = _follower(actor)
+    with actor.writing():
+        for _ in range(6):
+            _hang(actor, follower, 2.5)
+            time.sleep(2.5)
+
+
+def _out_of_sync(actor: NodesActor) -> None:
+    follower = _follower(actor)
+    with actor.writing():
+        time.sleep(2)
+        actor.cluster.pause_node(follower)
+        time.sleep(3.2)  # it is not given up yet: its leader alone has noticed
+
+
+def _behind(actor: NodesActor) -> None:
+    follower = _follower(actor)
+    with actor.writing(count=1000, acks=1):
+        _hang(actor, follower, 3)
+        time.sleep(5)
+
+
+def _leaders_hang(actor: NodesActor) -> None:
+    quick = {"request.timeout.ms": 2000, "socket.timeout.ms": 2500}
+    with actor.writing(count=5, **quick):
+        home = actor.leader()
+        for _ in range(6):
+            _hang(actor, home, 6)
+            end = time.monotonic() + 20
+            while actor.leader() != home and time.monotonic() < end:
+                time.sleep(2)
+        time.sleep(1)
+
+
+def _one_is_slow(actor: NodesActor) -> None:
+    slow, over = actor.leader(), Event()
+
+    def stop_and_go() -> None:
+        while not over.wait(0.05):
+            _hang(actor, slow, 0.17)
+
+    thread = Thread(target=stop_and_go)
+    thread.start()
+    with actor.writing(every_s=0.1, count=30, acks=1, **{"linger.ms": 5}):
+        time.sleep(60)
+    over.set()
+    thread.join()
+
+
+def _answers_lost(*, idempotent: bool) -> Callable[[NodesActor], None]:
+    """The leader hangs, and the producer gives up waiting and sends again what the leader finds when it goes on."""
+
+    def act(actor: NodesActor) -> None:
+        leader = actor.leader()
+        with actor.writing(
+            count=5,
+            **{"socket.timeout.ms": 1000, "linger.ms": 5, "enable.idempotence": idempotent, "batch.num.messages": 5},
+        ):
+            for _ in range(3):
+                _hang(actor, leader, 3)
+                time.sleep(3)
+
+    return act
+
+
+PLAIN: Final = {"enable.idempotence": False, "linger.ms": 0, "batch.num.messages": 20}
+
+
+def _many_under_way(actor: NodesActor) -> None:
+    actor.write(8_000, 200, **PLAIN | {"max.in.flight": 50})
+
+
+def _one_under_way(actor: NodesActor) -> None:
+    actor.write(10_000, 200, **PLAIN | {"max.in.flight": 1})
+
+
+# What goes with nodes that hang.
+HANG: Final = {
+    *("isr-flapping", "isr-shrunk", "under-replicated", "follower-behind", "leader-moved", "no-connection"),
+    # A program that hangs does not read.
+    *("zero-window", "unanswered", "timed-out", "coordinator-moved", "sent-again", "sent-twice"),
+}
+NODE_FAULTS: Final[tuple[Fault[NodesActor], ...]] = (
+    Fault("many-in-flight", _many_under_way, replicas=3, besides={"zero-window"}),
+    Fault("one-in-flight", _one_under_way, replicas=3),
+    Fault("slow-broker", _one_is_slow, partitions=3, besides={"zero-window"}),
+    Fault("isr-flapping", _in_and_out_of_sync, replicas=3, besides=HANG),
+    Fault("follower-behind", _behind, replicas=3, besides=HANG),
+    Fault("isr-shrunk", _out_of_sync, replicas=3, besides=HANG),
+    Fault("sent-twice", _answers_lost(idempotent=False), besides=HANG),
+    Fault("sent-again", _answers_lost(idempotent=True), besides=HANG),
+    Fault("leaders-move", _leaders_hang, replicas=3, besides=HANG),
+)

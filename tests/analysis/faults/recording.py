@@ -1,0 +1,65 @@
+"""A fault in, its capture out: what goes wrong is done, and recorded meanwhile."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.analysis.faults.actors import Actor, Fault
+from tests.analysis.faults.links import ELSEWHERE, LinkActor, reachable_everywhere
+from tests.analysis.faults.nodes import NODES, BrokersAndController, NodesActor
+from tests.broker.cluster import Cluster
+from tests.broker.namespace import NetworkNamespace
+from tests.broker.options import Options
+from tests.broker.recorder import Recorder
+
+__all__ = ["one_broker", "record_client_fault", "record_link_fault", "record_node_fault", "three_brokers"]
+
+
+@contextmanager
+def one_broker(folder: Path) -> Iterator[Cluster]:
+    """What faults of clients happen to."""
+    options = Options(class_archive=True, properties={"auto.create.topics.enable": "false"})
+    with Cluster(options, folder) as cluster:
+        yield cluster
+
+
+@contextmanager
+def three_brokers(folder: Path) -> Iterator[Cluster]:
+    """What faults of nodes happen to."""
+    with BrokersAndController(NODES, folder) as cluster:
+        yield cluster
+
+
+def record_client_fault(cluster: Cluster, fault: Fault[Actor], file: Path) -> None:
+    """A fault of clients of one broker."""
+    place = cluster.bootstrap()
+    actor = Actor(place, fault.finding)
+    with Recorder(file, [int(place.rpartition(":")[2])]):
+        actor.create(fault.partitions)
+        fault.act(actor)
+
+
+def record_node_fault(cluster: Cluster, fault: Fault[NodesActor], file: Path) -> None:
+    """A fault of nodes, or of clients that have three of them; all nodes go on in the end."""
+    actor = NodesActor(cluster, fault.finding)
+    actor.create(fault.partitions, replicas=fault.replicas)
+    time.sleep(2)  # until leaders are where they belong
+    try:
+        with Recorder(file, cluster.ports):
+            fault.act(actor)
+    finally:
+        for node in cluster.nodes:
+            cluster.unpause_node(node.id)
+
+
+def record_link_fault(folder: Path, fault: Fault[LinkActor], file: Path) -> None:
+    """A fault of the network between a client and a broker, both new; `folder` is the broker's."""
+    with NetworkNamespace(ELSEWHERE) as network, reachable_everywhere(folder) as cluster:
+        actor = LinkActor(network, cluster, fault.finding)
+        actor.create()
+        recorded = (fault.recorded or "tcp port {port}").format(port=actor.port, controller=actor.ports["CONTROLLER"])
+        with Recorder(file, [], expression=recorded):
+            fault.act(actor)

@@ -1,0 +1,169 @@
+"""Precision and recall of findings over the captures that ship: what is in each, by hand, against what is told.
+
+A capture's row counts findings by severity and kind. `python -m pytest -s` on this file prints the table of figures.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from functools import cache
+from typing import Any, Final
+
+import jsonschema  # type: ignore[import-untyped]  # it ships no types
+import pytest
+
+from decoders.analysis.doctor.findings import FINDINGS
+from kwcli.env import Exit
+from tests.captures.shipped import CLEAN, FOLDER
+from tests.cli.worlds import kw
+
+SCHEMA_FILE = FOLDER.parent / "decoders" / "messages" / "doctor.schema.json"
+SCHEMA = jsonschema.Draft202012Validator(json.loads(SCHEMA_FILE.read_bytes()))
+
+TRUTH: Final[dict[str, dict[str, int]]] = {
+    "first-steps.pcapng": {
+        "note answered-with-error": 6,
+        "note coordinator-moved": 3,
+        "note no-connection": 1,
+        "note switched-off": 1,
+    },
+    "old-clients.pcap.gz": {
+        "warning connection-churn": 1,
+        "warning old-format": 2,
+        "note answered-with-error": 1,
+        "note coordinator-moved": 2,
+    },
+    "sasl-framed.pcapng": {
+        "error login-failed": 1,
+        "warning login-failed": 2,
+        "note already-there": 1,
+        "note coordinator-moved": 2,
+    },
+    "sasl-gssapi.pcap.gz": {"warning old-format": 2, "note coordinator-moved": 1},
+    "sasl-raw.pcap": {"warning connection-churn": 1, "warning old-format": 2, "note coordinator-moved": 1},
+    "share-groups.pcapng": {
+        "note answered-with-error": 7,
+        "note coordinator-moved": 5,
+        "note no-connection": 1,
+        "note switched-off": 1,
+    },
+    "telemetry.pcapng": {"note coordinator-moved": 1},
+    "three-nodes.pcapng.zst": {
+        "warning controller-moved": 1,
+        "warning election": 1,
+        "warning leader-moved": 2,
+        "warning no-connection": 2,
+        "note already-there": 2,
+        "note answered-with-error": 2,
+        "note controller-moved": 1,
+        "note coordinator-moved": 2,
+        "note leader-moved": 6,
+        "note no-connection": 4,
+        "note topic-unknown": 1,
+        "note under-replicated": 1,
+    },
+    "tour.pcapng": {
+        "error topic-unknown": 1,
+        "error version-refused": 1,
+        "note already-there": 1,
+        "note answered-with-error": 1,
+    },
+    "zookeeper-cluster.pcap.gz": {
+        "warning controller-moved": 1,
+        "warning no-connection": 2,
+        "warning old-format": 1,
+        "warning under-replicated": 1,
+        "note coordinator-moved": 1,
+        "note leader-moved": 2,
+        "note no-connection": 1,
+        "note topic-unknown": 2,
+    },
+    "tls/librdkafka-jsse.pcap": {"warning capture": 1},
+    "faults/advertised-elsewhere.pcap.zst": {"note advertised-elsewhere": 1},
+    "faults/advertised-loopback.pcap.zst": {"error advertised-loopback": 1},
+    "faults/clock-ahead.pcap.zst": {"warning clock-ahead": 1},
+    "faults/heartbeats-late.pcap.zst": {"warning heartbeats-late": 1, "note coordinator-moved": 1},
+    "faults/idle-cut.pcap.zst": {"warning idle-cut": 1},
+    "faults/isr-flapping.pcap.zst": {
+        "warning follower-behind": 1,
+        "warning isr-flapping": 1,
+        "note capture-begins-late": 1,
+    },
+    "faults/isr-shrunk.pcap.zst": {"warning isr-shrunk": 1, "note capture-begins-late": 1},
+    "faults/leaders-move.pcap.zst": {
+        "warning isr-flapping": 1,
+        "warning leader-moved": 2,
+        "warning leaders-move": 1,
+        "warning timed-out": 1,
+        "warning unanswered": 2,
+        "note capture-begins-late": 1,
+        "note leader-moved": 3,
+        "note sent-again": 1,
+        "note under-replicated": 1,
+    },
+    "faults/no-connection.pcap.zst": {"warning no-connection": 1},
+    "faults/producer-fenced.pcap.zst": {"note answered-with-error": 1, "note producer-fenced": 1},
+    "faults/retransmissions.pcap.zst": {"warning retransmissions": 1, "note many-in-flight": 1},
+    "faults/sent-again.pcap.zst": {"note capture-begins-late": 1, "note coordinator-moved": 1, "note sent-again": 1},
+    "faults/sent-twice.pcap.zst": {"warning sent-twice": 1, "warning unanswered": 1, "note capture-begins-late": 1},
+    "faults/slow-broker.pcap.zst": {"warning slow-broker": 1, "note capture-begins-late": 1},
+    "faults/transactions-abort.pcap.zst": {
+        "warning transactions-abort": 1,
+        "note answered-with-error": 1,
+        "note coordinator-moved": 2,
+    },
+}
+FAULTS: Final = sorted(f"faults/{file.name}" for file in (FOLDER / "faults").iterdir())
+
+
+@cache
+def told(name: str) -> list[dict[str, Any]]:
+    """The rows of `kw doctor` on a capture, each as its schema wants it."""
+    outcome = kw("doctor", str(FOLDER / name), "-o", "ndjson")
+    rows = [json.loads(line) for line in outcome.out.splitlines()]
+    assert outcome.code == (Exit.FINDINGS if any(row["severity"] == "error" for row in rows) else Exit.DONE)
+    for row in rows:
+        SCHEMA.validate(row)
+        assert row["meaning"]
+        assert row["remedy"] or row["id"].startswith("capture")
+        assert "{" not in row["title"] + row["meaning"]
+    return rows
+
+
+def counted(name: str) -> Counter[str]:
+    """How many findings of each severity and kind."""
+    return Counter(f"{row['severity']} {row['id']}" for row in told(name))
+
+
+def test_each_capture_has_its_row() -> None:
+    assert set(TRUTH) == {*CLEAN, *FAULTS, "tls/librdkafka-jsse.pcap"}
+    assert {kind.split()[1] for row in TRUTH.values() for kind in row} <= set(FINDINGS)
+
+
+@pytest.mark.parametrize("name", TRUTH)
+def test_what_is_told_is_there_and_what_is_there_is_told(name: str) -> None:
+    assert counted(name) == TRUTH[name]
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_capture_of_a_fault_shows_it(name: str) -> None:
+    assert name.removeprefix("faults/").removesuffix(".pcap.zst") in {row["id"] for row in told(name)}
+
+
+def test_precision_and_recall_of_every_finding() -> None:
+    found: dict[str, list[int]] = {}
+    for name, truth in TRUTH.items():
+        rows = counted(name)
+        for kind in {*truth, *rows}:
+            figures = found.setdefault(kind.split()[1], [0, 0, 0])
+            figures[0] += min(rows[kind], truth.get(kind, 0))
+            figures[1] += rows[kind]
+            figures[2] += truth.get(kind, 0)
+    lines = [f"\n{'finding':22} {'right':>5} {'told':>5} {'there':>5} {'precision':>9} {'recall':>6}"]
+    for kind, (right, rows_told, there) in sorted(found.items()):
+        precision, recall = right / max(rows_told, 1), right / max(there, 1)
+        lines.append(f"{kind:22} {right:5} {rows_told:5} {there:5} {precision:9.2f} {recall:6.2f}")
+    sys.stdout.write("\n".join(lines) + "\n")
+    assert all(right == rows_told == there for right, rows_told, there in found.values())

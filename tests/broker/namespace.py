@@ -1,0 +1,73 @@
+"""A network of its own for the calling thread and what it starts: a loopback, and nothing else.
+
+What is dropped or added there troubles nobody else on the machine. Linux alone has it, and root alone may.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+from types import TracebackType
+from typing import Final, Self
+
+__all__ = ["NetworkNamespace", "cannot_isolate"]
+
+_CLONE_NEWNET: Final = 0x40000000
+_TABLE: Final = "inet kw"
+
+
+def cannot_isolate() -> str | None:
+    """Why there can be no such network here, as one sentence, or None."""
+    if sys.platform != "linux" or os.geteuid() != 0:
+        return "needs Linux and the right to make a network of its own"
+    if shutil.which("nft") is None or shutil.which("ip") is None:
+        return "needs ip and nft (iproute2, nftables) on the PATH"
+    probe = ["unshare", "-n", "nft", "add", "table", *_TABLE.split()]
+    if subprocess.run(probe, capture_output=True, check=False).returncode:
+        return "needs a kernel that filters packets (nftables)"
+    return None
+
+
+class NetworkNamespace:
+    """`with NetworkNamespace() as network: …`; `addresses` are those of the loopback besides 127.0.0.1."""
+
+    def __init__(self, *addresses: str) -> None:
+        self._addresses = addresses
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._before = -1
+
+    def __enter__(self) -> Self:
+        self._before = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+        if self._libc.unshare(_CLONE_NEWNET):
+            raise OSError(ctypes.get_errno(), "no network namespace")
+        _run("ip", "link", "set", "lo", "up")
+        for address in self._addresses:
+            _run("ip", "address", "add", f"{address}/32", "dev", "lo")
+        _run("nft", "add", "table", *_TABLE.split())
+        _run("nft", "add", "chain", *_TABLE.split(), "arriving", "{ type filter hook input priority 0; }")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        failed = self._libc.setns(self._before, _CLONE_NEWNET)
+        os.close(self._before)
+        if failed:
+            raise OSError(ctypes.get_errno(), "no way back from the network namespace")
+
+    def drop(self, port: int, percent: int) -> None:
+        """Lose so many of the packets from and to a port when they arrive: tcpdump has seen them by then."""
+        for side in ("sport", "dport"):
+            words = ["tcp", side, str(port), *(f"numgen random mod 100 < {percent}".split() if percent < 100 else ())]
+            _run("nft", "add", "rule", *_TABLE.split(), "arriving", *words, "drop")
+
+    def drop_nothing(self) -> None:
+        """Lose nothing more."""
+        _run("nft", "flush", "chain", *_TABLE.split(), "arriving")
+
+
+def _run(*words: str) -> None:
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(words)} failed: {done.stderr.strip()}")
