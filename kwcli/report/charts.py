@@ -120,6 +120,8 @@ def _drawn(
     legend = "".join(f'<li class="c{its.color}">{escape(its.name)}</li>' for its in drawn)
     anchors = ("start", "middle", "middle", "middle", "end")
     last = len(starts) - 1
+    # With the day in front of it there is no room for as many.
+    days = " days" if report["first"][:10] != report["last"][:10] else ""
     clocks = "".join(
         f'<text class="m{at}" x="{place}%" y="14" text-anchor="{anchor}">'
         f"{escape(_clock(starts[round(last * place / 100)], report))}</text>"
@@ -133,7 +135,7 @@ def _drawn(
     html = (
         f'<figure class="chart"><figcaption>{escape(title)}</figcaption><ul class="legend">{legend}</ul>'
         f'<div class="frame"><svg class="numbers" width="{_LABELS}" height="{HEIGHT + 20}" aria-hidden="true">{numbers}'
-        f'</svg>{plot}<svg class="clocks" height="20" aria-hidden="true">{clocks}</svg></div>'
+        f'</svg>{plot}<svg class="clocks{days}" height="20" aria-hidden="true">{clocks}</svg></div>'
         '<p class="readout dim" aria-live="polite"></p></figure>'
     )
     return Chart(section, title, html, said)

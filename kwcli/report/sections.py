@@ -231,7 +231,9 @@ def explain(row: Row) -> list[tuple[str, str]]:
 
 def _place(evidence: Row) -> str:
     if evidence["packets"] is None:
-        return f"correlation id {evidence['correlation_id']} of connection {evidence['connection']}"
+        where = f"connection {evidence['connection']}"
+        number = evidence["correlation_id"]
+        return where if number is None else f"correlation id {number} of {where}"
     first, last = evidence["packets"]
     return f"packet {first}" if first == last else f"packets {first}–{last}"
 

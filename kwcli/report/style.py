@@ -50,6 +50,7 @@ figcaption { font-weight: 600; font-size: .95rem; }
 .numbers { grid-row: span 2; margin-top: -6px; }
 .plot { width: 100%; display: block; overflow: hidden; cursor: crosshair; }
 .clocks { width: 100%; overflow: visible; }
+.days .m1, .days .m3 { display: none; }
 svg text { fill: var(--dim); font-size: 11.5px; font-variant-numeric: tabular-nums; }
 .numbers text { text-anchor: end; }
 .grid { stroke: var(--line); stroke-width: 1; vector-effect: non-scaling-stroke; }

@@ -231,6 +231,15 @@ def test_secrets_are_not_on_the_page(tmp_path: Path) -> None:
     assert "-secret" not in page + plain
 
 
+def test_a_page_of_several_days_has_room_for_its_times(tmp_path: Path) -> None:
+    """And connections that nobody let in have no correlation id."""
+    second = TOUR.parent / "faults" / "no-connection.pcap.zst"
+    page = written(TOUR, tmp_path / "page.html", str(second)).read_text()
+    assert page.count('class="clocks days"') == page.count('class="clocks') > 0
+    assert "see</dt><dd>connection " in page
+    assert "None of connection" not in page
+
+
 def test_an_empty_capture_gives_a_page(tmp_path: Path) -> None:
     page = written(TOUR, tmp_path / "page.html", "-f", "latency > 1h")
     parsed = Page(page.read_text())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from struct import Struct
 from typing import Any, Final
+from uuid import UUID
 
 from decoders.apis.keys import METADATA
 from decoders.apis.paths import PathStep
@@ -18,6 +19,8 @@ from kwcli.proxy.relay.intervention import HeldExchange
 
 Change = Callable[[dict[str, Any], Arguments], bool]
 
+UNKNOWN_TOPIC: Final = 3
+UNKNOWN_TOPIC_ID: Final = 100
 _MAGIC_AT: Final = 16
 # Where the CRC of a batch is, by its magic.
 _CRC_AT: Final = {0: 12, 1: 12, 2: 17}
@@ -70,6 +73,18 @@ def throttle(body: dict[str, Any], arguments: Arguments) -> bool:
         return False
     body["throttle_time_ms"] = arguments.time_ns // 1_000_000
     return True
+
+
+def forget_topics(body: dict[str, Any], _arguments: Arguments) -> bool:
+    """A Metadata answer whose topics do not exist; its brokers stay."""
+    topics = body.get("topics") or ()
+    for topic in topics:
+        by_id = topic.get("name", "") is None
+        topic["error_code"] = UNKNOWN_TOPIC_ID if by_id else UNKNOWN_TOPIC
+        topic["partitions"] = []
+        if "topic_id" in topic and not by_id:
+            topic["topic_id"] = UUID(int=0)
+    return bool(topics)
 
 
 def name_leader(body: dict[str, Any], arguments: Arguments) -> bool:

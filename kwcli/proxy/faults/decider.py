@@ -15,14 +15,23 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.apis import KEYS, api
 from decoders.apis.error_codes import error_name
-from decoders.apis.keys import FETCH, PRODUCE
+from decoders.apis.keys import FETCH, METADATA, PRODUCE
 from decoders.apis.returned import plausible
 from decoders.filters import Phase
 from decoders.filters.prefilter import Possible, some
 from decoders.frames.live_framing import with_size
 from decoders.messages.error_answers import FetchSessions, error_answer, error_frame, why_no_error
 from kwcli.proxy.deciders import together
-from kwcli.proxy.faults.changes import CHANGES, FirstAnswers, body_of, changed
+from kwcli.proxy.faults.changes import (
+    CHANGES,
+    UNKNOWN_TOPIC,
+    UNKNOWN_TOPIC_ID,
+    FirstAnswers,
+    body_of,
+    changed,
+    forget_topics,
+)
+from kwcli.proxy.faults.grammar import Arguments
 from kwcli.proxy.faults.schedule import Schedule
 from kwcli.proxy.relay.intervention import PASS, Decision, Delivery, HeldExchange, Then
 from kwcli.proxy.watching import WatchedConnection, Watching
@@ -34,8 +43,6 @@ if TYPE_CHECKING:
 
 # Fetch 13 and Produce 13 name topics by their ids.
 _TOPIC_IDS_SINCE: Final = {0: 13, FETCH: 13}
-_UNKNOWN_TOPIC: Final = 3
-_UNKNOWN_TOPIC_ID: Final = 100
 _ERRORS: Final = ("error", "error after", "no such topic")
 
 
@@ -109,6 +116,12 @@ class Faults:
         return False
 
 
+class _Forgotten(NamedTuple):
+    """Of a Metadata whose topics do not exist: who asked for what has to know the brokers all the same."""
+
+    arguments: Arguments
+
+
 class _Fetching(NamedTuple):
     """A Fetch as it was sent, and with all that its session asks for."""
 
@@ -165,7 +178,7 @@ class ConnectionFaults:
                 look = look or schedule.rule.selection.decide(seen, Phase.REQUEST) is not False
             elif not made.final and schedule.rule.selection.matches(seen) and schedule.due(now_ns):
                 made = self._take(schedule, exchange, made, now_ns)
-        return made._replace(look=look)
+        return made._replace(look=look or made.look)
 
     def response(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
         """What they do to its answer."""
@@ -178,6 +191,9 @@ class ConnectionFaults:
             found = body_of(exchange, "response")
             self._sessions.answered(exchange.memo.asked, found[1] if found is not None else {})
         made = Decision()
+        if isinstance(exchange.memo, _Forgotten):
+            frame = changed(exchange, "response", forget_topics, exchange.memo.arguments)
+            made = together(exchange, made, Decision(frame))
         for schedule in faults.schedules:
             rule = schedule.rule
             if rule.side != "answer" or made.final or not rule.can_be(key, version):
@@ -216,6 +232,8 @@ class ConnectionFaults:
             if frame is None:
                 return None
             return Decision(frame, mute_ns=rule.arguments.time_ns if rule.arguments.mute else 0)
+        if name == "no such topic" and exchange.api_key == METADATA:
+            return _forget(exchange, rule.arguments)
         if name in _ERRORS:
             return self._error(schedule, exchange)
         if name == "stale metadata":
@@ -228,7 +246,7 @@ class ConnectionFaults:
         code = rule.arguments.code
         if rule.action.name == "no such topic":
             since = _TOPIC_IDS_SINCE.get(exchange.api_key)
-            code = _UNKNOWN_TOPIC_ID if since is not None and exchange.version >= since else _UNKNOWN_TOPIC
+            code = UNKNOWN_TOPIC_ID if since is not None and exchange.version >= since else UNKNOWN_TOPIC
         found = body_of(exchange, "request")
         if found is None:
             return Decision(b"", then=Then.CLOSE, reason=f"{_reason(schedule)}: {exchange.base} cannot be read")
@@ -241,6 +259,16 @@ class ConnectionFaults:
             self._sessions.answered(exchange.memo.asked, {})
         frame = with_size(frame)
         return Decision(frame) if rule.side == "answer" else Decision(reply=frame)
+
+
+def _forget(exchange: HeldExchange, arguments: Arguments) -> Decision | None:
+    """The answer will lose its topics; None where none are asked for."""
+    found = body_of(exchange, "request")
+    # No list: all of them; so is an empty one in version 0.
+    if found is None or (found[1].get("topics") == [] and exchange.version):
+        return None
+    exchange.memo = _Forgotten(arguments)
+    return Decision(look=True)
 
 
 def _reason(schedule: Schedule) -> str:

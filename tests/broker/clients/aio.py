@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import aiokafka  # type: ignore[import-untyped]  # it has no types
@@ -103,7 +104,9 @@ def consume(
                 break
         if group:
             await consumer.commit()
-        await consumer.stop()
+        # It raises what it has cancelled where a fetch has failed just now.
+        with suppress(asyncio.CancelledError):
+            await consumer.stop()
         return found
 
     found = asyncio.run(work())

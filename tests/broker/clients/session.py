@@ -99,6 +99,7 @@ class LongSession:
         pipe = self._folder / "sessions"
         pipe.unlink(missing_ok=True)
         self._answers.unlink(missing_ok=True)
+        (self._folder / "output.log").unlink(missing_ok=True)
         self._had = 0
         os.mkfifo(pipe)
         # To be read as well: opening it does not wait for the client then.

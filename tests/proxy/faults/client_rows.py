@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import resources
 from typing import Final, Literal, NamedTuple
 
-__all__ = ["DIFFERENCES", "FAMILIES", "FAULTS", "PROMISES", "Difference", "Fault", "Promise", "promise"]
+__all__ = ["DIFFERENCES", "FAMILIES", "FAULTS", "LATE", "PROMISES", "Difference", "Fault", "Promise", "promise"]
 
 Play = Literal["produce", "transact", "consume"]
 
@@ -95,7 +95,7 @@ FAULTS: Final[dict[str, Fault]] = {
     "flaky-network": Fault(_preset("flaky-network"), preset=True),
 }
 
-Promise = Literal["exactly once", "at least once", "all end as asked", "whole", "reads all", "gives up"]
+Promise = Literal["exactly once", "at least once", "all end as asked", "whole", "reads all", "gives up", "may give up"]
 # What is in the topic afterwards: each record once and in order; all transactions as the client was told to end them;
 # what a group has read.
 PROMISES: Final[dict[Play, Promise]] = {
@@ -106,7 +106,7 @@ PROMISES: Final[dict[Play, Promise]] = {
 
 
 class Difference(NamedTuple):
-    """A family (a beginning of its name) that promises less, and why; `says`: what it says when it gives up."""
+    """A family (a beginning of its name) that promises less, and why; `says`: the pattern of what it says then."""
 
     fault: str
     family: str
@@ -116,7 +116,40 @@ class Difference(NamedTuple):
     says: str = ""
 
 
-DIFFERENCES: Final[tuple[Difference, ...]] = ()
+_CHECKED: Final = "records are checked: reading raises, and goes on behind the record where the program seeks"
+_BEGINS: Final = "it tries the addresses that it is given once, and what asks for a coordinator at the start once"
+_WAITS: Final = "a transaction whose connection ends may never end, and then no other begins"
+_LOGS_IN: Final = "a login that is cut off counts as refused, and is not tried again"
+# The faults that end connections.
+_ENDING: Final = (
+    *("closed", "reset", "cut", "lost answer, then closed", "lost-acks", "flaky-network", "rolling-restart", "refused"),
+    "auth-expiry",
+)
+LATE: Final = "was not done in time"
+
+_THROTTLED: Final = "what a transaction sends to a node that throttles waits for request.timeout.ms, 30 s, each time"
+
+DIFFERENCES: Final = (
+    Difference("throttled", "java-2.1", "transact", "may give up", _THROTTLED, LATE),
+    Difference("another field", "java-2.1", "transact", "may give up", _THROTTLED, LATE),
+    Difference("corrupt records", "java", "consume", "gives up", _CHECKED, "orrupt"),
+    Difference("corrupt records", "python", "consume", "gives up", _CHECKED, "CorruptRecordError"),
+    Difference("corrupt records", "aiokafka", "consume", "gives up", _CHECKED, "CorruptRecordException"),
+    Difference("refused", "aiokafka", "produce", "gives up", _BEGINS, "Unable to bootstrap"),
+    Difference("refused", "aiokafka", "transact", "gives up", _BEGINS, "Unable to bootstrap"),
+    Difference("rolling-restart", "aiokafka", "produce", "may give up", _BEGINS, "KafkaConnectionError"),
+    Difference("rolling-restart", "aiokafka", "transact", "may give up", _BEGINS, "KafkaConnectionError"),
+    Difference("rolling-restart", "aiokafka", "consume", "may give up", _BEGINS, "KafkaConnectionError"),
+    Difference("auth-expiry", "aiokafka", "produce", "may give up", _BEGINS, "KafkaConnectionError"),
+    Difference("auth-expiry", "aiokafka", "transact", "may give up", _BEGINS, "KafkaConnectionError"),
+    Difference("auth-expiry", "aiokafka", "consume", "may give up", _BEGINS, "KafkaConnectionError"),
+    Difference("auth-expiry", "node", "produce", "may give up", _LOGS_IN, "SASL PLAIN authentication failed"),
+    Difference("auth-expiry", "node", "consume", "may give up", _LOGS_IN, "SASL PLAIN authentication failed"),
+    *(
+        Difference(fault, "node", "transact", "may give up", _WAITS, f"{LATE}|Transaction state|Closed connection")
+        for fault in _ENDING
+    ),
+)
 
 
 def promise(fault: str, family: str, play: Play) -> Difference:

@@ -52,6 +52,12 @@ def led(leader: int) -> bytes:
     return response(METADATA, 9, {"brokers": brokers, "topics": [{"name": "orders", "partitions": partitions}]})
 
 
+def unknown() -> bytes:
+    """The same brokers, and no topic."""
+    brokers = [{"node_id": 1, "host": "127.0.0.1", "port": 19094}]
+    return response(METADATA, 9, {"brokers": brokers, "topics": [{"name": "orders", "error_code": 3}]})
+
+
 def body(frame: bytes, key: int, version: int) -> dict[str, Any]:
     return decoders.decode_response(frame[4:], key, version).body
 
@@ -108,6 +114,9 @@ ROWS: Final = (
     Row("blackhole", beat(), b"", False, NONE),
     Row("leader 7", request(METADATA, 9), led(1), True,
         lambda got: body(got, METADATA, 9)["topics"][0]["partitions"][0]["leader_id"] == 7),
+    Row("no such topic", request(METADATA, 9, {"topics": [{"name": "orders"}]}), led(1), True, same(unknown())),
+    Row("no such topic", request(METADATA, 9, {"topics": []}), led(1), True,
+        lambda got: body(got, METADATA, 9)["topics"][0]["error_code"] == 0, hit=False),
     Row("no such topic", PRODUCED, b"", False,
         lambda got: body(got, PRODUCE, 9)["responses"][0]["partition_responses"][0]["error_code"] == 3),
     Row("no such topic", request(PRODUCE, 13, {

@@ -75,6 +75,7 @@ async function consume({ topics, group, count = 10, polls = 60, keep = true, con
     groupId: group ?? "nobody",
     sessionTimeout: Number(config["session.timeout.ms"] ?? 10000),
     heartbeatInterval: Number(config["heartbeat.interval.ms"] ?? 3000),
+    maxWaitTimeInMs: Number(config["fetch.max.wait.ms"] ?? 5000),
   });
   await consumer.connect();
   await consumer.subscribe({ topics, fromBeginning: true });
@@ -104,14 +105,16 @@ async function transact({ topic, id, ends = ["commit"], count = 5, tell = false 
   await producer.connect();
   const outcomes = [];
   for (const [number, end] of ends.entries()) {
-    const transaction = await producer.transaction();
+    let transaction;
     try {
+      transaction = await producer.transaction();
       await transaction.send({ topic, messages: values({ count, first: number * count }) });
       await (end === "commit" ? transaction.commit() : transaction.abort());
       outcomes.push(end);
     } catch (error) {
       if (!tell) throw error;
       try {
+        if (!transaction) throw error;
         if (transaction.isActive()) await transaction.abort();
         outcomes.push(`failed: ${error.message}`);
       } catch {
