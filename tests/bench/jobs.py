@@ -1,0 +1,125 @@
+"""`python -m tests.bench.jobs`: `--jobs` against one process and tshark on recordings of real traffic, same run.
+
+Prints wall and CPU seconds and the memory of all processes together (shared pages once), then the ratios: wall against
+one process, wall against tshark, memory against what a job may take. `--size 5` makes quick captures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from tests.bench.process import Cost, run
+from tests.bench.real.__main__ import PEERS, SNIFF
+from tests.bench.real.plays import KINDS
+from tests.bench.real.recording import capture
+
+# What is written, tshark's way of the same, and how many times faster it is to be in wall time on two cores.
+WAYS: Final[dict[str, tuple[tuple[str, ...], str, float]]] = {
+    "text": (("sniff", "-o", "text"), "tshark one-liners", 2.0),
+    "ndjson --records": (("sniff", "-o", "ndjson", "--records"), "tshark -T json", 8.0),
+    "stats": (("stats",), "", 0.0),
+}
+PERIOD_S: Final = 0.05
+
+
+class JobsCost(NamedTuple):
+    """What a run took, and the most memory that all its processes had together."""
+
+    cost: Cost
+    memory_mb: float
+
+
+class MemoryWatch(threading.Thread):
+    """Adds up the memory of the processes below this one; `most` is the greatest sum, in MB."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.most = 0.0
+        self.done = threading.Event()
+
+    def run(self) -> None:
+        """Look until it is done."""
+        while not self.done.wait(PERIOD_S):
+            self.most = max(self.most, sum(map(proportional_mb, children_of(os.getpid()))))
+
+
+def children_of(pid: int) -> list[int]:
+    """All processes below one."""
+    found: list[int] = []
+    with suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            for word in (task / "children").read_text().split():
+                found += [int(word), *children_of(int(word))]
+    return found
+
+
+def proportional_mb(pid: int) -> float:
+    """The memory of a process: of a page that several have, its share."""
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) / 1024
+    return 0.0
+
+
+def measure(command: Sequence[str], runs: int) -> JobsCost:
+    """The run of least wall time."""
+    found: list[JobsCost] = []
+    for _ in range(runs):
+        watch = MemoryWatch()
+        watch.start()
+        cost = run(command)
+        watch.done.set()
+        watch.join()
+        found.append(JobsCost(cost, watch.most))
+    return min(found, key=lambda each: each.cost.wall_s)
+
+
+def compare(path: Path, way: str, counts: Sequence[int], runs: int) -> None:
+    """One way of showing a capture: each number of jobs, and tshark."""
+    words, peer, wanted = WAYS[way]
+    measured = {
+        count: measure((sys.executable, *SNIFF[:2], *words, str(path), "--jobs", str(count)), runs) for count in counts
+    }
+    theirs = run((*PEERS[peer], str(path))) if peer and shutil.which("tshark") else None
+    if theirs is not None:
+        print(f"  {peer:28} {theirs.wall_s:8.2f} s wall {theirs.cpu_s:8.2f} s CPU")
+    one = measured[counts[0]].cost
+    for count, (cost, memory_mb) in measured.items():
+        state = "" if cost.exit_code == 0 else f"   exit {cost.exit_code}"
+        print(
+            f"  {way} --jobs {count}".ljust(30)
+            + f" {cost.wall_s:8.2f} s wall {cost.cpu_s:8.2f} s CPU {memory_mb:6.0f} MB (most {100 + 60 * count} MB)"
+            f" · wall {one.wall_s / cost.wall_s:.2f}x, CPU {one.cpu_s / cost.cpu_s:.2f}x of --jobs {counts[0]}"
+            + (f" · wall {theirs.wall_s / cost.wall_s:.2f}x tshark (two cores: {wanted:g}x)" if theirs else "")
+            + state
+        )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", type=int, default=100, metavar="MB")
+    parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--kind", action="append", choices=list(KINDS))
+    parser.add_argument("--jobs", action="append", type=int, metavar="N")
+    options = parser.parse_args()
+    counts = [1, *(options.jobs or [2])]
+    print(f"{os.cpu_count()} cores, {os.getloadavg()[0]:.1f} processes at work before")
+    for kind in options.kind or KINDS:
+        path = capture(kind, options.size)
+        print(f"{kind}: {path.stat().st_size / 1e6:,.0f} MB")
+        for way in WAYS:
+            compare(path, way, counts, options.runs)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
