@@ -9,7 +9,6 @@ import click
 
 from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import ClientConfig
-from kwcli.net.listening import is_loopback
 from kwcli.options import gathered, with_options
 
 if TYPE_CHECKING:
@@ -39,6 +38,8 @@ class TlsOptions(NamedTuple):
 
 def check_exposure(security: TlsOptions, config: ClientConfig, bind: str) -> None:
     """Failure (usage) where whoever reaches this machine could act on the cluster by the proxy's own credentials."""
+    from kwcli.net.listening import is_loopback  # loads asyncio
+
     if is_loopback(bind) or security.client_ca or security.allow_anonymous:
         return
     if config.sasl is not None and "SASL" in config.protocol:
