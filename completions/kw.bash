@@ -21,7 +21,7 @@ _kw_profiles() {
     done
     _kw_offer "$all"
 }
-_kw_live() {  # what kw itself knows about $1: body, columns, filter, node, property; in 0.3 s, or nothing
+_kw_live() {  # what kw itself knows about $1 (ValueKind), in 0.3 s, or nothing
     local one limit=
     type -P timeout > /dev/null && limit="timeout ${KW_COMPLETION_LIMIT:-0.3}"
     while IFS=$'\t' read -r one _; do
@@ -84,7 +84,7 @@ _kw_kind() {
         profiles) _kw_profiles ;;
         interfaces) _kw_offer "any $(command ls /sys/class/net 2> /dev/null)" ;;
         files) _kw_files ;;
-        columns | filter | node | property) _kw_live $kind ;;
+        columns | fault | faults | filter | node | property) _kw_live $kind ;;
     esac
 }
 _kw_split() {  # the words of $1 as the shell parts them, into `line`; `quote` is the one that is open, from `begin` on
@@ -531,8 +531,8 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "proxy --as-kafka") left=1 kind= ;;
         "proxy --max") left=1 kind= ;;
         "proxy --hide") left=1 kind= ;;
-        "proxy --fault") left=1 kind= ;;
-        "proxy --faults") left=1 kind= ;;
+        "proxy --fault") left=1 kind=fault ;;
+        "proxy --faults") left=1 kind=faults ;;
         "proxy --seed") left=1 kind= ;;
         "proxy --script") left=1 kind=files ;;
         "proxy --script-timeout") left=1 kind= ;;

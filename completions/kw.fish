@@ -58,7 +58,7 @@ function __kw_profiles
         string replace -r '.*/(.*)\.properties$' '$1' -- $file
     end
 end
-function __kw_live  # what kw itself knows about $1: body, columns, filter, node, property; in 0.3 s, or nothing
+function __kw_live  # what kw itself knows about $1 (ValueKind), in 0.3 s, or nothing
     set -l tokens (commandline -opc)
     set -l word (commandline -ct)
     set -l quoted ''
@@ -1113,8 +1113,8 @@ complete -c kw -n '__kw_any \'proxy\'' -l check -d 'Only look whether all is wel
 complete -c kw -n '__kw_any \'proxy\'' -l as-kafka -x -d 'Offer and serve clients what brokers of this release did, as in 2.8.'
 complete -c kw -n '__kw_any \'proxy\'' -l max -x -d 'No newer version of these APIs; repeatable.'
 complete -c kw -n '__kw_any \'proxy\'' -l hide -x -d 'Without these APIs, named or numbered; repeatable.'
-complete -c kw -n '__kw_any \'proxy\'' -l fault -x -d 'Have something go wrong: \'ACTION[, LIMIT]…[, when FILTER]\' (kw help faults); repeatable.'
-complete -c kw -n '__kw_any \'proxy\'' -l faults -x -d 'The same rules, one a line, in a file that is read again when it changes; or a preset.'
+complete -c kw -n '__kw_any \'proxy\'' -l fault -x -a '(__kw_live fault)' -d 'Have something go wrong: \'ACTION[, LIMIT]…[, when FILTER]\' (kw help faults); repeatable.'
+complete -c kw -n '__kw_any \'proxy\'' -l faults -x -a '(__kw_live faults)' -d 'The same rules, one a line, in a file that is read again when it changes; or a preset.'
 complete -c kw -n '__kw_any \'proxy\'' -l seed -x -d 'What chance begins with: the same faults again.'
 complete -c kw -n '__kw_any \'proxy\'' -l script -r -F -d 'Show exchanges to Python functions, which may change them (kw help scripts).'
 complete -c kw -n '__kw_any \'proxy\'' -l script-timeout -x -d 'For one function; 2s without it, then the original goes on.'

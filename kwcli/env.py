@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import errno
+import gc
 import io
 import os
 import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
 
@@ -77,7 +78,7 @@ class Settings(NamedTuple):
     csv_safe: bool = False  # no cell of CSV is a formula to a spreadsheet
     columns: Sequence[str] = ()  # those asked for by -e or --columns
     marks: Sequence[str] = ()  # what -E says of the marks around fields
-    zone: str = ""  # of times that people read, as output/zone.py names it; empty: UTC
+    zone: str = ""  # of times that people read, as find_zone (output/units.py) names it; empty: UTC
 
     def allow_colors(self, env: Environment) -> None:
         """Let a terminal have the codes of colours where these settings make some."""
@@ -348,3 +349,22 @@ def _screened(stream: Writable) -> Writable:
     from kwcli.terminal import Terminal  # what deals with terminals is not loaded in pipes
 
     return Terminal(stream)
+
+
+# How often a process looks for cycles of values: seldom, since rows are many, small and without cycles.
+
+
+# Thresholds of gc: a hundred times those of Python. A process that holds thousands of exchanges would spend a fifth of
+# its time on looking.
+SELDOM: Final = (100_000, 50, 100)
+
+
+@contextmanager
+def seldom() -> Iterator[None]:
+    """Inside, cycles are looked for seldom."""
+    before = gc.get_threshold()
+    gc.set_threshold(*SELDOM)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)

@@ -97,7 +97,7 @@ def time_expression(
 ) -> str:
     """`time >= … and time < …`. Of standard input a time of day is that of any day.
 
-    `zone`: where times without one are, as output/zone.py names it. No `files`: a live capture, which begins now.
+    `zone`: where times without one are, as find_zone() takes it. No `files`: a live capture, which begins now.
     Raises Failure (usage).
     """
     parts = []
@@ -134,7 +134,7 @@ def resolve_times(
                 f"--since, --until: {files[0]} says not when it begins and ends: write a whole time", Exit.USAGE
             )
         span = found or (0, 0)  # what is wrong with the files is said when they are read
-    from kwcli.output.zone import find_zone
+    from kwcli.output.units import find_zone
 
     dated = [moment.ns for moment in (since, until) if moment is not None and moment.since == "1970"]
     whole = dated[0] if dated else span[0]

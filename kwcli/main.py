@@ -16,36 +16,35 @@ from typing import Final, NoReturn
 
 import click
 
-from kwcli.env import Complaints, Environment, Exit, Failure, StoredRows, unwritten
-from kwcli.gc_tuning import SELDOM
+from kwcli.env import SELDOM, Complaints, Environment, Exit, Failure, StoredRows, unwritten
 
-# Command → module under kwcli.commands and the line that `kw --help` shows for it.
+# Command → the module below kwcli that has its `command`, or what is named behind the colon; the line of `kw --help`.
 COMMANDS: dict[str, tuple[str, str]] = {
-    "sniff": ("sniff", "Decode captures or live traffic into Kafka exchanges."),
-    "call": ("call", "Send any request to a broker; print what it answers."),
-    "proxy": ("proxy", "Stand between clients and a cluster, and see what they say."),
-    "stats": ("stats", "Count what captures hold: latency, bytes, errors, records."),
-    "clients": ("clients", "Show who talks: software, topics, groups, errors, latency."),
-    "groups": ("groups", "Show groups: members, rebalances and their causes, lag."),
-    "topics": ("topics", "Show who writes, reads and administers each topic."),
-    "brokers": ("brokers", "Show brokers: node, addresses, release, latency, errors."),
-    "doctor": ("doctor", "Say what is wrong in captures, why, and what to do."),
-    "audit": ("audit", "Say which clients break when the brokers are upgraded."),
-    "report": ("report", "Put all that captures say on one page of HTML."),
-    "sql": ("sql", "Ask captures or tables any question, in SQL."),
-    "replay": ("replay", "Ask another cluster what clients asked in a recording."),
-    "scrub": ("scrub", "Make a capture that may be sent to others."),
-    "pipeline": ("pipeline", "Turn captures of any size into tables; report, ask in SQL."),
-    "apis": ("apis", "Look up APIs, fields, wire layouts, releases."),
-    "errors": ("errors", "Look up error codes: meaning and remedy."),
-    "decode": ("decode", "Decode single messages; name what strange bytes are."),
-    "encode": ("encode", "Turn a body as JSON, YAML or words into bytes."),
-    "profile": ("profile", "Keep ways to reach clusters under names."),
-    "mock": ("mock", "Be the brokers of a recording, for tests of clients."),
-    "playground": ("playground", "Start a throw-away Kafka cluster on this machine."),
+    "sniff": ("commands.sniff", "Decode captures or live traffic into Kafka exchanges."),
+    "call": ("commands.call", "Send any request to a broker; print what it answers."),
+    "proxy": ("commands.proxy", "Stand between clients and a cluster, and see what they say."),
+    "stats": ("commands.stats", "Count what captures hold: latency, bytes, errors, records."),
+    "clients": ("commands.portraits", "Show who talks: software, topics, groups, errors, latency."),
+    "groups": ("commands.portraits", "Show groups: members, rebalances and their causes, lag."),
+    "topics": ("commands.portraits", "Show who writes, reads and administers each topic."),
+    "brokers": ("commands.portraits", "Show brokers: node, addresses, release, latency, errors."),
+    "doctor": ("commands.doctor", "Say what is wrong in captures, why, and what to do."),
+    "audit": ("commands.audit", "Say which clients break when the brokers are upgraded."),
+    "report": ("commands.report", "Put all that captures say on one page of HTML."),
+    "sql": ("commands.sql", "Ask captures or tables any question, in SQL."),
+    "replay": ("commands.replay", "Ask another cluster what clients asked in a recording."),
+    "scrub": ("commands.scrub", "Make a capture that may be sent to others."),
+    "pipeline": ("commands.pipeline", "Turn captures of any size into tables; report, ask in SQL."),
+    "apis": ("commands.reference:apis", "Look up APIs, fields, wire layouts, releases."),
+    "errors": ("commands.reference:errors", "Look up error codes: meaning and remedy."),
+    "decode": ("commands.decode", "Decode single messages; name what strange bytes are."),
+    "encode": ("commands.encode", "Turn a body as JSON, YAML or words into bytes."),
+    "profile": ("commands.profile", "Keep ways to reach clusters under names."),
+    "mock": ("commands.mock", "Be the brokers of a recording, for tests of clients."),
+    "playground": ("commands.playground", "Start a throw-away Kafka cluster on this machine."),
     "completion": ("completion", "Print the completion script for a shell."),
-    "help": ("help", "Show a page of the handbook."),
-    "version": ("version", "Show which kw this is, and what it knows."),
+    "help": ("commands.help", "Show a page of the handbook."),
+    "version": ("commands.reference:version", "Show which kw this is, and what it knows."),
 }
 
 
@@ -77,9 +76,10 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  # click's signature
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"kwcli.commands.{COMMANDS[cmd_name][0]}")
-        command: click.Command = module.command
-        return command
+        name, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        command = getattr(importlib.import_module(f"kwcli.{name}"), attribute or "command")
+        made: click.Command = command if isinstance(command, click.Command) else command(cmd_name)
+        return made
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -10,7 +10,7 @@ request.max_wait_ms >= 500 and response_size > 1MiB
 
 from __future__ import annotations
 
-from decoders.filters.errors import FilterError
+from decoders.errors import FilterError
 from decoders.filters.expression import Filter, parse
 from decoders.filters.fields import FIELDS, Phase
 

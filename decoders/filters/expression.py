@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.apis import KEYS, NAMES, api
 from decoders.apis.number_words import set_of
 from decoders.apis.paths import PathStep, parse_path
+from decoders.errors import FilterError
 from decoders.filters import fields as questions
 from decoders.filters.contents import structure_needs
-from decoders.filters.errors import FilterError
 from decoders.filters.fields import (
     ALIASES,
     BODIES,

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from decoders.apis import NAMES, api
 from decoders.apis.error_codes import ERRORS, error_name, find_error
-from decoders.errors import UnknownApi
+from decoders.errors import FilterError, UnknownApi
 from decoders.exchanges.api_versions import SIDES
 from decoders.exchanges.exchange import SESSION_PARTITIONS
 from decoders.filters.contents import (
@@ -26,7 +26,6 @@ from decoders.filters.contents import (
     record_needs,
     record_values,
 )
-from decoders.filters.errors import FilterError
 from decoders.schema.model import Field, Side
 from decoders.schema.projection import Get, getter
 from decoders.wire.primitives import uuid_text

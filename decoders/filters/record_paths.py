@@ -17,8 +17,8 @@ from decoders.apis import api
 from decoders.apis.error_codes import error_name
 from decoders.apis.number_words import words_for
 from decoders.apis.paths import PathStep, parse_path, values_at
+from decoders.errors import FilterError
 from decoders.exchanges.api_versions import SIDES
-from decoders.filters.errors import FilterError
 from decoders.filters.expression import all_paths, apis_with, field_of, paths_in, sets_in
 from decoders.filters.fields import ALIASES, BODIES, FIELDS, entity_paths, names
 from decoders.limits import CELL_MAX, MIB

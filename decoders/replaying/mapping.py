@@ -26,8 +26,11 @@ What is given up: ids inside records and inside other structures than subscripti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from struct import Struct
 from typing import Any, Final, NamedTuple
 from uuid import UUID
+
+import google_crc32c
 
 from decoders.apis import api
 from decoders.apis.keys import CREATE_TOPICS, FETCH, METADATA, PRODUCE
@@ -35,14 +38,14 @@ from decoders.embedded import decode_embedded, encode_embedded
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError
 from decoders.exchanges.topics import NULL_ID
+from decoders.records.layout import CRC_START, LOG_OVERHEAD, MAGIC_AT, SIZE
 from decoders.replaying.api_classes import api_class
 from decoders.replaying.field_roles import Role, role_of
-from decoders.replaying.producer_batches import renumber_producer
 from decoders.schema.model import Field
 from decoders.scrubbing.field_kinds import BY_SIBLING, Kind
 from decoders.wire.primitives import uuid_bytes, uuid_text
 
-__all__ = ["Ends", "IdMap", "MappedRequest", "NameMap", "NotReplayable", "match_nodes"]
+__all__ = ["Ends", "IdMap", "MappedRequest", "NameMap", "NotReplayable", "match_nodes", "renumber_producer"]
 
 TOPIC_NAMES: Final = ("name", "topic", "topic_name")
 PARTITIONS: Final = ("partition_index", "partition", "index")
@@ -539,3 +542,30 @@ def match_nodes(recorded: Iterable[int], there: Iterable[int]) -> dict[int, int]
     left = [node for node in targets if node not in found] or targets
     others = sorted(set(recorded) - set(found))
     return found | {node: left[place % len(left)] for place, node in enumerate(others)}
+
+
+_LENGTH: Final = Struct(">i")
+_LENGTH_AT: Final = 8
+_CRC: Final = Struct(">I")
+_PRODUCER: Final = Struct(">qh")
+_PRODUCER_AT: Final = 43
+_MAGIC: Final = 2
+
+
+def renumber_producer(data: bytes, there: Callable[[int, int], tuple[int, int]]) -> bytes:
+    """`there` gives the producer id and epoch that stand for recorded ones; batches without a producer stay.
+
+    Bytes that are no whole batch of magic 2 stay as they are: what is wrong with them is for the broker to say.
+    """
+    out = bytearray(data)
+    at = 0
+    while at + SIZE <= len(data):
+        end = at + LOG_OVERHEAD + _LENGTH.unpack_from(data, at + _LENGTH_AT)[0]
+        if end < at + SIZE or end > len(data) or data[at + MAGIC_AT] != _MAGIC:
+            break
+        producer, epoch = _PRODUCER.unpack_from(data, at + _PRODUCER_AT)
+        if producer >= 0:
+            _PRODUCER.pack_into(out, at + _PRODUCER_AT, *there(producer, epoch))
+            _CRC.pack_into(out, at + CRC_START - _CRC.size, google_crc32c.value(bytes(out[at + CRC_START : end])))
+        at = end
+    return bytes(out)

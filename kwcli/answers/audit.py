@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.audit import Audit, AuditTarget
-from decoders.exchanges.exchange import Exchange
+from decoders.analysis.security import Security
+from decoders.exchanges.exchange import Exchange, Skipped
+from kwcli.answers.doctor import FAIL_ON, count_findings, findings_text
 from kwcli.answers.view import AnswerRenderer, software_text
 from kwcli.env import Exit, Failure
 from kwcli.output.table import Column, draw_table
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from kwcli.env import Environment, Settings
     from kwcli.net.config.client_config import ConnectionOptions
 
-__all__ = ["AuditRenderer", "find_target"]
+__all__ = ["AuditRenderer", "SecurityRenderer", "find_target"]
 
 # Before the address of a broker that is asked what it serves.
 BROKER: Final = "broker:"
@@ -148,3 +150,27 @@ def check_words(target: str | None, clients: str | None, *, security: bool) -> N
         raise Failure("--security asks about another thing than --target and --clients: one of them", Exit.USAGE)
     if target is not None and clients is not None:
         raise Failure("--target asks about clients, --clients about brokers: one of them", Exit.USAGE)
+
+
+class SecurityRenderer(AnswerRenderer):
+    """Findings about security; TLS connections count where no filter is given, for they have nothing to filter by."""
+
+    def __init__(self, settings: Settings) -> None:
+        fold = self._security = Security()
+        super().__init__(fold, "security", fold.rows, findings_text, settings)
+
+    def write(self, rows: list[Settled]) -> None:
+        """Give exchanges and TLS connections to the fold."""
+        super().write(rows)
+        for row in rows:
+            if isinstance(row, Skipped):
+                self._security.connect(row)
+
+    def exit_code(self, code: Exit) -> Exit:
+        """The exit code of the run as `code`, or the one that says that something is wrong."""
+        bad = any(row["severity"] in FAIL_ON["error"] for row in self.found)
+        return Exit.FINDINGS if bad and code in (Exit.DONE, Exit.LOSSY) else code
+
+    def line(self) -> str:
+        """`2 errors, 1 warning, 3 notes`; `nothing found`."""
+        return f"security: {count_findings(self.found)}"

@@ -13,8 +13,7 @@ from decoders.analysis.doctor.findings import SEVERITIES
 from decoders.analysis.doctor.thresholds import THRESHOLDS, Thresholds
 from kwcli.answers.view import AnswerRenderer
 from kwcli.env import Exit, Failure
-from kwcli.output.units import count_of, palette
-from kwcli.output.zone import find_zone
+from kwcli.output.units import count_of, find_zone, palette
 from kwcli.spelling import did_you_mean
 from kwcli.terminal import clean
 

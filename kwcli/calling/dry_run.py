@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from decoders.schema.model import Api
+from decoders.schema.model import Api, Side
 from kwcli.calling.as_exchanges import NOWHERE, Tape
+from kwcli.calling.bodies import body_in, parse
 from kwcli.calling.request_builder import Draft
-from kwcli.env import Environment, Exit
+from kwcli.calling.words.assignments import GivenWords, check_words
+from kwcli.env import Environment, Exit, Failure
 from kwcli.net.session.session import Session
+from kwcli.text_editor import run_editor
 
 if TYPE_CHECKING:
     from kwcli.calling.output import CallOutput
@@ -69,7 +75,6 @@ def dry_run(
 
 def edit(env: Environment, api: Api, draft: Draft, choice: VersionChoice) -> Draft:
     """What the user makes of the skeleton in an editor; the same draft where nothing was changed. Raises Failure."""
-    from kwcli.calling.editor import edit_body
 
     given = edit_body(api, _skeleton(api, draft, choice), env)
     return draft if given is None else Draft(api, given)
@@ -81,3 +86,31 @@ def _skeleton(api: Api, draft: Draft, choice: VersionChoice) -> str:
     versions = choice.narrow(choice.candidates(api))
     version = draft.request(versions).version if not draft.empty else versions.high
     return skeleton(api, version, draft.value(version))
+
+
+_SOURCE = "the edited text"
+
+
+def edit_body(api: Api, text: str, env: Environment, *, side: Side = "request") -> GivenWords | None:
+    """The body that the user makes of `text` in $VISUAL, $EDITOR or vi, checked as check_words() does; None: unchanged.
+
+    Raises Failure; what was written is kept then, and its place said.
+    """
+    descriptor, name = tempfile.mkstemp(prefix=f"kw-{api.name}-", suffix=".yaml")
+    path = Path(name)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    keep = False
+    try:
+        run_editor(env, name, "nothing is sent")
+        data = path.read_bytes()
+        if data == text.encode():
+            return None
+        try:
+            return check_words(api, (), side=side, body=body_in(parse(data, _SOURCE), _SOURCE, api, side))
+        except Failure as failure:
+            keep = True
+            raise Failure(f"{failure.text} (kept in {name})", failure.code) from None
+    finally:
+        if not keep:
+            path.unlink(missing_ok=True)

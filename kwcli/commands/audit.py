@@ -61,9 +61,8 @@ def command(
     crossed in clear and rights that were changed; exit code 4 when a finding is an error.
     """
     from decoders.apis.releases import RELEASES
-    from kwcli.answers.audit import AuditRenderer, check_words, find_target
+    from kwcli.answers.audit import AuditRenderer, SecurityRenderer, check_words, find_target
     from kwcli.answers.run import answer
-    from kwcli.answers.security import SecurityRenderer
     from kwcli.spelling import find_release
 
     capture.check()

@@ -36,7 +36,7 @@ class ProxyCommand(ConnectingCommand, click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  # click's signature
         if cmd_name != "ctl":
             return None
-        from kwcli.commands.proxy_ctl import command as ctl
+        from kwcli.proxy.control.command import command as ctl
 
         return ctl
 

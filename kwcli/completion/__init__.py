@@ -13,15 +13,23 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-if TYPE_CHECKING:
-    import click
+import click
 
+from kwcli.env import Environment
+
+if TYPE_CHECKING:
     from kwcli.completion.program import CommandFacts
 
-__all__ = ["SHELLS", "script"]
+__all__ = ["SHELLS", "command", "script"]
 
 # A shell's name is that of its module and of the function in it.
 SHELLS: Final = ("bash", "zsh", "fish")
+EXAMPLES = """\b
+Examples:
+  source <(kw completion)
+  kw completion bash > ~/.local/share/bash-completion/completions/kw
+  kw completion zsh > "${fpath[1]}/_kw"
+  kw completion fish > ~/.config/fish/completions/kw.fish"""
 
 
 def script(shell: str, program: click.Group) -> str:
@@ -30,3 +38,20 @@ def script(shell: str, program: click.Group) -> str:
 
     write: Callable[[list[CommandFacts]], str] = getattr(import_module(f"kwcli.completion.{shell}"), shell)
     return write(verbs(program))
+
+
+@click.command("completion", epilog=EXAMPLES)
+@click.argument("shell", required=False, type=click.Choice(SHELLS))
+@click.pass_context
+def command(ctx: click.Context, shell: str | None) -> None:
+    """Print the completion script for SHELL: bash, zsh or fish; without it, that of $SHELL."""
+    env: Environment = ctx.obj
+    if shell is None:
+        stated = env.variables.get("SHELL", "")
+        shell = stated.rpartition("/")[2]
+        if shell not in SHELLS:
+            said = f"$SHELL is {stated}" if stated else "$SHELL says nothing"
+            raise click.UsageError(f"{said}: name the shell, {', '.join(SHELLS[:-1])} or {SHELLS[-1]}", ctx)
+    program = ctx.find_root().command
+    assert isinstance(program, click.Group)
+    env.stdout.write(script(shell, program).encode())

@@ -34,7 +34,7 @@ _kw_profiles() {
     done
     _kw_offer "$all"
 }
-_kw_live() {  # what kw itself knows about $1: body, columns, filter, node, property; in 0.3 s, or nothing
+_kw_live() {  # what kw itself knows about $1 (ValueKind), in 0.3 s, or nothing
     local one limit=
     type -P timeout > /dev/null && limit="timeout ${KW_COMPLETION_LIMIT:-0.3}"
     while IFS=$'\t' read -r one _; do
@@ -94,7 +94,7 @@ _kw_kind() {
         profiles) _kw_profiles ;;
         interfaces) _kw_offer "any $(command ls /sys/class/net 2> /dev/null)" ;;
         files) _kw_files ;;
-        columns | filter | node | property) _kw_live $kind ;;
+        columns | fault | faults | filter | node | property) _kw_live $kind ;;
     esac
 }
 _kw_split() {  # the words of $1 as the shell parts them, into `line`; `quote` is the one that is open, from `begin` on

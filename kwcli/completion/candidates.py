@@ -367,11 +367,65 @@ def _columns(typed: Typed) -> Iterator[Candidate]:
     yield from ((head + path, meaning) for path, meaning in _body_paths(begun))
 
 
+# --fault, --faults: rules, files of them, presets
+
+
+_WHEN: Final = ", when "
+_LIMITS: Final = (
+    ("first", "the first N of those that match"),
+    ("every", "each Nth of them"),
+    ("rate", "a share of them, 5%"),
+    ("after", "none of the first N"),
+    ("for", "for a time since the first"),
+)
+
+
+def _fault(typed: Typed) -> Iterator[Candidate]:
+    """ACTION[, LIMIT]…[, when FILTER]"""
+    head, when, expression = typed.word.partition(_WHEN)
+    before, comma, begun = typed.word.rpartition(",")
+    if when:
+        yield from _conditions(head, typed._replace(word=expression))
+    elif comma:
+        yield from ((f"{before}, {word}", meaning) for word, meaning in _LIMITS)
+        if begun.strip():
+            yield from _conditions(before, typed._replace(word=""))
+        else:
+            yield f"{before}{_WHEN}".rstrip(), "a filter"
+    else:
+        yield from _actions(typed.word)
+
+
+def _conditions(head: str, typed: Typed) -> Iterator[Candidate]:
+    """A rule as far as its filter, with one more word of that."""
+    yield from ((f"{head}{_WHEN}{expression}", meaning) for expression, meaning in _filter(typed))
+
+
+def _actions(begun: str) -> Iterator[Candidate]:
+    from decoders.apis.error_codes import ERRORS
+    from kwcli.proxy.faults.grammar import ACTIONS
+
+    for action in ACTIONS:
+        if action.name == "error" and begun:
+            yield from ((f"error {row.name}", f"{code}: {row.meaning}") for code, row in ERRORS.items() if code)
+        elif action.name != "error after":
+            yield action.name, action.text
+
+
+def _fault_files(typed: Typed) -> Iterator[Candidate]:
+    from kwcli.proxy.faults.rule_files import presets
+
+    yield from ((f"preset:{each.name}", each.about) for each in presets().values())
+    yield from ((path, "") for path in _paths(typed.word))
+
+
 # What a script names → who knows.
 KINDS: Final[dict[str, Callable[[Typed], Iterable[Candidate]]]] = {
     "property": _properties,
     "node": _nodes,
     "body": _body,
+    "fault": _fault,
+    "faults": _fault_files,
     "filter": _filter,
     "columns": _columns,
 }

@@ -67,7 +67,7 @@ function __kw_profiles
         string replace -r '.*/(.*)\.properties$' '$1' -- $file
     end
 end
-function __kw_live  # what kw itself knows about $1: body, columns, filter, node, property; in 0.3 s, or nothing
+function __kw_live  # what kw itself knows about $1 (ValueKind), in 0.3 s, or nothing
     set -l tokens (commandline -opc)
     set -l word (commandline -ct)
     set -l quoted ''

@@ -98,6 +98,8 @@ class ValueKind(Enum):
     PROPERTY = "property"
     FILTER = "filter"
     NODE = "node"
+    FAULT = "fault"  # a rule
+    FAULTS = "faults"  # a file of rules, or a preset
     COLUMNS = "columns"  # paths of exchanges, with commas
 
 
@@ -150,11 +152,18 @@ _BY_NAME: Final = {
     "properties": ValueKind.PROPERTY,
     "pairs": ValueKind.PROPERTY,
     "expression": ValueKind.FILTER,
+    "fault": ValueKind.FAULT,
+    "faults": ValueKind.FAULTS,
     "node": ValueKind.NODE,
     "columns": ValueKind.COLUMNS,
     "fields": ValueKind.COLUMNS,
 }
-LIVE: Final = frozenset({ValueKind.PROPERTY, ValueKind.FILTER, ValueKind.NODE, ValueKind.COLUMNS})
+LIVE: Final = frozenset(
+    {
+        *(ValueKind.PROPERTY, ValueKind.FILTER, ValueKind.NODE, ValueKind.COLUMNS),
+        *(ValueKind.FAULT, ValueKind.FAULTS),
+    }
+)
 
 
 def verbs(group: click.Group) -> list[CommandFacts]:

@@ -18,7 +18,7 @@ _kw_profiles() {
     all=(${XDG_CONFIG_HOME:-$HOME/.config}/kw/profiles/*.properties(N:t:r))
     compadd "$@" -a all
 }
-_kw_live() {  # what kw itself knows about $1: body, columns, filter, node, property; in 0.3 s, or nothing
+_kw_live() {  # what kw itself knows about $1 (ValueKind), in 0.3 s, or nothing
     local one text kind=$1${compstate[quote]:+-quoted}
     local -A shown
     local -a limit ends goes

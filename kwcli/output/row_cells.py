@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from decoders.filters.errors import FilterError
+from decoders.errors import FilterError
 from decoders.filters.record_paths import RecordPath, record_path, words
 from decoders.messages.bodies import Options
 from decoders.messages.record import SCALARS, SCHEMA, to_json_dict
@@ -83,14 +83,14 @@ class RowReader:
         if column.path is None:
             return "", self._own(column.own)
         if column.path.attribute == "time" and zone:
-            from kwcli.output.zone import find_zone
+            from kwcli.output.units import find_zone
 
             exact = find_zone(zone).exact
             return "", lambda row, _record: [exact(row.time)]
         return column.path.attribute, None if column.path.attribute else column.path.values
 
     def _own(self, name: str) -> Values:
-        from kwcli.output.summary import summary
+        from kwcli.output.fact_functions import summary
 
         if name == "node":
             return lambda row, _record: self._nodes.numbers(row.broker)

@@ -6,8 +6,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kwcli.output.units import NS, cell_width, cut, cut_left, palette
-from kwcli.output.zone import find_zone
+from kwcli.output.units import NS, cell_width, cut, cut_left, find_zone, palette
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from decoders.compiled import mypyc_attr
 from decoders.wire.units import format_latency, format_size
 from kwcli.output.columns import COLUMNS, TEXT
-from kwcli.output.fact_functions import NO_VIEW, no_facts, row_of
+from kwcli.output.fact_functions import NO_VIEW, facts_in, no_facts, row_of, trouble_of
 from kwcli.output.facts import FactRoom
 from kwcli.output.nodes import NODE_LISTS, Nodes
-from kwcli.output.summary import facts_in, trouble_of
-from kwcli.output.units import NS, cell_width, cut, cut_left, palette, short_name
-from kwcli.output.zone import UTC_ZONE, Zone, find_zone
+from kwcli.output.units import NS, UTC_ZONE, Zone, cell_width, cut, cut_left, find_zone, palette, short_name
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from kwcli.env import Exit, Failure
 from kwcli.playground.client_configs import Door, doors, forget, remember
 from kwcli.playground.cluster import Cluster, StartFailed
 from kwcli.playground.jars import Missing, java_problem
-from kwcli.playground.mock import PARTITIONS, MockCluster
 from kwcli.playground.node_control import VARIABLE, Control
 from kwcli.playground.properties import PASSWORDS, ClusterOptions, Listener, as_text
 from kwcli.playground.temp_dirs import Scratch, clean_abandoned, playgrounds
@@ -26,7 +26,43 @@ from kwcli.playground.traffic import MEMBERS, TrafficMaker, make_topics
 if TYPE_CHECKING:
     from kwcli.env import Environment
 
-__all__ = ["PlaygroundOptions", "play"]
+__all__ = ["MockCluster", "PlaygroundOptions", "play"]
+
+
+WAIT_S: Final = 5.0
+# What the mock gives a topic that it hears of for the first time.
+PARTITIONS: Final = 4
+
+
+class MockCluster:
+    """`nodes` mock brokers, alive as long as the `with` block. Raises Failure where confluent-kafka is missing."""
+
+    def __init__(self, nodes: int) -> None:
+        try:
+            from confluent_kafka import Producer
+        except ImportError:
+            raise Failure(
+                "a playground needs Java 17 (and Maven, or --jars FOLDER), or the mock: pip install 'kw[playground]'"
+            ) from None
+        settings = {"test.mock.num.brokers": nodes, "log_level": 0}
+        self._producer: Any = Producer(settings)
+        found = self._producer.list_topics(timeout=WAIT_S).brokers
+        self.places = [(found[number].host, found[number].port) for number in sorted(found)]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._producer = None
+
+    def bootstrap(self) -> str:
+        """`host:port,…` of all mock brokers."""
+        return ",".join(f"{host}:{port}" for host, port in self.places)
+
+    def make_topic(self, name: str) -> None:
+        """The mock makes a topic when it is asked about it, with its own number of partitions."""
+        self._producer.list_topics(name, timeout=WAIT_S)
+
 
 LOOK_S: Final = 0.5  # so often it is looked whether all nodes are alive
 RUN_LOOK_S: Final = 0.02  # and whether --run's command is

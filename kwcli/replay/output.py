@@ -17,8 +17,7 @@ from decoders.wire.text import json_text
 from decoders.wire.units import format_latency
 from kwcli.output.json import JsonWriter
 from kwcli.output.table import Column, draw_table
-from kwcli.output.units import count_of, palette
-from kwcli.output.zone import find_zone
+from kwcli.output.units import count_of, find_zone, palette
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from decoders.exchanges.exchange import count_clients
 from decoders.limits import CONNECTIONS_MAX
 from decoders.wire.units import format_size
-from kwcli.output.units import NS, count_of
-from kwcli.output.zone import UTC_ZONE, Zone
+from kwcli.output.units import NS, UTC_ZONE, Zone, count_of
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Summary

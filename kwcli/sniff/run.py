@@ -19,8 +19,7 @@ from kwcli.filter_options import WENT_WRONG, without_expected
 from kwcli.inputs import STANDARD_INPUT, Captures, InputProblem, placed, utf8_text
 from kwcli.key_logs import KeyLogFiles, key_log_names, search_captures
 from kwcli.output import Needs, Renderer, Wanted, Write, asks_history, needs, open_renderer
-from kwcli.output.units import count_of
-from kwcli.output.zone import find_zone
+from kwcli.output.units import count_of, find_zone
 from kwcli.progress import Progress
 from kwcli.sniff.capture_faults import counts_of_summary, fault_lines, is_cut
 from kwcli.sniff.closing import LOSSY, ShownCounts, closing_lines, exchanges, is_lossy, left_over, limit_line

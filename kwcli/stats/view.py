@@ -12,8 +12,7 @@ from decoders.wire.text import json_text
 from kwcli.output.csv import csv_lines
 from kwcli.output.records import record_writer
 from kwcli.output.table import Column, draw_table
-from kwcli.output.units import palette
-from kwcli.output.zone import find_zone
+from kwcli.output.units import find_zone, palette
 from kwcli.sniff.fold_renderer import FoldRenderer
 from kwcli.sniff.run import SniffView
 from kwcli.stats import StatsOptions

@@ -11,7 +11,7 @@ import pytest
 
 from decoders.apis import api
 from kwcli.calling.bodies import body_in, parse
-from kwcli.calling.editor import edit_body
+from kwcli.calling.dry_run import edit_body
 from kwcli.calling.skeleton import skeleton
 from kwcli.calling.validate import PlainWord
 from kwcli.calling.words.assignments import check_words, compose

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from kwcli.main import run
-from kwcli.playground.mock import MockCluster
+from kwcli.playground.run import MockCluster
 from tests.calling.records_live import answered, call, fetched
 from tests.cli.worlds import Outcome, kw, world
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from kwcli.answers.options import FORMATS as ANSWER_FORMATS
 from kwcli.commands import decode
+from kwcli.commands.portraits import FORMATS as ANSWER_FORMATS
 from kwcli.env import Failure
 from kwcli.main import COMMANDS
 from kwcli.options import FORMATS, WITHOUT_BODIES

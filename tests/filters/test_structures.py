@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from decoders.errors import FilterError
 from decoders.filters import parse
-from decoders.filters.errors import FilterError
 from decoders.filters.structures import structure_paths
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw

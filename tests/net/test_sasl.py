@@ -10,8 +10,8 @@ import pytest
 
 from kwcli.net.config.client_config import OAuth, Sasl
 from kwcli.net.sasl import SaslRefused, mechanism
+from kwcli.net.sasl.mechanism import PlainMechanism
 from kwcli.net.sasl.oauthbearer import OAuthBearer
-from kwcli.net.sasl.plain import PlainMechanism
 from kwcli.net.sasl.scram import Scram
 
 # RFC 7677, section 3 (the user is "user", the password "pencil"); SHA-512's messages from its definition in RFC 5802.

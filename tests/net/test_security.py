@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from kwcli.env import Exit
-from kwcli.net.sasl.plain import PlainMechanism
+from kwcli.net.sasl.mechanism import PlainMechanism
 from kwcli.net.session import authentication
 from kwcli.playground.client_configs import make_certificates
 from tests.broker.cluster import Cluster

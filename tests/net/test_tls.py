@@ -13,9 +13,8 @@ import pytest
 
 from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import KeyStoreFile, Tls
-from kwcli.net.connector.tls_connect import client_context
+from kwcli.net.connector.tls_connect import client_context, openssl_ciphers
 from kwcli.net.tls import jks
-from kwcli.net.tls.ciphers import openssl_ciphers
 from kwcli.playground.client_configs import make_certificates
 from tests.net.certificates import KEY, STORE, make_stores
 from tests.net.tls_server import TlsServer, connect, server_context, stop

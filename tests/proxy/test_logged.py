@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import pytest
 
-from kwcli.playground.mock import MockCluster
+from kwcli.playground.run import MockCluster
 from tests.cli.worlds import kw
 from tests.proxy.hidden import ROOT, port_base
 

@@ -11,8 +11,7 @@ import sys
 from io import BytesIO
 from pathlib import Path
 
-from kwcli.env import Environment
-from kwcli.gc_tuning import SELDOM
+from kwcli.env import SELDOM, Environment
 from kwcli.main import run
 
 _STATUS = Path("/proc/self/status")

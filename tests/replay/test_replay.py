@@ -18,7 +18,7 @@ from decoders.apis.keys import PRODUCE
 from decoders.replaying.mapping import NameMap
 from kwcli.env import Exit, Settings
 from kwcli.options import CaptureOptions, FilterOptions
-from kwcli.playground.mock import MockCluster
+from kwcli.playground.run import MockCluster
 from kwcli.replay import run as running
 from kwcli.replay.lane import Outcome
 from kwcli.replay.recording import Allowed, RecordedRequest, Recording

@@ -15,7 +15,7 @@ from decoders.wire.text import in_bytes
 from kwcli.env import Failure
 from kwcli.net.cluster import metadata_requests
 from kwcli.net.cluster.metadata_requests import BadAnswer, TopicMetadata
-from kwcli.net.with_timeout import in_time
+from kwcli.net.deadline import in_time
 
 if TYPE_CHECKING:
     from kwcli.net.session.blocking import Connection, Reply

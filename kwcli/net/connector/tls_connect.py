@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import ssl
 from collections.abc import Iterator
@@ -61,7 +62,6 @@ def _trust(context: ssl.SSLContext, tls: Tls) -> None:
 
 
 def _choose_ciphers(context: ssl.SSLContext, ciphers: str) -> None:
-    from kwcli.net.tls.ciphers import openssl_ciphers
 
     names = openssl_ciphers(ciphers)
     if names is None:
@@ -189,3 +189,36 @@ def names(link: socket.socket, host: str, tls: Tls, deadline: Deadline) -> list[
     with secure(link, host, tls._replace(check_hostname=False), deadline) as secured:
         shown: Any = secured.getpeercert() or {}
     return [str(name) for kind, name in shown.get("subjectAltName", ()) if kind in ("DNS", "IP Address")]
+
+
+# Cipher suites in by their names in Java (`TLS_RSA_WITH_AES_128_GCM_SHA256`), out by those of OpenSSL before TLS 1.3.
+
+
+_STANDARD: Final = re.compile(r"TLS_(?:(\w+)_)?WITH_(\w+)")
+_WORDS: Final = (
+    ("AES_128", "AES128"),
+    ("AES_256", "AES256"),
+    ("_CBC", ""),
+    ("CCM_8", "CCM8"),
+    ("CHACHA20_POLY1305_SHA256", "CHACHA20_POLY1305"),
+)
+
+
+def openssl_ciphers(text: str) -> str | None:
+    """The cipher list for OpenSSL; None where only suites of TLS 1.3 are named, which need no list."""
+    names = [name.strip() for name in re.split(r"[,:]", text) if name.strip()]
+    found = [_name(name) for name in names]
+    return ":".join(name for name in found if name) or None
+
+
+def _name(name: str) -> str:
+    if not name.startswith("TLS_"):
+        return name
+    match = _STANDARD.fullmatch(name)
+    if match is None:
+        return ""
+    exchange, cipher = match[1] or "", match[2]
+    for word, other in _WORDS:
+        cipher = cipher.replace(word, other)
+    parts = [] if exchange == "RSA" else [exchange]
+    return "-".join([*parts, cipher]).replace("_", "-")

@@ -16,7 +16,7 @@ def mechanism(sasl: Sasl, host: str, token: str | None) -> Mechanism:
     """
     match sasl.mechanism:
         case "PLAIN":
-            from kwcli.net.sasl.plain import PlainMechanism
+            from kwcli.net.sasl.mechanism import PlainMechanism
 
             return PlainMechanism(sasl.username or "", sasl.password or "")
         case "SCRAM-SHA-256" | "SCRAM-SHA-512":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from decoders.wire.text import in_bytes
+
 
 class SaslRefused(Exception):
     """The exchange cannot go on: the server is not who it should be, or says no; `text` is one line without secrets."""
@@ -57,3 +59,25 @@ class Around:
 
     def answer(self, challenge: bytes) -> bytes | None:
         return self._inner.answer(challenge)
+
+
+class PlainMechanism:
+    """The server's answer to the one message is empty."""
+
+    name = "PLAIN"
+    reason: str | None = None
+
+    def __init__(self, username: str, password: str) -> None:
+        if "\0" in username or "\0" in password:
+            raise SaslRefused("PLAIN cannot carry a user name or password with a NUL character in it")
+        self._message = f"\0{username}\0{password}".encode()
+        self.done = False
+
+    def first(self) -> bytes:
+        return self._message
+
+    def answer(self, challenge: bytes) -> bytes | None:
+        if challenge:
+            raise SaslRefused(f"the server answers PLAIN with {in_bytes(len(challenge))} where none are expected")
+        self.done = True
+        return None

@@ -15,8 +15,7 @@ from urllib.parse import SplitResult, quote_plus, unquote, urlencode, urlsplit
 from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import Aws, OAuth, Sasl, Tls
 from kwcli.net.config.properties import shown_url
-from kwcli.net.deadline import Deadline
-from kwcli.net.with_timeout import in_time
+from kwcli.net.deadline import Deadline, in_time
 
 # A year: no connection lives as long, and larger numbers may be too large to reckon with.
 _LIFETIME_MAX_S: Final = 365 * 86_400

@@ -71,7 +71,7 @@ class _Patient(Around):
         return self._in_time(lambda: self._inner.answer(challenge))
 
     def _in_time(self, step: Callable[[], Outcome]) -> Outcome:
-        from kwcli.net.with_timeout import in_time
+        from kwcli.net.deadline import in_time
 
         return in_time(step, self._login.deadline, "the Kerberos library (a KDC that is silent?) did not answer")
 

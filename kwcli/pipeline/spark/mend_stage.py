@@ -14,7 +14,7 @@ from typing import Final, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kwcli.gc_tuning import seldom
+from kwcli.env import seldom
 from kwcli.pipeline.spark.coordination import Coordination
 from kwcli.pipeline.spark.failures import blamed, place_of
 from kwcli.pipeline.spark.messages import STITCHED, StageInput, WriteReport, unpacked, unpacked_ended

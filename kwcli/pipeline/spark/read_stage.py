@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from decoders.splits.parts import FACT, ROWS, Part
 from decoders.splits.splitting import Splitter
-from kwcli.gc_tuning import seldom
+from kwcli.env import seldom
 from kwcli.pipeline.job_spec import BATCH_WEIGHT, RowFilter, columns_for
 from kwcli.pipeline.read.split_reader import SplitReader
 from kwcli.pipeline.read.tls_keys import read_keys

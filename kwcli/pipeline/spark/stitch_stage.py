@@ -18,7 +18,7 @@ from decoders.errors import DecodeError
 from decoders.splits.parts import Part, canonical
 from decoders.splits.stitching import Stitcher
 from decoders.tcp.connections import endpoints
-from kwcli.gc_tuning import seldom
+from kwcli.env import seldom
 from kwcli.inputs import utf8_text
 from kwcli.pipeline.job_spec import RowBatcher, RowFilter
 from kwcli.pipeline.read.file_ranges import Problem

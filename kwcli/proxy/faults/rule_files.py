@@ -12,7 +12,6 @@ from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
 from kwcli.env import Exit, Failure
-from kwcli.proxy.faults.decider import Faults, notes
 from kwcli.proxy.faults.grammar import Rule, RuleError, parse_rule
 from kwcli.spelling import did_you_mean
 
@@ -98,6 +97,9 @@ class RuleFiles:
     """What was asked for: `--fault` rules first, then those of each file or preset, in their order."""
 
     def __init__(self, rules: Sequence[str], names: Sequence[str], seed: int, now_ns: Callable[[], int]) -> None:
+        from kwcli.proxy.faults.decider import Faults, notes  # completion asks for presets alone
+
+        self._notes = notes
         self._given = [
             read_rule(text, f"--fault {number}: column " if len(rules) > 1 else "--fault: column ")
             for number, text in enumerate(rules, 1)
@@ -157,7 +159,7 @@ class RuleFiles:
         if not count:
             return []
         rules = f"{count} rule{'' if count == 1 else 's'}"
-        return [f"faults on purpose by {rules} (--seed {self.seed} gives the same again)", *notes(self._rules())]
+        return [f"faults on purpose by {rules} (--seed {self.seed} gives the same again)", *self._notes(self._rules())]
 
     def look(self, say: Callable[[str], None]) -> None:
         """Read again what has changed; `say` gets what is wrong with it, or that it was taken."""
@@ -172,5 +174,5 @@ class RuleFiles:
             self.faults.replace(list(self._rules()))
             count = len(part.rules)
             say(f"{part.name} was read again: {count} rule{'' if count == 1 else 's'}")
-            for line in notes(part.rules):
+            for line in self._notes(part.rules):
                 say(line)

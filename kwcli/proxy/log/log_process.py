@@ -18,8 +18,7 @@ from contextlib import suppress
 from typing import Final
 
 from decoders.messages.bodies import Options
-from kwcli.env import Complaints, Environment, Failure
-from kwcli.gc_tuning import SELDOM
+from kwcli.env import SELDOM, Complaints, Environment, Failure
 from kwcli.proxy.log.log_protocol import LogPlan, MessageKind, Parser
 from kwcli.proxy.log.log_queue import Reporter
 from kwcli.proxy.log.recorder import Recorder

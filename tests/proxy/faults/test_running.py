@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
-from kwcli.playground.mock import MockCluster
+from kwcli.playground.run import MockCluster
 from kwcli.proxy.command import deciders_of
 from kwcli.proxy.faults.rule_files import RuleFiles
 from tests.cli.worlds import kw

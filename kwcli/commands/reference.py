@@ -1,4 +1,4 @@
-"""`kw apis`: the protocol's APIs, their fields and their layouts on the wire, offline."""
+"""`kw apis`, `kw errors`, `kw version`: what kw knows of the protocol and of itself, offline."""
 
 from __future__ import annotations
 
@@ -7,13 +7,25 @@ import click
 from kwcli.env import Environment
 from kwcli.options import OutputOptions, output_options
 
-EXAMPLES = """\b
+APIS_EXAMPLES = """\b
 Examples:
   kw apis Fetch
   kw apis Fetch 12
   kw apis 3.9
   kw apis --diff 3.9..4.0
   kw apis --grep leader_epoch -o json"""
+ERRORS_EXAMPLES = """\b
+Examples:
+  kw errors 6
+  kw errors not-leader
+  kw errors NotCoordinatorForGroupException ERR__TRANSPORT
+  kw errors 'Offset commit failed: error code 27'
+  kw errors --retriable
+  kw errors --grep fence -o json"""
+VERSION_EXAMPLES = """\b
+Examples:
+  kw version
+  kw version -o json"""
 
 
 class RangeCommand(click.Command):
@@ -41,7 +53,7 @@ class RangeCommand(click.Command):
         return super().parse_args(ctx, words)
 
 
-@click.command("apis", epilog=EXAMPLES, cls=RangeCommand)
+@click.command("apis", epilog=APIS_EXAMPLES, cls=RangeCommand)
 @click.argument("api", required=False, metavar="[API | RELEASE]")
 @click.argument("version", required=False, metavar="[VERSION]")
 @click.option("--release", metavar="RELEASE", help="As this release of Kafka speaks it, for example 2.8.")
@@ -54,7 +66,7 @@ class RangeCommand(click.Command):
 @click.option("--grep", metavar="WORD", help="APIs and fields whose name, or older name, holds this word.")
 @output_options(formats=("text", "ndjson", "json", "csv", "yaml", "fields"))
 @click.pass_obj
-def command(
+def apis(
     env: Environment,
     api: str | None,
     version: str | None,
@@ -72,3 +84,28 @@ def command(
 
     how = shown.settings(env)
     show_apis(env, how, api=api, version=version, release=release, diff=diff, grep=grep)
+
+
+@click.command("errors", epilog=ERRORS_EXAMPLES, context_settings={"ignore_unknown_options": True})
+@click.argument("error", nargs=-1, metavar="[CODE|NAME|LINE]...")
+@click.option("--retriable/--not-retriable", default=None, help="Errors after which clients send again, or give up.")
+@click.option("--grep", metavar="WORD", help="Errors whose name or meaning holds this word.")
+@output_options(formats=("text", "ndjson", "json", "csv", "yaml", "fields"))
+@click.pass_obj
+def errors(
+    env: Environment, error: tuple[str, ...], retriable: bool | None, grep: str | None, shown: OutputOptions
+) -> int:
+    """Explain error codes, by number or name, as brokers, clients and their logs write them, or list all of them."""
+    from kwcli.reference.show import show_errors
+
+    return show_errors(env, shown.settings(env), words=error, grep=grep, retriable=retriable)
+
+
+@click.command("version", epilog=VERSION_EXAMPLES)
+@output_options(formats=("text", "ndjson", "json"))
+@click.pass_obj
+def version(env: Environment, shown: OutputOptions) -> None:
+    """Show the versions of kw, of Python, of the newest Kafka that kw knows, and of the libraries."""
+    from kwcli.reference.versions import versions, write_versions
+
+    write_versions(env, versions(), shown.settings(env).format)

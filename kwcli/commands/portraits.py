@@ -1,0 +1,88 @@
+"""`kw clients`, `kw groups`, `kw topics`, `kw brokers`: captures in, one row for each of them out."""
+
+from __future__ import annotations
+
+import click
+
+from kwcli.env import Environment
+from kwcli.options import (
+    CaptureOptions,
+    FilterOptions,
+    OutputOptions,
+    capture_options,
+    filter_options,
+    jobs_option,
+    output_options,
+)
+
+# Command → its help, and its examples.
+HELP = {
+    "clients": (
+        """Show who talks in captures: clients with software, addresses, topics, groups, errors, latency.
+
+    FILE as for `kw sniff`. One row a client id (or address, where it has none) and software; `--name` shows all of one.
+    """,
+        """\b
+Examples:
+  kw clients orders.pcapng
+  kw clients captures/ --topic payments -o ndjson
+  kw clients orders.pcapng --name checkout-7""",
+    ),
+    "groups": (
+        """Show groups of consumers: members, rebalances and who caused them, commits, lag, what is read again.
+
+    FILE as for `kw sniff`. One row a group; `--name` shows the page of one: each generation with who joined, left and
+    waited, members, and how far each partition is behind.
+    """,
+        """\b
+Examples:
+  kw groups orders.pcapng
+  kw groups captures/ --name billing
+  kw groups orders.pcapng -o ndjson | jq '{group, commit_lag, rebalances}'""",
+    ),
+    "topics": (
+        """Show what is done with topics in captures: who writes, reads, administers each, and who only asked for it.
+
+    FILE as for `kw sniff`. One row a topic, by name where it is known; `--name` shows all of one.
+    """,
+        """\b
+Examples:
+  kw topics orders.pcapng
+  kw topics captures/ --client-id checkout-7 -o ndjson
+  kw topics orders.pcapng --name payments""",
+    ),
+    "brokers": (
+        """Show the brokers of captures: node, rack, addresses, release, controller, latency, errors, clients.
+
+    FILE as for `kw sniff`. One row an address that was talked to, then those that are only advertised; `--name` shows
+    all of one, by address or node id.
+    """,
+        """\b
+Examples:
+  kw brokers orders.pcapng
+  kw brokers captures/ -o ndjson
+  kw brokers orders.pcapng --name 2""",
+    ),
+}
+FORMATS = ("text", "table", "ndjson", "json", "csv", "yaml", "fields")
+
+
+def command(word: str) -> click.Command:
+    """The command that is called so."""
+    text, examples = HELP[word]
+
+    @click.command(word, help=text, epilog=examples)
+    @capture_options
+    @click.option("--name", metavar="NAME", help="All that is known of this one.")
+    @jobs_option
+    @filter_options(limit="Stop reading after N exchanges counted.")
+    @output_options(quiet="No summary and no progress bar.", formats=FORMATS)
+    @click.pass_obj
+    def portraits(
+        env: Environment, capture: CaptureOptions, name: str | None, filters: FilterOptions, shown: OutputOptions
+    ) -> int:
+        from kwcli.answers.run import show_portraits
+
+        return show_portraits(word, env, capture, name, filters, shown)
+
+    return portraits

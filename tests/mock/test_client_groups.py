@@ -1,0 +1,186 @@
+"""Real clients in groups at a mocked broker: partitions are divided, and those of a member that leaves or dies are
+taken over; transactions; incremental fetch sessions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any, Final
+
+import pytest
+from confluent_kafka import Producer
+
+from decoders import decode_embedded
+from tests.broker.clients.session import Session, run, start
+from tests.mock.running import MockedRecording, SocketClient, mocked
+
+PARTITIONS: Final = 4
+# Written each time, the same number to each partition.
+WRITTEN: Final = 80
+WAIT_S: Final = 120.0
+# Rebalances are known soon.
+CLASSIC: Final = {"session.timeout.ms": "6000", "heartbeat.interval.ms": "500"}
+CONSUMER: Final = {"group.protocol": "consumer"}
+
+Places = set[tuple[int, int]]
+
+
+def create_topic(mock: MockedRecording, name: str) -> None:
+    """A topic, which the cluster of the tour does not make by itself."""
+    node = SocketClient(mock.port)
+    topic = {"name": name, "num_partitions": PARTITIONS, "replication_factor": 1}
+    assert node.ask("CreateTopics", 5, {"topics": [topic], "timeout_ms": 1000})["topics"][0]["error_code"] == 0
+    node.close()
+
+
+class WatchedGroup:
+    """A topic of its own and a group of two: `members` are their partitions, once the group is stable."""
+
+    def __init__(self, mock: MockedRecording, name: str, protocol: dict[str, str]) -> None:
+        self.bootstrap = mock.bootstrap
+        self.name = name
+        self.protocol = protocol
+        self.written = 0
+        create_topic(mock, name)
+        node = SocketClient(mock.port)
+        found = node.ask("FindCoordinator", 2, {"key": name, "key_type": 0})
+        node.close()
+        self.coordinator = SocketClient(found["port"])
+
+    def close(self) -> None:
+        """Watch no more."""
+        self.coordinator.close()
+
+    def join(self, client: str, count: int) -> Session:
+        """A member that reads so many records and leaves."""
+        step = {"topics": [self.name], "group": self.name, "count": count, "polls": 150}
+        return start(client, self.bootstrap, [("consume", step)], self.protocol)
+
+    def members(self) -> list[list[int]]:
+        """The partitions of each member; nothing while they are being divided."""
+        if self.protocol is CONSUMER:
+            group = self.coordinator.ask("ConsumerGroupDescribe", 1, {"group_ids": [self.name]})["groups"][0]
+            said = [row["assignment"]["topic_partitions"] for row in group["members"]]
+        else:
+            group = self.coordinator.ask("DescribeGroups", 4, {"groups": [self.name]})["groups"][0]
+            if group["group_state"] != "Stable":
+                return []
+            said = [
+                decode_embedded("ConsumerProtocolAssignment", row["member_assignment"])["assigned_partitions"]
+                for row in group["members"]
+            ]
+        return sorted([number for row in rows for number in row["partitions"]] for rows in said)
+
+    def wait(self, *sizes: int) -> None:
+        """Until the group has members with so many partitions each, all of them given to one."""
+        deadline = time.monotonic() + WAIT_S
+        while True:
+            found = self.members()
+            if sorted(map(len, found)) == sorted(sizes) and sorted(chain(*found)) == [*range(PARTITIONS)]:
+                return
+            assert time.monotonic() < deadline, found
+            time.sleep(0.1)
+
+    def write(self) -> Places:
+        """More records; where they are."""
+        producer = Producer({"bootstrap.servers": self.bootstrap})
+        for number in range(WRITTEN):
+            producer.produce(self.name, f"{self.written + number}", partition=number % PARTITIONS)
+        assert producer.flush(60) == 0
+        first = self.written // PARTITIONS
+        self.written += WRITTEN
+        return {(part, at) for part in range(PARTITIONS) for at in range(first, self.written // PARTITIONS)}
+
+
+def places(session: Session) -> Places:
+    """Where the records are that a member has read."""
+    (answer,) = session.finish(WAIT_S)
+    return {(row["partition"], row["offset"]) for row in answer["result"]}
+
+
+@pytest.fixture(scope="module")
+def mock() -> Iterator[MockedRecording]:
+    with mocked() as made:
+        yield made
+
+
+full = pytest.mark.full
+MEMBERS: Final = [
+    pytest.param("librdkafka", CLASSIC, marks=pytest.mark.long),
+    pytest.param("librdkafka", CONSUMER, marks=full),
+    *(pytest.param(client, CLASSIC, marks=full) for client in ("aiokafka", "python", "java-4.4.0")),
+    pytest.param("java-4.4.0", CONSUMER, marks=full),
+]
+
+
+@pytest.mark.parametrize(("client", "protocol"), MEMBERS)
+def test_two_members_share_and_one_takes_over(mock: MockedRecording, client: str, protocol: dict[str, str]) -> None:
+    group = WatchedGroup(mock, f"shared-{client}-{protocol is CONSUMER}", protocol)
+    stays = group.join(client, WRITTEN // 2 + WRITTEN)
+    try:
+        group.wait(PARTITIONS)
+        leaves = group.join(client, WRITTEN // 2)
+        group.wait(PARTITIONS // 2, PARTITIONS // 2)
+        written = group.write()
+        theirs = places(leaves)
+        group.wait(PARTITIONS)
+        written |= group.write()
+        rest = places(stays)
+    finally:
+        stays.kill()
+        group.close()
+    assert len(theirs) == WRITTEN // 2
+    assert rest & theirs == set()
+    assert rest | theirs == written
+
+
+@full
+@pytest.mark.parametrize(("client", "protocol"), [("librdkafka", CLASSIC), ("librdkafka", CONSUMER)])
+def test_the_partitions_of_a_dead_member_are_taken_over(
+    mock: MockedRecording, client: str, protocol: dict[str, str]
+) -> None:
+    group = WatchedGroup(mock, f"dead-{client}-{protocol is CONSUMER}", protocol)
+    stays = group.join(client, WRITTEN)
+    try:
+        group.wait(PARTITIONS)
+        dies = group.join(client, 10 * WRITTEN)
+        group.wait(PARTITIONS // 2, PARTITIONS // 2)
+        dies.kill()
+        written = group.write()
+        group.wait(PARTITIONS)
+        assert places(stays) == written
+    finally:
+        stays.kill()
+        group.close()
+
+
+@pytest.mark.long
+def test_aborted_transactions_are_not_read_committed(mock: MockedRecording) -> None:
+    topic, client = "transactions", "librdkafka"  # Java's producer keeps to itself what it had not sent before an abort
+    create_topic(mock, topic)
+
+    def read(level: str, count: int) -> tuple[str, dict[str, Any]]:
+        config = {"isolation.level": level}
+        return ("consume", {"topics": [topic], "group": level, "count": count, "config": config})
+
+    ends = ["commit", "abort", "commit"]
+    steps = [("transact", {"topic": topic, "id": topic, "count": 5, "ends": ends})]
+    _, committed, everything = run(
+        client, mock.bootstrap, [*steps, read("read_committed", 10), read("read_uncommitted", 15)]
+    )
+    kept, aborted = [[row["value"] for row in each["result"]] for each in (committed, everything)]
+    assert (len(kept), len(set(kept))) == (10, 10)
+    assert (len(aborted), len(set(aborted))) == (15, 15)
+    assert set(kept) < set(aborted)
+
+
+@full
+def test_java_has_incremental_fetch_sessions() -> None:
+    with mocked("-o", "ndjson", "--api", "Fetch", log=True) as mock:
+        read = {"topics": ["orders"], "group": "sessions", "count": 420, "polls": 90}
+        (answer,) = run("java-4.4.0", mock.bootstrap, [("consume", read)])
+    assert len(answer["result"]) == 420
+    sessions = [row["fetch_session"] for row in mock.rows if row.get("fetch_session") and row["status"] == "complete"]
+    assert any(session["incremental"] for session in sessions)
+    assert all(row["errors"] == [] for row in mock.rows)
