@@ -41,11 +41,11 @@ def shown(rows: list[dict[str, Any]]) -> list[str]:
     return sorted(repr([value for name, value in row.items() if not name.endswith(("_file", "date"))]) for row in rows)
 
 
-def is_the_commit(out: Path) -> bool:
+def is_the_commit(out: Path, *more: str) -> bool:
     """Whether the logs name the files of the newest commit, and no other."""
     value = newest_commit(OutputFolder(str(out)))
     assert value is not None
-    named = sorted(f"{table}/{path}" for table in TABLES for path in paths_of(out, table))
+    named = sorted(f"{table}/{path}" for table in (*TABLES, *more) for path in paths_of(out, table))
     return named == sorted(value["sizes"])
 
 

@@ -15,7 +15,10 @@ from typing import Final
 import pytest
 
 from tests.bench.volume import write
+from tests.pipeline.jobs import rows_in
 from tests.pipeline.odd import packets
+from tests.pipeline.test_watch_delta import is_the_commit
+from tests.pipeline.test_watch_doctor import are_those_of, doctor_of
 from tests.pipeline.watched import run_over, tables_in
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -85,7 +88,16 @@ def watch_killed(tmp_path: Path, kills: int, size: int, *words: str, longest_s: 
 
 @pytest.mark.long
 def test_killed_some_times(tmp_path: Path) -> None:
-    assert watch_killed(tmp_path, 5, 2_000_000, longest_s=2.0) > 2
+    """With findings and logs of Delta, of which none is lost or doubled either."""
+    few = [word for name in ("batch.least", "plain.size") for word in ("--threshold", f"{name}=1")]
+    few += ["--threshold", "batch.rate=0", "--threshold", "batch.records=1000000"]
+    words = ["--doctor", "--format", "delta", *few]
+    assert watch_killed(tmp_path, 5, 2_000_000, *words, longest_s=2.0) > 2
+    out = tmp_path / "out"
+    assert is_the_commit(out, "findings")
+    expected = doctor_of(tmp_path / "whole.pcap", *few)
+    assert expected
+    assert are_those_of(rows_in(out, "findings"), expected)
 
 
 @pytest.mark.full
