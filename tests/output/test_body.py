@@ -105,7 +105,7 @@ def test_what_an_error_means_is_told() -> None:
     assert body.mentioned == {3: "UNKNOWN_TOPIC_OR_PARTITION"}
     told = list(body.meanings(set()))
     assert told[0].startswith("  UNKNOWN_TOPIC_OR_PARTITION 3: ")
-    assert all(len(line) <= 60 for line in told)
+    assert all(len(line) <= 60 for meaning in told for line in meaning.splitlines())
     assert list(BodyPrinter(60, PLAIN).meanings(set())) == []
 
 
