@@ -6,8 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.analysis.dimensions import host_of
-from decoders.analysis.doctor.observations import shown_by
-from decoders.analysis.doctor.sent_batches import Try
 from decoders.analysis.exchange_facts import GATHERINGS, NS_PER_MS, WAIT_MIN_MS, codes_by_partition, topic_of
 from decoders.apis.keys import (
     ALTER_PARTITION,
@@ -78,17 +76,17 @@ def _produced(seen: Observations, exchange: Exchange, client: str) -> None:
         its = seen.at("produce", client, topic)
         its.see(exchange)
         for part in structs(element, "partition_data"):
-            size = 0
+            size = batches = records = plain = 0
             number = part.get("index")
-            sent = Try(client, topic, number, max(refused.get((topic, number), (0,))), shown_by(exchange))
+            code = max(refused.get((topic, number), (0,)))
             for head in batch_heads(part.get("records"), raw):
                 size += head.size
+                batches += 1
+                records += head.records
                 if answered:
-                    seen.sent.see(head, sent)
-                its.add("batches", 1)
-                its.add("records", head.records)
+                    seen.sent.see(head, exchange, client, topic, number, code)
                 if head.codec == "none":
-                    its.add("plain", head.size)
+                    plain += head.size
                 if head.magic < 2:
                     seen.at("old-format", client, topic, "produces").see(exchange)
                 if not head.sound:
@@ -98,6 +96,11 @@ def _produced(seen: Observations, exchange: Exchange, client: str) -> None:
                     if ahead > 0:
                         seen.at("clock", client).peak("ahead", ahead)
                         seen.at("clock", client).see(exchange)
+            if batches:
+                its.add("batches", batches)
+                its.add("records", records)
+                if plain:
+                    its.add("plain", plain)
             its.add("bytes", size)
             if size and number is not None:
                 seen.at("skew", topic).meet("partitions", str(number), size)
@@ -108,9 +111,8 @@ def produced_in_vain(seen: Observations, exchange: Exchange, client: str) -> Non
     for element in structs(exchange.view("request"), "topic_data"):
         topic = topic_of(exchange, element)
         for part in structs(element, "partition_data"):
-            sent = Try(client, topic, part.get("index"), None, shown_by(exchange))
             for head in batch_heads(part.get("records"), exchange.request_raw):
-                seen.sent.see(head, sent)
+                seen.sent.see(head, exchange, client, topic, part.get("index"), None)
 
 
 def _fetched(seen: Observations, exchange: Exchange, client: str) -> None:

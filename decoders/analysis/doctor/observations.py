@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from decoders.analysis.doctor.sent_batches import Evidence, SentBatches
+from decoders.analysis.doctor.sent_batches import Evidence, SentBatches, shown_by
 from decoders.errors import Malformed
 from decoders.exchanges.exchange import rfc3339
 from decoders.limits import EVIDENCE_MAX, MINUTES_MARKED_MAX, NAMES_OBSERVED_MAX, OBSERVATIONS_MAX
@@ -18,25 +18,13 @@ from decoders.wire.pack import fields, pack, unpack
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Exchange
 
-__all__ = ["Evidence", "Observation", "Observations", "most_named", "shown_by"]
+__all__ = ["Evidence", "Observation", "Observations", "most_named"]
 
 _NS: Final = 1_000_000_000
 # Seconds that one exchange marks at most.
 _MARKED_MOST: Final = 600
 # What is observed, and what it is about.
 Key = tuple[str | int | None, ...]
-
-
-def shown_by(exchange: Exchange) -> Evidence:
-    """An exchange as evidence."""
-    ends = exchange.ends
-    packets = [each for each in (exchange.request_packet, exchange.response_packet_end) if each]
-    first = exchange.request_packet or exchange.response_packet
-    last = exchange.response_packet_end or exchange.request_packet_end
-    return (
-        *(exchange.time_ns, ends.number, ends.client, ends.broker, exchange.correlation_id),
-        *((first, last) if packets else (None, None)),
-    )
 
 
 class Observation:

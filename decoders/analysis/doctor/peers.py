@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from decoders.analysis.fold import percentile
 from decoders.analysis.statistics import GroupStatistics
-from decoders.analysis.time_buckets import add_amounts, shift_for
+from decoders.analysis.time_buckets import SLICES_MAX, add_amounts, shift_for
 from decoders.errors import Malformed
 from decoders.limits import GROUPS_MAX
 from decoders.wire.pack import fields
@@ -85,8 +85,13 @@ class BrokerLatencies:
         before = self._clients.get(asked)
         if before is not None or len(self._clients) < GROUPS_MAX:
             self._clients[asked] = (1, logs) if before is None else (before[0] + 1, before[1] + logs)
-        self._cover(time_ns, time_ns)
-        part = broker, key, time_ns >> self._shift
+        slice_number = time_ns >> self._shift
+        if time_ns > self._last and slice_number - (self._first >> self._shift) < SLICES_MAX and self._first:
+            self._last = time_ns  # most come in order
+        else:
+            self._cover(time_ns, time_ns)
+            slice_number = time_ns >> self._shift
+        part = broker, key, slice_number
         count, total = self._slices.get(part, _NOTHING)
         self._slices[part] = count + 1, total + logs
 

@@ -29,9 +29,10 @@ from decoders.limits import BATCHES_REMEMBERED_MAX
 from decoders.wire.pack import fields
 
 if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
     from decoders.records.summary import BatchHead
 
-__all__ = ["Evidence", "SentAgain", "SentBatches", "Try"]
+__all__ = ["Evidence", "SentAgain", "SentBatches", "shown_by"]
 
 # Time in ns, connection (its number, client, broker), correlation id, first and last packet of both sides.
 Evidence = tuple[int, int, str, str, int | None, int | None, int | None]
@@ -41,14 +42,16 @@ _UNKNOWN: Final = frozenset({7, 20})
 _PAUSE_NS: Final = 100_000_000
 
 
-class Try(NamedTuple):
-    """One sending of a partition's batches: `code` is that of the answer, None without one."""
-
-    client: str
-    topic: str | None
-    partition: Any
-    code: int | None
-    shown_by: Evidence
+def shown_by(exchange: Exchange) -> Evidence:
+    """An exchange as evidence."""
+    ends = exchange.ends
+    packets = [each for each in (exchange.request_packet, exchange.response_packet_end) if each]
+    first = exchange.request_packet or exchange.response_packet
+    last = exchange.response_packet_end or exchange.request_packet_end
+    return (
+        *(exchange.time_ns, ends.number, ends.client, ends.broker, exchange.correlation_id),
+        *((first, last) if packets else (None, None)),
+    )
 
 
 class SentAgain(NamedTuple):
@@ -75,8 +78,10 @@ class SentBatches:
         # Negative hashes, so that the greatest hash comes first.
         self._heap: list[int] = []
 
-    def see(self, head: BatchHead, its: Try) -> None:
-        """Count a sending of a batch."""
+    def see(
+        self, head: BatchHead, exchange: Exchange, client: str, topic: str | None, partition: Any, code: int | None
+    ) -> None:
+        """Count a sending of a batch; `code` is that of the answer for its partition, None without an answer."""
         idempotent = head.producer_id >= 0
         what: tuple[int, int, int] = (head.producer_id, head.producer_epoch, head.base_sequence)
         if not idempotent:
@@ -84,13 +89,17 @@ class SentBatches:
                 return  # records of NDJSON do not tell it
             what = (head.crc, head.size, head.max_timestamp or 0)
         # Hashes of numbers are the same in every process.
-        number = hash((*what, its.partition, crc32((its.topic or "").encode("utf-8", "surrogateescape"))))
-        unknown = its.code is None or its.code in _UNKNOWN
-        refused = bool(its.code) and not unknown
-        self._join(
-            number,
-            SentAgain(its.client, its.topic, idempotent, 1, int(refused), int(unknown), its.shown_by[0], its.shown_by),
-        )
+        number = hash((*what, partition, crc32((topic or "").encode("utf-8", "surrogateescape"))))
+        if self._is_passed_over(number):
+            return
+        unknown = code is None or code in _UNKNOWN
+        refused = bool(code) and not unknown
+        last = shown_by(exchange)
+        self._join(number, SentAgain(client, topic, idempotent, 1, int(refused), int(unknown), last[0], last))
+
+    def _is_passed_over(self, number: int) -> bool:
+        heap = self._heap
+        return len(heap) >= BATCHES_REMEMBERED_MAX and number >= -heap[0] and number not in self._entries
 
     def _join(self, number: int, its: SentAgain) -> None:
         before = self._entries.get(number)
@@ -99,7 +108,7 @@ class SentBatches:
         elif len(self._heap) < BATCHES_REMEMBERED_MAX:
             heappush(self._heap, -number)
             self._entries[number] = its
-        elif number < -self._heap[0]:
+        elif not self._is_passed_over(number):
             del self._entries[-heappushpop(self._heap, -number)]
             self._entries[number] = its
 
