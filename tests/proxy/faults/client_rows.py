@@ -120,6 +120,7 @@ _CHECKED: Final = "records are checked: reading raises, and goes on behind the r
 _BEGINS: Final = "it tries the addresses that it is given once, and what asks for a coordinator at the start once"
 _WAITS: Final = "a transaction whose connection ends may never end, and then no other begins"
 _LOGS_IN: Final = "a login that is cut off counts as refused, and is not tried again"
+_BROKEN: Final = "an answer too many breaks the protocol, and reading raises where it comes during a poll"
 _ASKS_ONCE: Final = "what asks for Metadata before a producer's id is not tried again"
 _SAME: Final = "a request that timed out is sent again on the same connection, five times"
 # The faults that end connections.
@@ -145,6 +146,8 @@ DIFFERENCES: Final = (
     Difference("auth-expiry", "aiokafka", "produce", "may give up", _BEGINS, "KafkaConnectionError"),
     Difference("auth-expiry", "aiokafka", "transact", "may give up", _BEGINS, "KafkaConnectionError"),
     Difference("auth-expiry", "aiokafka", "consume", "may give up", _BEGINS, "KafkaConnectionError"),
+    Difference("no such topic", "node", "transact", "may give up", _ASKS_ONCE, "UNKNOWN_TOPIC_OR_PARTITION"),
+    Difference("Fetch answered twice", "java", "consume", "may give up", _BROKEN, "IllegalState"),
     Difference("no such topic", "node", "produce", "gives up", _ASKS_ONCE, "UNKNOWN_TOPIC_OR_PARTITION"),
     Difference("black hole", "node", "produce", "gives up", _SAME, "timed out"),
     Difference("auth-expiry", "node", "produce", "may give up", _LOGS_IN, "SASL PLAIN authentication failed"),
