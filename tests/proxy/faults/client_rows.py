@@ -147,7 +147,7 @@ DIFFERENCES: Final = (
     Difference("auth-expiry", "aiokafka", "transact", "may give up", _BEGINS, "KafkaConnectionError"),
     Difference("auth-expiry", "aiokafka", "consume", "may give up", _BEGINS, "KafkaConnectionError"),
     Difference("no such topic", "node", "transact", "may give up", _ASKS_ONCE, "UNKNOWN_TOPIC_OR_PARTITION"),
-    Difference("Fetch answered twice", "java", "consume", "may give up", _BROKEN, "IllegalState"),
+    Difference("Fetch answered twice", "java", "consume", "may give up", _BROKEN, "CorrelationId|IllegalState"),
     Difference("no such topic", "node", "produce", "gives up", _ASKS_ONCE, "UNKNOWN_TOPIC_OR_PARTITION"),
     Difference("black hole", "node", "produce", "gives up", _SAME, "timed out"),
     Difference("auth-expiry", "node", "produce", "may give up", _LOGS_IN, "SASL PLAIN authentication failed"),
