@@ -120,6 +120,10 @@ _CHECKED: Final = "records are checked: reading raises, and goes on behind the r
 _BEGINS: Final = "it tries the addresses that it is given once, and what asks for a coordinator at the start once"
 _WAITS: Final = "a transaction whose connection ends may never end, and then no other begins"
 _LOGS_IN: Final = "a login that is cut off counts as refused, and is not tried again"
+_BROKEN: Final = "an answer too many breaks the protocol, and reading raises where it comes during a poll"
+_FEW: Final = "an answer with an error is asked for again five times"
+_ASKS_ONCE: Final = "what asks for Metadata before a producer's id is not tried again"
+_SAME: Final = "a request that timed out is sent again on the same connection, five times"
 # The faults that end connections.
 _ENDING: Final = (
     *("closed", "reset", "cut", "lost answer, then closed", "lost-acks", "flaky-network", "rolling-restart", "refused"),
@@ -143,6 +147,13 @@ DIFFERENCES: Final = (
     Difference("auth-expiry", "aiokafka", "produce", "may give up", _BEGINS, "KafkaConnectionError"),
     Difference("auth-expiry", "aiokafka", "transact", "may give up", _BEGINS, "KafkaConnectionError"),
     Difference("auth-expiry", "aiokafka", "consume", "may give up", _BEGINS, "KafkaConnectionError"),
+    Difference("no such topic", "node", "transact", "may give up", _ASKS_ONCE, "UNKNOWN_TOPIC_OR_PARTITION"),
+    Difference("Fetch answered twice", "java", "consume", "may give up", _BROKEN, "CorrelationId|IllegalState"),
+    Difference("no such topic", "node", "produce", "gives up", _ASKS_ONCE, "UNKNOWN_TOPIC_OR_PARTITION"),
+    Difference("black hole", "node", "produce", "gives up", _SAME, "timed out"),
+    Difference("lost answer", "node", "produce", "gives up", _SAME, "timed out"),
+    Difference("leader-election", "node", "produce", "may give up", _FEW, "NOT_LEADER_FOR_PARTITION"),
+    Difference("cut", "node", "consume", "may give up", _WAITS, LATE),
     Difference("auth-expiry", "node", "produce", "may give up", _LOGS_IN, "SASL PLAIN authentication failed"),
     Difference("auth-expiry", "node", "consume", "may give up", _LOGS_IN, "SASL PLAIN authentication failed"),
     *(
