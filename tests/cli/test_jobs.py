@@ -48,7 +48,7 @@ VIEWS: Final[tuple[tuple[str, ...], ...]] = (
     ("sniff", "-o", "raw"),
     ("sniff", "-f", "api == Fetch or api == Metadata", "-v"),
     ("sniff", "--errors", "-o", "ndjson"),
-    ("sniff", "-f", "node > 0", "-o", "table"),
+    ("sniff", "-f", "node.id > 0", "-o", "table"),
     ("sniff", "--limit", "23"),
     ("sniff", "--topic", "orders", "--limit", "11", "-o", "json"),
     ("sniff", "--sort", "latency"),
@@ -104,7 +104,7 @@ def forks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 # Of these no part is made: what stops or sorts, and a filter that matches little.
-ALONE: Final = ("--sort", "--limit", "node > 0")
+ALONE: Final = ("--sort", "--limit")
 
 
 @pytest.mark.parametrize(

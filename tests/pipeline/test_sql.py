@@ -16,6 +16,7 @@ import pytest
 from decoders.analysis.fold import bins_of, edges, percentile
 from kwcli.env import Exit
 from kwcli.help.pages import read_page
+from kwcli.pipeline.tables.columns import ALL_TABLES
 from kwcli.pipeline.views import VIEWS, query_of
 from tests.cli.worlds import Outcome, kw, world
 from tests.pipeline.made import Names, make
@@ -266,7 +267,7 @@ def test_views_are_listed_without_spark(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.delattr("kwcli.pipeline.spark.sessions.session")
     outcome = kw("pipeline", "sql", str(tmp_path), "--views", "-o", "ndjson")
     names = [json.loads(line)["name"] for line in outcome.out.splitlines()]
-    assert names == ["exchanges", "topic_partitions", "connections", "skipped", *VIEWS]
+    assert names == [*ALL_TABLES, *VIEWS]
     assert kw("pipeline", "sql", str(tmp_path), "-o", "ndjson").out == outcome.out
     assert kw("pipeline", "sql", str(tmp_path), "select 1", "--views").code == Exit.USAGE
 

@@ -93,7 +93,8 @@ def verdicts(one: Filter, watching: Watching, *, answered: bool) -> Iterator[tup
             known[kind] = prefilter.possible(one, answered=answered)
         possible = known[kind]
         short = possible if isinstance(possible, bool) else possible(b"??" + frame + b"orders", 2, 2 + len(frame))
-        yield short, one.decide(seen, Phase.REQUEST) is not False if answered else one.matches(seen)
+        # Of an answer that is still to come nothing is certain but what the request has decided already.
+        yield short, one.decide(seen, Phase.REQUEST) is True if answered else one.matches(seen)
 
 
 def learnt(*filters: Filter) -> Watching:
@@ -152,7 +153,13 @@ ATOMS: Final = (
     *("client_id == producer-1", "client_id like '*a*'", "client == 10.0.0.7", "connection == 8", "api == Produce"),
     *("topic == orders", "topic == payments", "topic ~ met", "topic like '*s'", "topic", "group == billing", "group"),
     *("txn == t", "api_version >= 7", "request_size < 100", "correlation_id > 5", "node.id == 1", "request.acks == -1"),
-    *("request.topics.name == orders", "request.group_id like '?*'", "partition == 0", "records > 1", "time > 1970"),
+    *(
+        "request.topics.name == orders",
+        "request.group_id like '?*'",
+        "partition == 0",
+        "records > 1",
+        "time > 1970-01-01T00:00:00Z",
+    ),
     *("request.topic_data.name == orders", "request.client_software_name == nothing", "software", "request.topics"),
 )
 FILTERS: Final = st.recursive(
