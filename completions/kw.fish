@@ -1148,7 +1148,7 @@ complete -c kw -n '__kw_any \'stats\'' -s v -l verbose -d 'Leave out no column a
 complete -c kw -n '__kw_any \'clients\' \'groups\' \'topics\' \'brokers\'' -l name -x -d 'All that is known of this one.'
 complete -c kw -n '__kw_any \'doctor\'' -l fail-on -x -a 'error warning never' -d 'End with exit code 4 where there is a finding as bad as this.'
 complete -c kw -n '__kw_any \'doctor\'' -l threshold -x -d 'From how much on; repeatable.'
-complete -c kw -n '__kw_any \'doctor\'' -l jobs -x -d 'Have N processes look at what one reads; one without it: it needs four or more to gain.'
+complete -c kw -n '__kw_any \'doctor\'' -l jobs -x -d 'Have N processes look at what one reads; one without it: to share its work gains little.'
 complete -c kw -n '__kw_any \'doctor\'' -s n -s c -l limit -x -d 'Stop reading after N exchanges looked at.'
 complete -c kw -n '__kw_any \'doctor\'' -s v -l verbose -d 'Explain notes as well.'
 complete -c kw -n '__kw_any \'audit\'' -l target -x -a '4.4 4.3 4.2 4.1 4.0 3.9 3.8 3.7 3.6 3.5 3.4 3.3 3.2 3.1 3.0 2.8 2.7 2.6 2.5 2.4 2.3 2.2 2.1 2.0 1.1 1.0 0.11.0 0.10.2 0.10.1 0.10.0 0.9.0 0.8.2' -k -d 'Hold clients against this release, or broker:HOST:PORT; the newest without it.'

@@ -555,13 +555,13 @@ jobs_option: Final = click.option(
     help=f"Have N processes show what one reads; one for each core, at most {JOBS_MAX}, without it.",
 )
 
-# Of `kw doctor`: what its processes hand over costs as much as they save, unless there are many.
+# Of `kw doctor`: what two processes hand over costs as much as they save (`python -m tests.bench.jobs`).
 doctor_jobs_option: Final = click.option(
     "--jobs",
     type=click.IntRange(min=1),
     metavar="N",
     default=1,
-    help="Have N processes look at what one reads; one without it: it needs four or more to gain.",
+    help="Have N processes look at what one reads; one without it: to share its work gains little.",
 )
 
 

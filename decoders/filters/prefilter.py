@@ -164,28 +164,25 @@ def _bytes_of(text: str | None) -> bytes | None:
 
 def some(parts: Iterable[Possible]) -> Possible:
     """Whether one of them is."""
-    asked: list[BytesQuestion] = []
-    for each in parts:
-        if each is True:
-            return True
-        if each is not False:
-            asked.append(each)
-    if len(asked) < 2:
-        return asked[0] if asked else False
-    return lambda data, at, stop: any(each(data, at, stop) for each in asked)
+    return _joined(parts, any, decisive=True)
 
 
 def every(parts: Iterable[Possible]) -> Possible:
     """Whether all of them are."""
+    return _joined(parts, all, decisive=False)
+
+
+def _joined(parts: Iterable[Possible], join: Callable[[Iterable[bool]], bool], *, decisive: bool) -> Possible:
+    """One answer of `decisive` settles it; without questions left it is the other one."""
     asked: list[BytesQuestion] = []
     for each in parts:
-        if each is False:
-            return False
-        if each is not True:
+        if each is decisive:
+            return decisive
+        if not isinstance(each, bool):
             asked.append(each)
     if len(asked) < 2:
-        return asked[0] if asked else True
-    return lambda data, at, stop: all(each(data, at, stop) for each in asked)
+        return asked[0] if asked else not decisive
+    return lambda data, at, stop: join(each(data, at, stop) for each in asked)
 
 
 __all__ = ["BytesQuestion", "Possible", "Prefilter", "TopicIds", "every", "some"]

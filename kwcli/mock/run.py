@@ -74,10 +74,11 @@ def run_mock(env: Environment, plan: MockPlan) -> int:
             for line in (*describe(recording, recorded, nodes, plan), *(tls.lines() if tls is not None else ())):
                 env.say(line)
         ready = f"ready {shown((nodes[0].host, nodes[0].port))}"
+        feed = running.feed if running is not None else None
+        server = MockServer(env, brokers, sockets, tls=tls, feed=feed, verbose=said.verbose, quiet=said.quiet)
         if running is None or log is None:
-            return MockServer(env, brokers, sockets, tls=tls, verbose=said.verbose, quiet=said.quiet).serve(ready)
+            return server.serve(ready)
         running.feed.events = log.events
-        server = MockServer(env, brokers, sockets, tls=tls, feed=running.feed, verbose=said.verbose, quiet=said.quiet)
         return running.run_beside(env, lambda: server.serve(ready))
 
 

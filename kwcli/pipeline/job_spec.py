@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from decoders.analysis.doctor.doctor import Doctor
 from decoders.capture.merge import file_of
 from decoders.messages.bodies import Options
 from kwcli.filter_options import select
@@ -73,6 +72,8 @@ class RowFilter:
         self.everything = self._filter.everything and spec.since_ns is None and spec.until_ns is None
         more = [] if self._filter.everything else [self._filter.needs]
         if spec.doctor:
+            from decoders.analysis.doctor.doctor import Doctor  # Spark's workers and all other runs start without it
+
             more.append(Doctor().needs)
         self.needs = TableNeeds(spec.tables, more)
 

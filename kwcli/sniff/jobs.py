@@ -32,6 +32,7 @@ all rows go out.
 from __future__ import annotations
 
 import gc
+import operator
 import os
 import pickle
 import select
@@ -91,14 +92,28 @@ def can_fork() -> bool:
     return hasattr(os, "fork") and sys.platform != "darwin" and threading.active_count() == 1
 
 
-class PartResult(NamedTuple):
-    """What a part tells at its end: counts, what it has told once, states of folds, or what went wrong."""
+class RowCounts(NamedTuple):
+    """What is counted of rows as they are written."""
 
     errors: int = 0
     expected: int = 0
     undecoded: int = 0
     chosen: int = 0  # of rows to choose from
     passed_over: int = 0  # of those, with errors that --errors leaves out
+
+    def plus(self, other: RowCounts) -> RowCounts:
+        """Of both together."""
+        return RowCounts(*map(operator.add, self, other))
+
+    def since(self, before: RowCounts) -> RowCounts:
+        """What has come to those of before."""
+        return RowCounts(*map(operator.sub, self, before))
+
+
+class PartResult(NamedTuple):
+    """What a part tells at its end: its counts, what it has told once, states of folds, or what went wrong."""
+
+    counts: RowCounts = RowCounts()
     told: frozenset[Hashable] = frozenset()
     states: tuple[bytes, ...] = ()
     problem: BaseException | None = None
@@ -123,9 +138,12 @@ class RowWork:
     then is there before the fork. `sift` gives the rows that a filter wants, and how many --errors leaves out.
     """
 
+    # Whether rows are written to the output as they come, and its first bytes stand before those of all parts.
+    writes_rows = True
+
     def __init__(self, renderer: Renderer, spare: Renderer, sift: Sift) -> None:
         self.renderer = renderer
-        self.chosen = self.passed_over = 0
+        self._chosen = self._passed_over = 0
         self._spare = spare
         self._sift = sift
         # Whether rows are all of the day that the latest line was of, where the renderer has lines between days.
@@ -140,14 +158,18 @@ class RowWork:
             if sifted:
                 self.notice(sifted)
                 written, passed_over = self._sift(sifted)
-                self.chosen += len(written)
-                self.passed_over += passed_over
+                self._chosen += len(written)
+                self._passed_over += passed_over
             if written:
                 renderer.write(written)
 
     def notice(self, rows: list[Settled]) -> None:
         """Take notice of rows from which a filter chooses."""
         self.renderer.notice(rows)
+
+    def skim(self, rows: list[Settled]) -> list[Settled]:
+        """Of rows that are not shown those that their copies have to notice: answers that name nodes, and no others."""
+        return [row for row in rows if row.kind == "exchange" and row.api_key in NODE_LISTS]
 
     def prepare(self, row: Settled) -> None:
         """Have what rows of this kind need."""
@@ -164,8 +186,13 @@ class RowWork:
                 if rows:
                     self.renderer.notice(rows)
 
+    def counts(self) -> RowCounts:
+        """Of all rows so far."""
+        renderer = self.renderer
+        return RowCounts(renderer.errors, renderer.expected, renderer.undecoded, self._chosen, self._passed_over)
+
     def begin(self) -> None:
-        """This is a copy now: what it counts is its own."""
+        """This is a copy now: what it gathers is its own."""
 
     def states(self) -> tuple[bytes, ...]:
         """What the copy has gathered."""
@@ -179,6 +206,7 @@ class FoldWork(RowWork):
     """The same by folds, which say something at the end alone. `kept`: what copies of the renderer share with it."""
 
     renderer: FoldRenderer
+    writes_rows = False
 
     def __init__(self, renderer: FoldRenderer, sift: Sift, kept: Iterable[object]) -> None:
         self._kept = {id(each): each for each in kept}
@@ -193,6 +221,11 @@ class FoldWork(RowWork):
         """In a copy nothing: the process that reads takes notice of all rows."""
         if self._whole:
             self.renderer.notice(rows)
+
+    def skim(self, rows: list[Settled]) -> list[Settled]:
+        """All are noticed here."""
+        self.renderer.notice(rows)
+        return []
 
     def follow(self, steps: Iterable[RowStep]) -> None:
         """What is learnt of all rows is learnt here; what a copy adds it tells."""
@@ -256,8 +289,7 @@ class RenderJobs:
         self._first = self._sizes.first_rows  # rows that are still to be written here
         self._kinds: set[object] = set()  # API versions that were prepared
         self._parts: deque[Part] = deque()
-        self._counts = [0, 0, 0]
-        self.chosen = self.passed_over = 0  # in parts, of rows that `sift` was given
+        self._counted = RowCounts()  # by parts
 
     # What a renderer has.
 
@@ -269,30 +301,31 @@ class RenderJobs:
     @property
     def errors(self) -> int:
         """Of all parts."""
-        return self._work.renderer.errors + self._counts[0]
+        return self.counts().errors
 
     @property
     def expected(self) -> int:
         """Of all parts."""
-        return self._work.renderer.expected + self._counts[1]
+        return self.counts().expected
 
     @property
     def undecoded(self) -> int:
         """Of all parts."""
-        return self._work.renderer.undecoded + self._counts[2]
+        return self.counts().undecoded
+
+    def counts(self) -> RowCounts:
+        """Of all rows so far that were written, here and by parts."""
+        return self._work.counts().plus(self._counted)
 
     def write(self, rows: list[Settled]) -> None:
         """Take rows to write."""
         self._add(RowStep([], rows, []))
 
     def notice(self, rows: list[Settled]) -> None:
-        """Take rows that are not shown: the renderers of rows look at answers that name nodes, and at no others."""
-        if isinstance(self._work, FoldWork):
-            self._work.renderer.notice(rows)
-            return
-        naming: list[Settled] = [row for row in rows if row.kind == "exchange" and row.api_key in NODE_LISTS]
-        if naming:
-            self._add(RowStep(naming, [], []))
+        """Take rows that are not shown."""
+        noticed = self._work.skim(rows)
+        if noticed:
+            self._add(RowStep(noticed, [], []))
 
     def sift(self, rows: list[Settled]) -> None:
         """Take rows of which a filter chooses those to write."""
@@ -310,7 +343,7 @@ class RenderJobs:
         self._rows += sum(map(len, step))
         self._size += sum([_size_of(row) for rows in step for row in rows])
         if self._first > 0 or self._jobs < 2:
-            self._first -= self._rows if self._output.begun or isinstance(self._work, FoldWork) else 0
+            self._first -= self._rows if self._output.begun or not self._work.writes_rows else 0
             self._write_here()
         elif self._rows >= self._sizes.rows or self._size >= self._sizes.size:
             self._start_part()
@@ -334,10 +367,7 @@ class RenderJobs:
             self._collect(None)
         steps = self._taken()
         if steps:
-            before = self._work.chosen, self._work.passed_over
             self._work.do(steps)
-            self.chosen += self._work.chosen - before[0]
-            self.passed_over += self._work.passed_over - before[1]
             self._output.settle()
 
     def _taken(self) -> list[RowStep]:
@@ -424,10 +454,7 @@ class RenderJobs:
         if result.problem is not None:
             self.abandon()
             raise result.problem
-        for at, count in enumerate((result.errors, result.expected, result.undecoded)):
-            self._counts[at] += count
-        self.chosen += result.chosen
-        self.passed_over += result.passed_over
+        self._counted = self._counted.plus(result.counts)
         self._output.told |= result.told
         self._output.begun = True
         self._work.take(result.states)
@@ -462,21 +489,16 @@ class RenderJobs:
     def _result(self, turn: int) -> PartResult:
         work, output = self._work, self._output
         work.begin()
-        renderer = work.renderer
-        work.chosen = work.passed_over = 0
-        before = renderer.errors, renderer.expected, renderer.undecoded
+        before = work.counts()
         output.begin_part(partial(_await_turn, turn), HELD_MAX)
         try:
             work.do(self._steps)
             states = work.states()
-            if not isinstance(work, FoldWork):
+            if work.writes_rows:
                 output.flush()
         except Exception as problem:  # whatever it is, it is told where rows are read
             return PartResult(problem=_as_told(problem))
-        after = renderer.errors, renderer.expected, renderer.undecoded
-        errors, expected, undecoded = (now - then for now, then in zip(after, before, strict=True))
-        told = frozenset(output.told)
-        return PartResult(errors, expected, undecoded, work.chosen, work.passed_over, told, states)
+        return PartResult(work.counts().since(before), frozenset(output.told), states)
 
 
 def _size_of(row: Settled) -> int:

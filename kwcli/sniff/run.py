@@ -529,8 +529,9 @@ class Sniffing:
             self._sorted = []
         if self._jobs is not None:
             self._jobs.drain()
-            self._shown += self._jobs.chosen
-            self._expected += self._jobs.passed_over
+            counts = self._jobs.counts()
+            self._shown += counts.chosen
+            self._expected += counts.passed_over
 
     def _end(
         self, counted: Mapping[str, int], *, dropped: int | None = None, told: bool = True, read: Sequence[str] = ()

@@ -26,6 +26,7 @@ WAYS: Final[dict[str, tuple[tuple[str, ...], str, float]]] = {
     "text": (("sniff", "-o", "text"), "tshark one-liners", 2.0),
     "ndjson --records": (("sniff", "-o", "ndjson", "--records"), "tshark -T json", 8.0),
     "stats": (("stats",), "", 0.0),
+    "doctor": (("doctor", "--fail-on", "never"), "", 0.0),
 }
 PERIOD_S: Final = 0.05
 

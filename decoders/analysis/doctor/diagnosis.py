@@ -82,18 +82,8 @@ def _row(found: Found) -> Row:
 ABOUT: Final = frozenset(
     {
         *("client_id", "clients", "topic", "topics", "partition", "partitions", "group", "transactional_id"),
-        *(
-            "broker",
-            "node_id",
-            "address",
-            "api",
-            "api_version",
-            "error",
-            "went_on",
-            "nearest_topic",
-            "reasons",
-            "users",
-        ),
+        *("broker", "node_id", "address", "api", "api_version", "error"),
+        *("went_on", "nearest_topic", "reasons", "users"),
     }
 )
 
@@ -505,17 +495,6 @@ def _captures(case: Case) -> Iterator[Found]:
 
 _EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     *(_captures, _errors, _unanswered, *REACHABILITY, _partitions, _in_sync, _followers, _brokers, _elections),
-    *(
-        _leaders,
-        _groups,
-        _heartbeats,
-        _transactions,
-        _lags,
-        _read_again,
-        _records,
-        _producers,
-        _sent_again,
-        _in_flight,
-        _load,
-    ),
+    *(_leaders, _groups, _heartbeats, _transactions, _lags, _read_again),
+    *(_records, _producers, _sent_again, _in_flight, _load),
 )

@@ -227,8 +227,10 @@ def _metadata(seen: Observations, exchange: Exchange, client: str) -> None:
         for part in structs(element, "partitions"):
             number = part.get("partition_index")
             epochs += max(part.get("leader_epoch") or 0, 0)
-            its.peak("replicas", len(part.get("replica_nodes") or ()))
-            missing = len(part.get("replica_nodes") or ()) - len(part.get("isr_nodes") or ())
+            replicas = part.get("replica_nodes") or ()
+            in_sync = part.get("isr_nodes") or ()
+            missing = len(replicas) - len(in_sync)
+            its.peak("replicas", len(replicas))
             if part.get("leader_id", 0) < 0:
                 what = "offline"
             elif missing > 0 or part.get("offline_replicas"):
@@ -238,7 +240,7 @@ def _metadata(seen: Observations, exchange: Exchange, client: str) -> None:
             trouble = True
             bad = seen.at(what, topic, number)
             bad.see(exchange)
-            for node in set(part.get("replica_nodes") or ()) - set(part.get("isr_nodes") or ()):
+            for node in set(replicas) - set(in_sync):
                 bad.meet("replicas", str(node))
         its.peak("partitions", len(element.get("partitions") or ()))
         if epochs:

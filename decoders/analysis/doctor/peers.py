@@ -85,18 +85,14 @@ class BrokerLatencies:
         before = self._clients.get(asked)
         if before is not None or len(self._clients) < GROUPS_MAX:
             self._clients[asked] = (1, logs) if before is None else (before[0] + 1, before[1] + logs)
-        slice_number = time_ns >> self._shift
-        if time_ns > self._last and slice_number - (self._first >> self._shift) < SLICES_MAX and self._first:
-            self._last = time_ns  # most come in order
-        else:
-            self._cover(time_ns, time_ns)
-            slice_number = time_ns >> self._shift
-        part = broker, key, slice_number
+        self._cover(time_ns, time_ns)
+        part = broker, key, time_ns >> self._shift
         count, total = self._slices.get(part, _NOTHING)
         self._slices[part] = count + 1, total + logs
 
     def _cover(self, first: int, last: int) -> None:
-        if self._first <= first and last <= self._last:
+        if self._first and self._first <= first and (last >> self._shift) - (self._first >> self._shift) < SLICES_MAX:
+            self._last = max(self._last, last)  # most come in order
             return
         self._first = min(self._first or first, first)
         self._last = max(self._last, last)

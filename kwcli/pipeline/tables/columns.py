@@ -46,27 +46,18 @@ _NUMBER: Final = _may(
 )
 
 _SOURCE: Final = _must("source", "string", "`wire`: a capture has it; `log`: a broker's request log")
-# What a request log says of a request: how long it was where in the broker.
-SERVER_COLUMNS: Final = {
-    "server_total_ms": "total_ms",
-    "server_request_queue_ms": "request_queue_ms",
-    "server_local_ms": "local_ms",
-    "server_remote_ms": "remote_ms",
-    "server_throttle_ms": "throttle_ms",
-    "server_response_queue_ms": "response_queue_ms",
-    "server_send_ms": "send_ms",
+# What a request log says of a request: how long it was where in the broker. The columns are named `server_…`.
+SERVER_TIMES: Final = {
+    "total_ms": "of a request log: from the request's arrival to the end of its answer; else null",
+    "request_queue_ms": "of it: waiting for a thread that handles requests",
+    "local_ms": "handled by the broker itself",
+    "remote_ms": "waiting for others: followers, records, members of a group",
+    "throttle_ms": "held back by a quota",
+    "response_queue_ms": "waiting for a thread that sends answers",
+    "send_ms": "being sent",
 }
-_SERVER: Final = (
-    _may(
-        "server_total_ms", "double", "of a request log: from the request's arrival to the end of its answer; else null"
-    ),
-    _may("server_request_queue_ms", "double", "of it: waiting for a thread that handles requests"),
-    _may("server_local_ms", "double", "handled by the broker itself"),
-    _may("server_remote_ms", "double", "waiting for others: followers, records, members of a group"),
-    _may("server_throttle_ms", "double", "held back by a quota"),
-    _may("server_response_queue_ms", "double", "waiting for a thread that sends answers"),
-    _may("server_send_ms", "double", "being sent"),
-)
+_SERVER: Final = tuple(_may(f"server_{name}", "double", meaning) for name, meaning in SERVER_TIMES.items())
+SERVER_COLUMNS: Final = tuple(column.name for column in _SERVER)
 
 EXCHANGES: Final[tuple[TableColumn, ...]] = (
     _must("kind", "string", "`exchange`"),

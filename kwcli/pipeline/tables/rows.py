@@ -32,7 +32,7 @@ from decoders.wire.deferred import json_pieces
 from decoders.wire.primitives import uuid_text
 from decoders.wire.text import json_text
 from kwcli.inputs import utf8_text
-from kwcli.pipeline.tables.columns import SERVER_COLUMNS
+from kwcli.pipeline.tables.columns import SERVER_COLUMNS, SERVER_TIMES
 from kwcli.pipeline.tables.partitions import NAMES, Partition, SingleTopic, partitions_of
 from kwcli.pipeline.tables.schemas import OWN, PARTITION, ROWS, TYPES
 
@@ -501,7 +501,7 @@ class ExchangeColumns:
 
     def _server_of(self, said: Mapping[str, Any]) -> int:
         """What a request log says of an exchange."""
-        times = (said.get(name) for name in SERVER_COLUMNS.values())
+        times = map(said.get, SERVER_TIMES)
         value = ("log", *(None if each is None else float(each) for each in times))
         return self._servers.place(value, value)
 

@@ -96,8 +96,8 @@ class _Told(NamedTuple):
 class _Day:
     """One date: its fold, and what has been told of it."""
 
-    def __init__(self) -> None:
-        self.doctor = Doctor()
+    def __init__(self, thresholds: Thresholds) -> None:
+        self.doctor = Doctor(thresholds)
         self.told: dict[Identity, _Told] = {}
 
     def news(self, *, over: bool) -> Iterator[Row]:
@@ -146,8 +146,7 @@ class WatchFindings:
     def _of(self, day: int) -> _Day:
         found = self._days.get(day)
         if found is None:
-            found = self._days[day] = _Day()
-            found.doctor = Doctor(self._thresholds)
+            found = self._days[day] = _Day(self._thresholds)
         return found
 
     def export(self) -> bytes:
