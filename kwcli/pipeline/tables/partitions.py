@@ -44,7 +44,7 @@ class TableNeeds(Needs):
             wanted |= {"min_bytes"}
         if self._partitions:
             wanted |= topics.paths(key, side)
-        if key in topics.RECORD_ARRAYS:
+        if key in topics.BATCH_ARRAYS:
             wanted |= RECORDS.of(key, side)
         return wanted | more
 
