@@ -23,8 +23,7 @@ from decoders.apis.headers import (
 from decoders.embedded import INSIDE, TYPE, held_json, locate_structure
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError
-from decoders.exchanges.api_versions import ApiVersion, Layout
-from decoders.exchanges.needs import Needs
+from decoders.exchanges.api_versions import ApiVersion, Layout, Needs
 from decoders.exchanges.topics import topic_at
 from decoders.frames.headers import request_head
 from decoders.schema.model import Side

@@ -10,8 +10,8 @@ from kwcli.net.options import ConnectingCommand, connection_options_of_others, r
 from kwcli.option_types import MetricsAddress
 from kwcli.options import gathered, refuse_clashes, refuse_typed
 from kwcli.proxy.faults.options import FaultOptions, fault_options
+from kwcli.proxy.listening_options import ListeningOptions, served_options
 from kwcli.proxy.log.options import CLASHES, LogOptions, log_options
-from kwcli.proxy.served_options import ListeningOptions, served_options
 from kwcli.proxy.steering import SteeringOptions, steering_options
 from kwcli.proxy.tls.options import TlsOptions, security_options
 

@@ -9,10 +9,9 @@ import pytest
 
 from decoders.apis import KEYS, api
 from decoders.errors import DecodeError
-from decoders.exchanges.api_versions import ApiVersions
+from decoders.exchanges.api_versions import ApiVersions, Needs
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import SESSION_PATHS, Exchange, rfc3339
-from decoders.exchanges.needs import Needs
 from decoders.exchanges.topics import RECORD_ARRAYS, TOPIC_ID_SOURCES, TopicIdSource
 from decoders.messages.bodies import error_finder, errors_in
 from decoders.schema.codec import encode, projector

@@ -1,4 +1,4 @@
-"""`--as-kafka`, `--max`, `--hide` as they were typed in, what clients are to be offered out."""
+"""Where a proxy or mock listens and what it offers (--as-kafka, --max, --hide), as typed in; what that means out."""
 
 from __future__ import annotations
 
