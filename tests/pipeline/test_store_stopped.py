@@ -83,7 +83,7 @@ def old(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "before", [True, pytest.param(False, marks=pytest.mark.long)], ids=["over old tables", "into a new folder"]
+    "before", [True, pytest.param(False, marks=pytest.mark.full)], ids=["over old tables", "into a new folder"]
 )
 def test_a_run_that_is_killed_at_any_step_leaves_the_old_or_the_new_tables(
     tmp_path: Path, old: Path, before: bool
