@@ -26,8 +26,8 @@ from kwcli.input_files import (
     is_tables,
     list_paths,
     open_files_limit,
+    other_capture,
 )
-from kwcli.other_captures import other_capture
 
 if TYPE_CHECKING:
     from decoders.capture.cut_notes import CutReceiver

@@ -141,7 +141,7 @@ def watched(
     """The view, of whose exchanges those are told as well whom the options name. Raises Failure."""
     if capture.metrics is None and capture.otlp is None:
         return view
-    from kwcli.sniff.watching import watch
+    from kwcli.sniff.telemetry import watch
 
     view = view or own_view(settings)
     needs, opened = watch(env, settings, capture, view.needs, view.open)

@@ -23,6 +23,7 @@ from kwcli.sniff.jobs import PartSizes, RenderJobs
 from tests.captures.shipped import FOLDER
 from tests.cli.test_damage import capture, damaged
 from tests.cli.worlds import Outcome
+from tests.sampling import sampled
 
 Runner = Callable[..., Outcome]
 
