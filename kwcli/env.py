@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -309,6 +309,16 @@ class Environment:
             self.stderr.flush()
         except OSError:
             return  # nobody listens
+
+
+def switch_on(attribute: str) -> Callable[[Any, object, bool], None]:
+    """The callback (click's) of a flag that switches something on in the environment of its command."""
+
+    def set_attribute(context: Any, _param: object, value: bool) -> None:
+        if value and isinstance(context.obj, Environment):
+            setattr(context.obj, attribute, True)
+
+    return set_attribute
 
 
 class Complaints(io.TextIOBase):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.exchanges.exchange import rfc3339
 from decoders.filters import Filter, FilterError, parse
-from kwcli.capture_paths import is_read_once
 from kwcli.env import Exit, Failure
+from kwcli.input_files import is_read_once
 from kwcli.spelling import did_you_mean, find_api
 
 if TYPE_CHECKING:

@@ -14,11 +14,20 @@ from typing import TYPE_CHECKING, Final, Protocol
 from decoders.capture.files import CaptureReader
 from decoders.capture.merge import before, merged
 from decoders.limits import COMPRESSED_NESTING_MAX, MERGED_MAX
-from kwcli.capture_paths import filter_hint, is_named_capture, is_named_records, is_read_once, is_tables, list_paths
 from kwcli.env import Failure
 from kwcli.inflating import PIECE_SIZE, InputProblem, inflated, is_compressed, shown
-from kwcli.open_files import OpenFiles, StoredFile, open_files_limit
-from kwcli.other_captures import other_capture
+from kwcli.input_files import (
+    OpenFiles,
+    StoredFile,
+    filter_hint,
+    is_named_capture,
+    is_named_records,
+    is_read_once,
+    is_tables,
+    list_paths,
+    open_files_limit,
+    other_capture,
+)
 
 if TYPE_CHECKING:
     from decoders.capture.cut_notes import CutReceiver
@@ -142,7 +151,7 @@ class Captures:
             raise InputProblem(f"{word}: no capture in it")
 
     def _open_tables(self, word: str, env: Environment) -> None:
-        """Open a folder of tables that is named; in other folders they are passed over (capture_paths.py)."""
+        """Open a folder of tables that is named; in other folders they are passed over (input_files.py)."""
         real = os.path.realpath(word)
         if real in self._named:
             return

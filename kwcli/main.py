@@ -16,7 +16,7 @@ from typing import Final, NoReturn
 
 import click
 
-from kwcli.env import SELDOM, Complaints, Environment, Exit, Failure, StoredRows, unwritten
+from kwcli.env import SELDOM, Complaints, Environment, Exit, Failure, StoredRows, switch_on, unwritten
 
 # Command → the module below kwcli that has its `command`, or what is named behind the colon; the line of `kw --help`.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -127,11 +127,6 @@ def _properties(ctx: click.Context, _param: click.Parameter, value: tuple[str, .
     ctx.exit()
 
 
-def _debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
-    if value and isinstance(ctx.obj, Environment):
-        ctx.obj.debug = True
-
-
 kw = Commands(
     "kw",
     help="See what is really on the wire: a protocol inspector and debugger for Apache Kafka.",
@@ -151,7 +146,7 @@ kw = Commands(
             is_flag=True,
             is_eager=True,
             expose_value=False,
-            callback=_debug,
+            callback=switch_on("debug"),
             help="Show the traceback of a defect, of any command.",
         ),
         click.Option(

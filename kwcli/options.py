@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 import click
 from click.core import ParameterSource
 
-from kwcli.env import Environment, Exit, Failure, Settings, settings
+from kwcli.env import Environment, Exit, Failure, Settings, settings, switch_on
 from kwcli.option_types import Duration, MetricsAddress, PortList, RowCount, TimeWord, Words
 from kwcli.spelling import or_list
 
@@ -260,7 +260,7 @@ class OutputOptions(NamedTuple):
         return name
 
 
-def gathered(name: str, make: Callable[..., object], names: Iterable[str]) -> Callable[[Command], Command]:
+def gather_options(name: str, make: Callable[..., object], names: Iterable[str]) -> Callable[[Command], Command]:
     """A decorator: the command gets the options `names` as one argument, made of them by `make`."""
     own = tuple(names)
 
@@ -287,14 +287,8 @@ def with_options(command: Command, *options: Callable[[Any], Any]) -> Command:
 
 
 def _flatten(_ctx: click.Context, _param: click.Parameter, values: tuple[tuple[Any, ...], ...]) -> tuple[Any, ...]:
-    """What a repeatable option with comma lists gave, as one tuple."""
+    """The callback of a repeatable option with comma lists: what it gave as one tuple."""
     return tuple(item for group in values for item in group)
-
-
-def set_debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
-    """The callback of --debug."""
-    if value and isinstance(ctx.obj, Environment):
-        ctx.obj.debug = True
 
 
 def _default_format(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
@@ -321,55 +315,58 @@ def _default_format(ctx: click.Context, param: click.Parameter, value: str | Non
 
 
 def _ask(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """The callback of an eager option that asks for a format by itself, where -o says nothing."""
+    """The callback of an eager option that asks for a format, where -o says nothing; json is the strongest."""
 
-    def callback(ctx: click.Context, _param: click.Parameter, value: Any) -> Any:
-        if value:
+    def ask_format(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+        if value and ctx.meta.get(ASKED) != "json":
             ctx.meta[ASKED] = name
-        return value
+        return _flatten(ctx, param, value) if param.multiple else value
 
-    return callback
-
-
-def _ask_fields(ctx: click.Context, _param: click.Parameter, values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
-    if values:
-        ctx.meta.setdefault(ASKED, "fields")
-    return _flatten(ctx, _param, values)
+    return ask_format
 
 
-def _set_no_pager(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
-    if value and isinstance(ctx.obj, Environment):
-        ctx.obj.no_pager = True
+def switch_option(name: str, attribute: str, help: str) -> Callable[[Command], Command]:
+    """A flag that switches something on in the environment of its command, which does not get it."""
+    return click.option(name, is_flag=True, is_eager=True, expose_value=False, callback=switch_on(attribute), help=help)
 
 
-def _set_csv_safe(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
-    if value and isinstance(ctx.obj, Environment):
-        ctx.obj.csv_safe = True
+def list_option(
+    *names: str,
+    type: click.ParamType[Any],
+    metavar: str,
+    help: str,
+    asks: str | None = None,
+) -> Callable[[Command], Command]:
+    """An option with commas between its values that may be repeated; its value is one tuple.
+
+    Where it is there, `asks` is the format that is meant, unless -o says another one.
+    """
+    return click.option(
+        *names,
+        multiple=True,
+        type=type,
+        metavar=metavar,
+        callback=_flatten if asks is None else _ask(asks),
+        is_eager=asks is not None,
+        help=help,
+    )
 
 
-debug_option: Final = click.option(
-    "--debug",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=set_debug,
-    help="Show the traceback of a defect.",
-)
+def words_option(*names: str, known: tuple[str, ...] = (), help: str, metavar: str) -> Callable[[Command], Command]:
+    """A list option of words, some of the known ones where there are such."""
+    return list_option(*names, type=Words(known), metavar=metavar, help=help)
+
+
+debug_option: Final = switch_option("--debug", "debug", "Show the traceback of a defect.")
 # With the formats of a command that has csv.
-csv_safe_option: Final = click.option(
-    "--csv-safe",
-    is_flag=True,
-    expose_value=False,
-    callback=_set_csv_safe,
-    help="In csv, an apostrophe before what a spreadsheet takes for a formula.",
+csv_safe_option: Final = switch_option(
+    "--csv-safe", "csv_safe", "In csv, an apostrophe before what a spreadsheet takes for a formula."
 )
-ports_option: Final = click.option(
+ports_option: Final = list_option(
     "--port",
     "ports",
-    multiple=True,
     type=PortList(),
     metavar="PORT,...",
-    callback=_flatten,
     help="Broker ports, 9092-9094 for a range; without it Kafka is recognised on any port.",
 )
 
@@ -387,30 +384,17 @@ keylog_option: Final = click.option(
 )
 
 
-def words_option(*names: str, known: tuple[str, ...] = (), help: str, metavar: str) -> Callable[[Command], Command]:
-    """An option that takes words with commas between them, and may be repeated; its value is one tuple of words."""
-    return click.option(*names, multiple=True, type=Words(known), metavar=metavar, callback=_flatten, help=help)
-
-
 local_option: Final = click.option(
     "--local", is_flag=True, help="Times in the zone of $TZ, or of this machine, instead of UTC."
 )
-no_pager_option: Final = click.option(
-    "--no-pager",
-    is_flag=True,
-    expose_value=False,
-    callback=_set_no_pager,
-    help="Do not page long output on a terminal.",
-)
-fields_option: Final = click.option(
+no_pager_option: Final = switch_option("--no-pager", "no_pager", "Do not page long output on a terminal.")
+fields_option: Final = list_option(
     "-e",
     "--field",
     "fields",
-    multiple=True,
-    is_eager=True,
     type=Words(),
     metavar="PATH,...",
-    callback=_ask_fields,
+    asks="fields",
     help="With -o fields: the paths to show, as topic, latency_ms or request.topics[].name.",
 )
 marks_option: Final = click.option(
@@ -421,13 +405,10 @@ marks_option: Final = click.option(
     metavar="NAME=VALUE",
     help="With -o fields: header=y, separator=, quote=d and so on, as tshark has them.",
 )
-columns_option: Final = click.option(
+columns_option: Final = words_option(
     "--columns",
     "columns",
-    multiple=True,
-    type=Words(),
     metavar="PATH,...",
-    callback=_flatten,
     help="The columns of text, table and csv: words as for -f, or any path of the record.",
 )
 
@@ -448,7 +429,7 @@ def output_options(
 
     def decorated(command: Command) -> Command:
         return with_options(
-            gathered("shown", OutputOptions, OutputOptions._fields)(command),
+            gather_options("shown", OutputOptions, OutputOptions._fields)(command),
             click.option(
                 "-o",
                 "--output",
@@ -488,7 +469,7 @@ def output_options(
 def capture_options(command: Command) -> Command:
     """Files, standard input or an interface to read; the command gets them as `capture`: a CaptureOptions."""
     return with_options(
-        gathered("capture", _captures, (*CaptureOptions._fields, "read_files", *_ROTATION))(command),
+        gather_options("capture", _captures, (*CaptureOptions._fields, "read_files", *_ROTATION))(command),
         click.argument("files", nargs=-1, metavar="[FILE...]", type=click.Path(readable=False)),
         click.option(
             "-r",
@@ -539,10 +520,8 @@ guess_option: Final = click.option(
 )
 
 
-def _count_jobs(_ctx: click.Context, _param: click.Parameter, value: int | None) -> int:
-    """The callback of --jobs."""
-    if value is not None:
-        return value
+def _count_jobs() -> int:
+    """The processes that show rows where --jobs says nothing."""
     return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, JOBS_MAX)
 
 
@@ -551,7 +530,7 @@ jobs_option: Final = click.option(
     "--jobs",
     type=click.IntRange(min=1),
     metavar="N",
-    callback=_count_jobs,
+    default=_count_jobs,
     help=f"Have N processes show what one reads; one for each core, at most {JOBS_MAX}, without it.",
 )
 
@@ -629,7 +608,7 @@ def filter_options(*, limit: str | None = None) -> Callable[[Command], Command]:
     ]
 
     def decorated(command: Command) -> Command:
-        return with_options(gathered("filters", FilterOptions, names)(command), *options)
+        return with_options(gather_options("filters", FilterOptions, names)(command), *options)
 
     return decorated
 
@@ -637,7 +616,7 @@ def filter_options(*, limit: str | None = None) -> Callable[[Command], Command]:
 def content_options(command: Command) -> Command:
     """How much of what passes is shown; the command gets it as `content`: a ContentOptions."""
     return with_options(
-        gathered("content", ContentOptions, ContentOptions._fields)(command),
+        gather_options("content", ContentOptions, ContentOptions._fields)(command),
         click.option("--records", is_flag=True, help="Show every record, with key, value and headers."),
         click.option(
             "--reveal-secrets", is_flag=True, help="Show tokens, salts and config values instead of {redacted}."

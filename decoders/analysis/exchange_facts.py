@@ -10,9 +10,9 @@ from uuid import UUID
 
 from decoders.apis import NAMES, api
 from decoders.apis.keys import FETCH, JOIN_GROUP, SHARE_FETCH, SYNC_GROUP
-from decoders.exchanges.needs import Needs
+from decoders.exchanges.api_versions import Needs
 from decoders.exchanges.partitions import partition_in
-from decoders.exchanges.topics import RECORD_ARRAYS, structs
+from decoders.exchanges.topics import BATCH_ARRAYS, batch_array, partitions_in
 from decoders.records.summary import sole, summarize_view
 from decoders.schema.model import Side
 from decoders.wire.primitives import uuid_text
@@ -34,7 +34,7 @@ TOPIC_FIELDS: Final = ("name", "topic", "topic_name", "topic_id")
 RECORDS: Final = Needs(
     {
         (key, array.side): [
-            f"{array.topics}[].{array.partitions}[].records:span",
+            f"{array.records_path}:span",
             *(
                 f"{array.topics}[].{field.name}"
                 for outer in api(key).message(array.side).fields
@@ -43,12 +43,12 @@ RECORDS: Final = Needs(
                 if field.name in TOPIC_FIELDS
             ),
         ]
-        for key, array in RECORD_ARRAYS.items()
+        for key, array in BATCH_ARRAYS.items()
     }
 )
 WAITS: Final = Needs(
     {(key, "request"): ["max_wait_ms"] for key in FETCHES}
-    | {(key, "response"): ["responses[].partitions[].records:span"] for key in FETCHES}
+    | {(key, "response"): [f"{BATCH_ARRAYS[key].records_path}:span"] for key in FETCHES}
     | {(key, "response"): ["error_code"] for key in GATHERINGS}
 )
 # A wait shorter than this says nothing.
@@ -93,13 +93,12 @@ def records_by_partition(exchange: Exchange) -> dict[Partition, RecordTotals]:
 
 def _records_in(exchange: Exchange) -> Iterator[tuple[dict[str, Any], int | None, RecordTotals]]:
     """For each partition that may carry records: the element about its topic, its number, what it carries."""
-    array = RECORD_ARRAYS.get(exchange.api_key) if exchange.api_key is not None else None
+    array = batch_array(exchange.api_key)
     if array is None:
         return
     raw = exchange.raw(array.side)
-    for element in structs(exchange.view(array.side), array.topics):
-        for part in structs(element, array.partitions):
-            yield element, part.get(array.number), _held(raw, part.get("records"))
+    for element, part in partitions_in(exchange.view(array.side), array):
+        yield element, part.get(array.number), _held(raw, part.get(array.records))
 
 
 def waited_ns(exchange: Exchange) -> int | None:
@@ -118,11 +117,14 @@ def waited_ns(exchange: Exchange) -> int | None:
     most = request.get("max_wait_ms") if isinstance(request, dict) else None
     if most is None or most < WAIT_MIN_MS or 10 * took < 9 * most * NS_PER_MS:
         return None
-    for element in structs(exchange.view("response"), "responses"):
-        for part in structs(element, "partitions"):
-            if not _is_empty(part.get("records")):
-                return None
-    return took
+    return None if _has_fetched(exchange) else took
+
+
+def _has_fetched(exchange: Exchange) -> bool:
+    array = batch_array(exchange.api_key)
+    return array is not None and any(
+        not _is_empty(part.get(array.records)) for _, part in partitions_in(exchange.view("response"), array)
+    )
 
 
 def codes(exchange: Exchange, topic: str | None) -> list[int]:

@@ -25,7 +25,7 @@ from decoders.analysis.tally import TopicBatches
 from decoders.apis.keys import METADATA, PRODUCE
 from decoders.errors import Malformed
 from decoders.exchanges.exchange import rfc3339
-from decoders.exchanges.topics import NULL_ID, structs
+from decoders.exchanges.topics import NULL_ID, TOPIC_ARRAYS, partitions_in, structs
 from decoders.limits import GROUPS_MAX, PARTITIONS_KEPT_MAX
 from decoders.records.summary import batch_heads
 from decoders.wire.pack import fields, pack, unpack
@@ -173,35 +173,31 @@ class TopicPortraits(Portraits):
 
     def _write(self, exchange: Exchange) -> None:
         """Batches that were not refused."""
+        asked, answered = TOPIC_ARRAYS[PRODUCE]
         refused = {
-            (topic_of(exchange, element), part.get("index"))
-            for element in structs(exchange.view("response"), "responses")
-            for part in structs(element, "partition_responses")
-            if part.get("error_code")
+            (topic_of(exchange, element), part.get(answered.number))
+            for element, part in partitions_in(exchange.view(answered.side), answered)
+            if part.get(answered.error)
         }
-        for element in structs(exchange.view("request"), "topic_data"):
-            topic = topic_of(exchange, element)
-            if topic is None:
+        for element, part in partitions_in(exchange.view(asked.side), asked):
+            topic, number = topic_of(exchange, element), part.get(asked.number)
+            heads = list(batch_heads(part.get(asked.records), exchange.request_raw))
+            if topic is None or number is None or not heads or (topic, number) in refused:
                 continue
-            for part in structs(element, "partition_data"):
-                number = part.get("index")
-                heads = list(batch_heads(part.get("records"), exchange.request_raw))
-                if number is None or not heads or (topic, number) in refused:
-                    continue
-                its = self._written.get(topic)
-                if its is None:
-                    its = self._written[topic] = Written()
-                its.span(exchange.time_ns, exchange.time_ns)
-                records, size = sum(head.records for head in heads), sum(head.size for head in heads)
-                its.count(number, len(heads), records, size)
-                batches = its.batches
-                batches.batches += len(heads)
-                batches.records += records
-                batches.size += size
-                for head in heads:
-                    batches.codecs[head.codec] += 1
-                    batches.sizes.measure(head.size)
-                    batches.counts.measure(head.records)
+            its = self._written.get(topic)
+            if its is None:
+                its = self._written[topic] = Written()
+            its.span(exchange.time_ns, exchange.time_ns)
+            records, size = sum(head.records for head in heads), sum(head.size for head in heads)
+            its.count(number, len(heads), records, size)
+            batches = its.batches
+            batches.batches += len(heads)
+            batches.records += records
+            batches.size += size
+            for head in heads:
+                batches.codecs[head.codec] += 1
+                batches.sizes.measure(head.size)
+                batches.counts.measure(head.records)
 
     def said(self, exchange: Exchange) -> Iterable[Said]:
         """Each topic; its clients by what they do, groups that read it, and how often what is asked."""

@@ -2,12 +2,14 @@
 
 A side is read by its stable layout. Where that fails, the other layouts that this version has had are tried: those of
 early-access releases, and version 0 for an ApiVersions response (a broker that does not know the version answers so).
-Only what views, filters and folds ask for (needs.py) is projected.
+Only what views, filters and folds ask for (Needs) is projected: {(API key, side): paths} of fields, united. A path is
+written without indices (`topics[].name`); one of a struct or array takes all of it. A path that a version does not have
+asks for nothing there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from uuid import UUID
@@ -26,7 +28,6 @@ from decoders.apis.keys import (
 )
 from decoders.compiled import mypyc_attr
 from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion, without_frames
-from decoders.exchanges.needs import Needs
 from decoders.exchanges.topics import TOPIC_ID_SOURCES, WELL_KNOWN, Topics, at_path, nameless_ids
 from decoders.frames.headers import flexible, request_head, response_body
 from decoders.schema.codec import CRUDE, TRAILING, Projector, decode, partial, projector
@@ -465,3 +466,29 @@ class ApiVersions:
                 if spec.plain:
                     self.plain[key << 16 | version] = spec
         return spec
+
+
+Paths = Mapping[tuple[int, Side], Iterable[str]]
+
+
+class Needs:
+    """A set of wishes; `|` unites two."""
+
+    __slots__ = ("_paths",)
+
+    def __init__(self, paths: Paths | None = None) -> None:
+        self._paths = {key: frozenset(wanted) for key, wanted in (paths or {}).items()}
+
+    def __or__(self, other: Needs) -> Needs:
+        united = Needs()
+        united._paths = dict(self._paths)
+        for key, wanted in other._paths.items():
+            united._paths[key] = united._paths.get(key, frozenset()) | wanted
+        return united
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Needs) and self._paths == other._paths
+
+    def of(self, key: int, side: Side) -> frozenset[str]:
+        """The paths wanted of a side of an API."""
+        return self._paths.get((key, side), frozenset())

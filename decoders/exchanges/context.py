@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from decoders.errors import Malformed
-from decoders.exchanges.api_versions import ApiVersions
+from decoders.exchanges.api_versions import ApiVersions, Needs
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped, Summary
 from decoders.exchanges.in_flight import Queue
-from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairing import Pairing, begin, put_no_response
 from decoders.exchanges.sasl_phase import SaslPhase
 from decoders.exchanges.topics import Topics

@@ -11,8 +11,8 @@ from uuid import UUID
 from decoders.capture.files import CaptureReader
 from decoders.capture.merge import merged
 from decoders.errors import DecodeError, Malformed
+from decoders.exchanges.api_versions import Needs
 from decoders.exchanges.exchange import Exchange, Settled, Summary
-from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairer import Pairer
 from decoders.exchanges.topics import TOPICS_MAX
 from decoders.tcp.chunks import Chunk, Segment

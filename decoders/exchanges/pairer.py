@@ -27,9 +27,9 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.errors import Malformed
+from decoders.exchanges.api_versions import Needs
 from decoders.exchanges.context import Context, export_context, resume_context
 from decoders.exchanges.exchange import ConnectionInfo, Ended, Exchange, Row, Settled, Skipped, Summary, foreign_name
-from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairing import Pairing
 from decoders.frames.detect import UndecidedConnection
 from decoders.frames.framing import BODY, REQUEST, RESPONSE, gap, lose_step, take_bytes

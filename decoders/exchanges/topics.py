@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from decoders.apis import api
-from decoders.apis.keys import FETCH, FETCH_SNAPSHOT
+from decoders.apis.keys import FETCH, FETCH_SNAPSHOT, PRODUCE, SHARE_FETCH
+from decoders.errors import EncodeError
 from decoders.schema.model import Field, Plan, Side
-from decoders.wire.primitives import uuid_text
+from decoders.wire.primitives import uuid_bytes, uuid_text
 
 # Names beyond this many are not learnt.
 TOPICS_MAX: Final = 10**6
@@ -78,19 +79,6 @@ class Topics:
         return found[0] if found is not None and found[1] < known else WELL_KNOWN.get(identity)
 
 
-def holds_metadata(key: int | None, side: Side, body: Mapping[str, Any]) -> bool:
-    """Whether the records of a body, in Python values or in JSON form, may be of the cluster's own state.
-
-    A body that does not say of which topics they are may hold such.
-    """
-    if side == "request" or key not in (FETCH, FETCH_SNAPSHOT):
-        return False
-    topics = body.get("responses") if key == FETCH else None
-    return topics is None or any(
-        topic.get("topic") == METADATA_TOPIC or topic.get("topic_id") in _METADATA_IDS for topic in topics
-    )
-
-
 def at_path(value: Any, path: str) -> Iterator[Any]:
     """Everything at a path without indices (`topics[].partitions[]`); what is missing or null on the way ends it."""
     name, _, rest = path.partition(".")
@@ -150,19 +138,37 @@ class TopicArray(NamedTuple):
     outer: str = ""
     group: str = ""
 
+    @property
+    def records_path(self) -> str:
+        """The path of the records field, without indices; empty where there is none."""
+        return f"{self.topics}[].{self.partitions}[].{self.records}" if self.records else ""
 
+
+# API key → where its messages have records: every field of the kind `records` that is declared.
+RECORD_ARRAYS: Final[dict[int, TopicArray]] = {
+    PRODUCE: TopicArray("request", "topic_data", "partition_data", "index", records="records"),
+    FETCH: TopicArray(
+        *("response", "responses", "partitions", "partition_index", "error_code"),
+        watermark="high_watermark",
+        records="records",
+    ),
+    FETCH_SNAPSHOT: TopicArray("response", "topics", "partitions", "index", "error_code", records="unaligned_records"),
+    SHARE_FETCH: TopicArray("response", "responses", "partitions", "partition_index", "error_code", records="records"),
+}
+# Those whose records are a piece of the file with the cluster's own state, which begins and ends anywhere.
+PIECES: Final = frozenset({FETCH_SNAPSHOT})
+# The others: whole batches of topics, which are counted and filtered.
+BATCH_ARRAYS: Final = {key: array for key, array in RECORD_ARRAYS.items() if key not in PIECES}
+# Those that may hold the cluster's own state.
+METADATA_HOLDERS: Final = frozenset({FETCH, *PIECES})
 TOPIC_ARRAYS: Final[dict[int, tuple[TopicArray, ...]]] = {
-    0: (
-        TopicArray("request", "topic_data", "partition_data", "index", records="records"),
+    PRODUCE: (
+        RECORD_ARRAYS[PRODUCE],
         TopicArray("response", "responses", "partition_responses", "index", "error_code", "base_offset"),
     ),
-    1: (
+    FETCH: (
         TopicArray("request", "topics", "partitions", "partition", offset="fetch_offset"),
-        TopicArray(
-            *("response", "responses", "partitions", "partition_index", "error_code"),
-            watermark="high_watermark",
-            records="records",
-        ),
+        RECORD_ARRAYS[FETCH],
     ),
     2: (
         TopicArray("request", "topics", "partitions", "partition_index"),
@@ -198,9 +204,9 @@ TOPIC_ARRAYS: Final[dict[int, tuple[TopicArray, ...]]] = {
         TopicArray("request", "topics", "partitions", "partition_index", group="group_id"),
         TopicArray("response", "topics", "partitions", "partition_index", "error_code"),
     ),
-    78: (
+    SHARE_FETCH: (
         TopicArray("request", "topics", "partitions", "partition_index", group="group_id"),
-        TopicArray("response", "responses", "partitions", "partition_index", "error_code", records="records"),
+        RECORD_ARRAYS[SHARE_FETCH],
     ),
     79: (
         TopicArray("request", "topics", "partitions", "partition_index", group="group_id"),
@@ -250,7 +256,54 @@ def _fields(key: int, array: TopicArray) -> frozenset[str]:
     return frozenset(field.name for field in fields)
 
 
-# API key → where its messages have records.
-RECORD_ARRAYS: Final[dict[int, TopicArray]] = {
-    key: array for key, arrays in TOPIC_ARRAYS.items() for array in arrays if array.records
-}
+def batch_array(key: int | None) -> TopicArray | None:
+    """Where messages of an API have batches of topics; None where they have none."""
+    return BATCH_ARRAYS.get(key) if key is not None else None
+
+
+def partitions_in(view: Any, array: TopicArray) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Each partition of an array with its topic: the struct about the topic, and the one about the partition."""
+    for topic in structs(view, array.topics):
+        for part in structs(topic, array.partitions):
+            yield topic, part
+
+
+def topic_of_records(key: int | None, topic: Mapping[str, Any], name_of: Callable[[UUID], str | None]) -> str | None:
+    """The topic that records belong to, by the struct about it, in Python values or in JSON form; None: not known.
+
+    `name_of` gives the name of a topic id.
+    """
+    name: str | None = next((topic[each] for each in TOPIC_NAMES if isinstance(topic.get(each), str)), None)
+    if name:
+        return name
+    identity = topic.get(TOPIC_ID)
+    if isinstance(identity, str):
+        try:
+            identity = UUID(bytes=uuid_bytes(identity))
+        except (EncodeError, ValueError):
+            return None
+    if isinstance(identity, UUID):
+        return WELL_KNOWN.get(identity) or name_of(identity)
+    return METADATA_TOPIC if key in PIECES else None
+
+
+def topic_at(key: int | None, body: Mapping[str, Any], path: str, name_of: Callable[[UUID], str | None]) -> str | None:
+    """The topic of the records at a path of a body in Python values: `responses[0].partitions[2].records`."""
+    array, _, rest = path.partition("[")
+    index = rest.partition("]")[0]
+    topics = body.get(array) or ()
+    topic = topics[int(index)] if index.isdigit() and int(index) < len(topics) else {}
+    return topic_of_records(key, topic, name_of)
+
+
+def holds_metadata(key: int | None, side: Side, body: Mapping[str, Any]) -> bool:
+    """Whether the records of a body, in Python values or in JSON form, may be of the cluster's own state.
+
+    A body that does not say of which topics they are may hold such. All fetches are asked, so that no id is parsed.
+    """
+    if side == "request" or key not in METADATA_HOLDERS:
+        return False
+    topics = None if key in PIECES else body.get(RECORD_ARRAYS[key].topics)
+    return topics is None or any(
+        topic.get("topic") == METADATA_TOPIC or topic.get("topic_id") in _METADATA_IDS for topic in topics
+    )

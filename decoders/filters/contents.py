@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.exchanges.partitions import partition_paths, partitions_named
-from decoders.exchanges.topics import RECORD_ARRAYS, TOPIC_ID, has_id, structs, topic_name
+from decoders.exchanges.topics import TOPIC_ID, batch_array, has_id, partitions_in, topic_name
 from decoders.schema.model import Side
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def partition_needs(key: int, side: Side) -> tuple[str, ...]:
 @cache
 def structure_needs(key: int, side: Side) -> tuple[str, ...]:
     """The same, and the paths of their topics."""
-    array = RECORD_ARRAYS.get(key)
+    array = batch_array(key)
     found = record_needs(key, side)
     if not found or array is None:
         return ()
@@ -47,15 +47,15 @@ def structure_needs(key: int, side: Side) -> tuple[str, ...]:
 @cache
 def record_needs(key: int, side: Side) -> tuple[str, ...]:
     """The paths of the records of a side of an API: where their bytes are."""
-    array = RECORD_ARRAYS.get(key)
+    array = batch_array(key)
     if array is None or array.side != side:
         return ()
-    return (f"{array.topics}[].{array.partitions}[].{array.records}:span",)
+    return (f"{array.records_path}:span",)
 
 
 def record_count(exchange: Exchange) -> int | None:
     """How many records are produced or fetched; None for what carries none."""
-    array = RECORD_ARRAYS.get(exchange.api_key) if exchange.api_key is not None else None
+    array = batch_array(exchange.api_key)
     if array is None or exchange.view(array.side) is None:
         return None
     from decoders.analysis.exchange_facts import records_of  # what reads records is not loaded for other filters
@@ -114,32 +114,30 @@ def records_by_topic(exchange: Exchange) -> Iterator[tuple[str | None, Any]]:
 
 def _parts(exchange: Exchange, part: Callable[[Iterator[Any]], list[Any]]) -> Iterator[tuple[Any, list[Any]]]:
     """What is said of a topic, and a part of each record of a batch of it."""
-    array = RECORD_ARRAYS.get(exchange.api_key) if exchange.api_key is not None else None
+    array = batch_array(exchange.api_key)
     if array is None:
         return
     from decoders.records.model import Budget
     from decoders.records.read import read_parts
 
     view, raw, budget = exchange.view(array.side), exchange.raw(array.side), Budget()
-    for topic in structs(view, array.topics):
-        for partition in structs(topic, array.partitions):
-            records = partition.get(array.records)
-            if records.__class__ is tuple and raw is not None:
-                at, size = records
-                for found in read_parts(raw[at : at + size], budget, part):
-                    yield topic, found
-            elif isinstance(records, list):  # of an exchange record
-                yield topic, part(row for batch in records for row in batch.get("records") or ())
+    for topic, partition in partitions_in(view, array):
+        records = partition.get(array.records)
+        if records.__class__ is tuple and raw is not None:
+            at, size = records
+            for found in read_parts(raw[at : at + size], budget, part):
+                yield topic, found
+        elif isinstance(records, list):  # of an exchange record
+            yield topic, part(row for batch in records for row in batch.get("records") or ())
 
 
 def lacks_records(settled: Settled) -> bool:
     """Whether an exchange that was read from its record has records of which only the number is there."""
-    if settled.kind != "exchange" or settled.record is None or settled.api_key not in RECORD_ARRAYS:
+    if settled.kind != "exchange" or settled.record is None:
         return False
-    array = RECORD_ARRAYS[settled.api_key]
-    return any(
+    array = batch_array(settled.api_key)
+    return array is not None and any(
         batch["record_count"] and "records" not in batch
-        for topic in structs(settled.view(array.side), array.topics)
-        for partition in structs(topic, array.partitions)
+        for _, partition in partitions_in(settled.view(array.side), array)
         for batch in partition.get(array.records) or ()
     )

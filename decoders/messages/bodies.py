@@ -10,13 +10,12 @@ from functools import cache, partial
 from typing import Any, Final, NamedTuple, Protocol
 
 from decoders.apis.error_codes import error_name
-from decoders.apis.keys import FETCH, FETCH_SNAPSHOT
 from decoders.apis.public_configs import is_public
 from decoders.embedded.holders import HOLDERS, HOOKS
 from decoders.errors import DecodeError
 from decoders.exchanges.api_versions import SIDES, ApiVersion, Failure, Layout, failed
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.topics import holds_metadata
+from decoders.exchanges.topics import METADATA_HOLDERS, PIECES, RECORD_ARRAYS, holds_metadata
 from decoders.limits import BODY_WHOLE_MAX, RECORDS_HELD_MAX
 from decoders.schema import codec
 from decoders.schema.codec import CRUDE, TRAILING, json_decoder
@@ -114,25 +113,17 @@ class Options(NamedTuple):
 PLAIN: Final = Options()
 
 
-def _record_paths(plan: Plan, prefix: str = "") -> Iterator[str]:
-    for field in (*plan.fields, *plan.tagged):
-        path = prefix + field.name + ("[]" if field.array else "")
-        if field.kind == "records":
-            yield path
-        elif field.plan is not None:
-            yield from _record_paths(field.plan, path + ".")
+def _has_records(key: int | None, side: Side) -> bool:
+    return key in RECORD_ARRAYS and RECORD_ARRAYS[key].side == side
 
 
 @cache
-def _has_records(plan: Plan) -> bool:
-    return next(_record_paths(plan), None) is not None
-
-
-@cache
-def hooks_of(key: int, side: Side, plan: Plan) -> dict[str, str]:
+def hooks_of(key: int, side: Side) -> dict[str, str]:
     """The fields of a body that hold something: path → name in the table of hooks."""
-    kind = PIECE if key == FETCH_SNAPSHOT else RECORDS
-    return {**HOLDERS.get((key, side), {}), **dict.fromkeys(_record_paths(plan), kind)}
+    held = HOLDERS.get((key, side), {})
+    if not _has_records(key, side):
+        return held
+    return {**held, RECORD_ARRAYS[key].records_path: PIECE if key in PIECES else RECORDS}
 
 
 _NO_RECORDS: Final[Hooks] = {**HOOKS, PUBLIC: is_public}
@@ -207,9 +198,9 @@ class Readers:
         assert spec.key is not None
         plans = (spec.layouts("request")[0].plan, spec.layouts("response")[0].plan)
         self.plans = plans
-        self.request = json_decoder(plans[0], hooks_of(spec.key, "request", plans[0]), reveal)
-        self.response = json_decoder(plans[1], hooks_of(spec.key, "response", plans[1]), reveal)
-        self.has_records = any(map(_has_records, plans))
+        self.request = json_decoder(plans[0], hooks_of(spec.key, "request"), reveal)
+        self.response = json_decoder(plans[1], hooks_of(spec.key, "response"), reveal)
+        self.has_records = spec.key in RECORD_ARRAYS
         self.errors = error_finder(plans[1])
         self.nameless = bool(spec.nameless("request") or spec.nameless("response"))
 
@@ -297,14 +288,15 @@ def _decoded(
 ) -> tuple[dict[str, Any], int] | None:
     """The body and the offset behind it; None where it cannot be read."""
     assert spec.key is not None
-    decode = json_decoder(plan, hooks_of(spec.key, side, plan), options.reveal_secrets)
+    decode = json_decoder(plan, hooks_of(spec.key, side), options.reveal_secrets)
     if options.deferred and is_large(end - at):
         return _deferred(spec, side, plan, data, at, end, options)
-    records = _has_records(plan)
-    hooks = table(options, metadata=spec.key == FETCH_SNAPSHOT) if records else _NO_RECORDS
+    piece = spec.key in PIECES
+    hooks = table(options, metadata=piece) if _has_records(spec.key, side) else _NO_RECORDS
     try:
         body, after = decode(data, at, end, hooks)
-        if spec.key == FETCH and options.records and not options.reveal_secrets and holds_metadata(FETCH, side, body):
+        hides = options.records and not options.reveal_secrets and not piece
+        if hides and holds_metadata(spec.key, side, body):
             body, after = decode(data, at, end, table(options, metadata=True))
     except (*CRUDE, DecodeError):  # generated code fails crudely; _before_failure says how
         return None
@@ -319,16 +311,16 @@ def _deferred(
         after = check(plan, data, at, end)
     except (*CRUDE, DecodeError):
         return None
-    metadata = _has_records(plan) and spec.key in (FETCH, FETCH_SNAPSHOT)
-    if metadata and spec.key == FETCH:
-        metadata = holds_metadata(FETCH, side, bare(spec, side, plan, data, at, end))
-    return reading(spec, side, plan, options, metadata=metadata).read(plan, data, at, end)[0], after
+    metadata = spec.key in METADATA_HOLDERS and _has_records(spec.key, side)
+    if metadata and spec.key not in PIECES:
+        metadata = holds_metadata(spec.key, side, bare(spec, side, plan, data, at, end))
+    return reading(spec, side, options, metadata=metadata).read(plan, data, at, end)[0], after
 
 
-def reading(spec: ApiVersion, side: Side, plan: Plan, options: Options, *, metadata: bool) -> BodyReader:
+def reading(spec: ApiVersion, side: Side, options: Options, *, metadata: bool) -> BodyReader:
     """How a large body is read."""
-    names = hooks_of(spec.key or 0, side, plan)
-    if not _has_records(plan):
+    names = hooks_of(spec.key or 0, side)
+    if not _has_records(spec.key, side):
         return BodyReader(names, _NO_RECORDS, reveal=options.reveal_secrets)
     hook = _records_hook(options, metadata)
     hooks = hook.fresh()
@@ -337,7 +329,7 @@ def reading(spec: ApiVersion, side: Side, plan: Plan, options: Options, *, metad
 
 def bare(spec: ApiVersion, side: Side, plan: Plan, data: bytes, at: int, end: int) -> dict[str, Any]:
     """A large body of which arrays are deferred and records left out, to look for names and ids in it."""
-    names = hooks_of(spec.key or 0, side, plan)
+    names = hooks_of(spec.key or 0, side)
     nothing = dict.fromkeys(names.values(), _left_out)
     return BodyReader(names, {PUBLIC: is_public, **nothing}, reveal=False).read(plan, data, at, end)[0]
 
@@ -353,8 +345,8 @@ def _before_failure(
         plan = spec.stable(side)
         at = spec.body(side, data)
         if options.deferred and is_large(len(data) - at):
-            metadata = spec.key in (FETCH, FETCH_SNAPSHOT)
-            how = reading(spec, side, plan, options, metadata=metadata)
+            metadata = spec.key in METADATA_HOLDERS
+            how = reading(spec, side, options, metadata=metadata)
             body, problem = partial_body(plan, data, at, len(data), how)
             return body, failed(problem, missing)
         body, problem = codec.partial(
@@ -363,8 +355,8 @@ def _before_failure(
             at,
             len(data),
             json=True,
-            hooks=hooks_of(spec.key or 0, side, plan),
-            table=table(options, metadata=spec.key in (FETCH, FETCH_SNAPSHOT)),
+            hooks=hooks_of(spec.key or 0, side),
+            table=table(options, metadata=spec.key in METADATA_HOLDERS),
             reveal=options.reveal_secrets,
         )
     except DecodeError as failure:
@@ -375,7 +367,7 @@ def _before_failure(
 @cache
 def holds_secrets(spec_key: int | None, layouts: tuple[Layout, ...]) -> bool:
     """Whether the raw bytes of a side may hold a secret; those of an unknown message may."""
-    return not layouts or spec_key in (FETCH, FETCH_SNAPSHOT) or any(_secret(layout.plan) for layout in layouts)
+    return not layouts or spec_key in METADATA_HOLDERS or any(_secret(layout.plan) for layout in layouts)
 
 
 def _secret(plan: Plan) -> bool:

@@ -7,10 +7,10 @@ so that a view and a record never disagree.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from decoders.apis.headers import (
@@ -19,7 +19,6 @@ from decoders.apis.headers import (
     response_header_plan,
     response_header_version,
 )
-from decoders.apis.keys import FETCH_SNAPSHOT
 from decoders.apis.public_configs import is_public
 from decoders.embedded import (
     FRAME,
@@ -35,9 +34,8 @@ from decoders.embedded import (
 )
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError, without_frames
-from decoders.exchanges.api_versions import ApiVersion, Failure, Layout, failed
-from decoders.exchanges.needs import Needs
-from decoders.exchanges.topics import METADATA_TOPIC, TOPIC_ID, TOPIC_NAMES, WELL_KNOWN, holds_metadata
+from decoders.exchanges.api_versions import ApiVersion, Failure, Layout, Needs, failed
+from decoders.exchanges.topics import holds_metadata, topic_at
 from decoders.limits import PARTS_MAX
 from decoders.messages.bodies import ECHOING, holds_secrets
 from decoders.records.byte_parts import Hide, batch_parts
@@ -164,7 +162,7 @@ def _filled(spec: ApiVersion, side: Side, data: bytes, plan: Plan, walker: Walke
         if part.what != "value" or part.end == part.at or part.secret:
             found.append(part)
         elif part.kind.endswith("records"):
-            topic = _topic_of(spec.key, walker.root, part.path, showing.topic_name)
+            topic = topic_at(spec.key, walker.root, part.path, showing.topic_name)
             parts = _with_structures(batch_parts(data, part.at, part.end, part.path, hide), topic, data, reveal)
             found += _at_most(PARTS_MAX - len(found), parts, part, hide)
         elif part.kind.endswith("bytes") and (name := holders.get(_INDEX.sub("", part.path))):
@@ -186,19 +184,6 @@ def _at_most(most: int, parts: Iterable[BytePart], part: BytePart, hide: Hide | 
 
 
 # Records of internal topics.
-
-
-def _topic_of(key: int | None, body: Mapping[str, Any], path: str, topic_name: TopicName) -> str | None:
-    """The topic of the records at a path."""
-    array, _, rest = path.partition("[")
-    index = rest.partition("]")[0]
-    topics = body.get(array) or ()
-    topic = topics[int(index)] if index.isdigit() and int(index) < len(topics) else {}
-    name = next((topic[each] for each in TOPIC_NAMES if isinstance(topic.get(each), str)), None)
-    identity = topic.get(TOPIC_ID)
-    if name is None and isinstance(identity, UUID):
-        return WELL_KNOWN.get(identity) or topic_name(identity)
-    return name or (METADATA_TOPIC if key == FETCH_SNAPSHOT else None)
 
 
 def _with_structures(parts: Iterable[BytePart], topic: str | None, data: bytes, reveal: bool) -> Iterator[BytePart]:

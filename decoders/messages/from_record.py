@@ -17,10 +17,9 @@ from uuid import UUID
 
 from decoders.embedded import embedded_from_json
 from decoders.errors import EncodeError, Malformed
-from decoders.exchanges.api_versions import SIDES, SPECS_MAX, ApiVersion, Failure, Sides
+from decoders.exchanges.api_versions import SIDES, SPECS_MAX, ApiVersion, Failure, Needs, Sides
 from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange, Login, Settled, Skipped, Status
 from decoders.exchanges.logins import known_login
-from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairing import begin
 from decoders.exchanges.topics import WELL_KNOWN, Topics
 from decoders.limits import CONNECTIONS_MAX

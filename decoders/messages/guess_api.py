@@ -18,8 +18,7 @@ from decoders.apis import KEYS, NAMES, api
 from decoders.apis.error_codes import ERRORS
 from decoders.apis.headers import response_header_plan, response_header_version
 from decoders.errors import DecodeError
-from decoders.exchanges.api_versions import ApiVersion, Layout
-from decoders.exchanges.needs import Needs
+from decoders.exchanges.api_versions import ApiVersion, Layout, Needs
 from decoders.frames.frame_search import HEAD, request_verdict
 from decoders.frames.headers import request_head
 from decoders.limits import VALUE_WHOLE_MAX

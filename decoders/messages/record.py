@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from decoders.apis.error_codes import error_name
-from decoders.apis.keys import FETCH, FETCH_SNAPSHOT
+from decoders.apis.keys import FETCH
 from decoders.exchanges.api_versions import SIDES, Failure
 from decoders.exchanges.exchange import SESSION_PARTITIONS, Exchange, Settled, Skipped, rfc3339, session_of
 from decoders.exchanges.topics import RECORD_ARRAYS, at_path
@@ -161,7 +161,7 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     spec = exchange.spec
     request, response, (errors, errors_cut), plans, failures, layout, trailing = _read(exchange, options)
     hidden = spec.key in ECHOING and not options.reveal_secrets and hide_echoes(exchange, request, response)
-    if options.records and (spec.key in RECORD_ARRAYS or spec.key == FETCH_SNAPSHOT):
+    if options.records and spec.key in RECORD_ARRAYS:
         from decoders.messages.structures import show_structures
 
         show_structures(exchange, request, response, reveal=options.reveal_secrets)

@@ -31,9 +31,8 @@ from decoders.apis import api
 from decoders.apis.keys import API_VERSIONS, PRODUCE
 from decoders.apis.names import current_names, known_fields
 from decoders.errors import EncodeError, Malformed, UnknownApi, UnsupportedVersion
-from decoders.exchanges.api_versions import SPECS_MAX, ApiVersion
+from decoders.exchanges.api_versions import SPECS_MAX, ApiVersion, Needs
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled
-from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairing import begin
 from decoders.exchanges.topics import Topics
 from decoders.limits import HISTORY_MAX

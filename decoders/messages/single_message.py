@@ -11,9 +11,8 @@ from decoders.apis.headers import (
     response_header_plan,
     response_header_version,
 )
-from decoders.exchanges.api_versions import ApiVersion, Failure
+from decoders.exchanges.api_versions import ApiVersion, Failure, Needs
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.needs import Needs
 from decoders.frames.live_framing import with_size
 from decoders.messages.bodies import ECHOING, PLAIN, Options, body_json, conceal_of, hide_echoes, trailing_json
 from decoders.messages.record import undecoded_json, with_names

@@ -7,27 +7,18 @@ topic, by its name or by an id whose name is known. What encoding the structure 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
-from uuid import UUID
+from typing import TYPE_CHECKING, Any
 
-from decoders.apis.keys import FETCH_SNAPSHOT
 from decoders.embedded import TOPICS, embedded_json, record_structures
 from decoders.errors import EncodeError
-from decoders.exchanges.topics import METADATA_TOPIC, RECORD_ARRAYS, TOPIC_ID, TOPIC_NAMES, TopicArray
+from decoders.exchanges.topics import RECORD_ARRAYS, TopicArray, topic_of_records
 from decoders.schema.json_form import bytes_from_json
 from decoders.wire.deferred import DeferredEach, DeferredList
-from decoders.wire.primitives import uuid_bytes
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
 
 __all__ = ["show_structures"]
-
-# API key → where its messages have records; snapshots have those of `__cluster_metadata`.
-_ARRAYS: Final = {
-    **RECORD_ARRAYS,
-    FETCH_SNAPSHOT: TopicArray("response", "topics", "partitions", records="unaligned_records"),
-}
 
 
 def show_structures(exchange: Exchange, request: Any, response: Any, *, reveal: bool) -> None:
@@ -35,7 +26,7 @@ def show_structures(exchange: Exchange, request: Any, response: Any, *, reveal: 
 
     `reveal` shows their secrets.
     """
-    array = None if exchange.api_key is None else _ARRAYS.get(exchange.api_key)
+    array = None if exchange.api_key is None else RECORD_ARRAYS.get(exchange.api_key)
     body = request if array is not None and array.side == "request" else response
     if array is not None and isinstance(body, dict):
         _change(body, array.topics, lambda topic: _show_topic(exchange, topic, array, reveal))
@@ -53,20 +44,9 @@ def _change(holder: dict[str, Any], name: str, change: Callable[[dict[str, Any]]
 
 
 def _show_topic(exchange: Exchange, topic: dict[str, Any], array: TopicArray, reveal: bool) -> None:
-    name = next((topic[each] for each in TOPIC_NAMES if isinstance(topic.get(each), str)), None)
-    name = name or _name_of(exchange, topic.get(TOPIC_ID))
+    name = topic_of_records(exchange.api_key, topic, exchange.topic_name)
     if name in TOPICS:
         _change(topic, array.partitions, lambda part: _show_partition(part, array.records, name, reveal))
-
-
-def _name_of(exchange: Exchange, identity: object) -> str | None:
-    if not isinstance(identity, str):
-        return METADATA_TOPIC if exchange.api_key == FETCH_SNAPSHOT else None
-    try:
-        found = UUID(bytes=uuid_bytes(identity))
-    except (EncodeError, ValueError):
-        return None
-    return exchange.topic_name(found)
 
 
 def _show_partition(part: dict[str, Any], records: str, topic: str, reveal: bool) -> None:

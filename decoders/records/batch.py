@@ -23,7 +23,7 @@ from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated, wi
 from decoders.limits import BATCH_INFLATED_MAX, HEADER_KEY_MAX, HEADERS_OF_RECORD_MAX, MIB, RECORD_BYTE_COST
 from decoders.records.codecs import CODEC_MASK, codec_name, inflate
 from decoders.records.json_form import DeferredRecords, Failures, control_record
-from decoders.records.layout import (
+from decoders.records.model import (
     CONTROL,
     CRC_START,
     DELETE_HORIZON,
@@ -31,8 +31,13 @@ from decoders.records.layout import (
     LOG_APPEND,
     SIZE,
     TRANSACTIONAL,
+    Budget,
+    Form,
+    Header,
+    Row,
+    TooLarge,
+    failed,
 )
-from decoders.records.model import Budget, Form, Header, Row, TooLarge, failed
 from decoders.wire.primitives import read_varint, read_varlong
 from decoders.wire.text import in_bytes
 

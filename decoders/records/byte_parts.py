@@ -16,7 +16,7 @@ import google_crc32c
 from decoders.errors import DecodeError
 from decoders.limits import PARTS_MAX
 from decoders.records.codecs import CODEC_MASK, codec_name
-from decoders.records.layout import (
+from decoders.records.model import (
     CONTROL,
     CRC_START,
     DELETE_HORIZON,

@@ -20,8 +20,7 @@ from decoders.limits import BATCH_INFLATED_MAX, NESTED_MAX, RECORD_BYTE_COST, RE
 from decoders.records.batch import Problem, int64, spend
 from decoders.records.codecs import CODEC_MASK, codec_name
 from decoders.records.json_form import DeferredRecords, Failures
-from decoders.records.layout import LOG_APPEND, LOG_OVERHEAD
-from decoders.records.model import Budget, Form, Row, TooLarge, blank, failed
+from decoders.records.model import LOG_APPEND, LOG_OVERHEAD, Budget, Form, Row, TooLarge, blank, failed
 from decoders.wire.text import in_bytes
 
 # offset, size, crc, magic, attributes

@@ -1,9 +1,13 @@
-"""What the readers give: Batch and Record, and the Budget that bounds one exchange; they hold, they do not decode."""
+"""What the readers give: Batch and Record, and the Budget that bounds one exchange; they hold, they do not decode.
+
+And where things stand in a batch of magic 2 (protocol guide, "Record Batch"), and the magic byte in all formats.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from struct import Struct
 from typing import Any, Final, NamedTuple
 
 from decoders.limits import BATCHES_MAX, EXCHANGE_INFLATED_MAX, RECORD_HEADERS_MAX, RECORDS_MAX, RECORDS_SHOWN_MAX
@@ -121,3 +125,16 @@ def failed(fields: dict[str, Any], reason: str, text: str) -> dict[str, Any]:
     """The same fields with their error."""
     fields["error"] = {"reason": reason, "text": text}
     return fields
+
+
+# base offset, length, leader epoch, magic, crc, attributes, last offset delta, base and max timestamp, producer id,
+# producer epoch, base sequence, record count
+HEADER: Final = Struct(">qiibIhiqqqhii")
+SIZE: Final = HEADER.size
+# Bytes before those that the length counts, and those that the checksum covers.
+LOG_OVERHEAD: Final = 12
+CRC_START: Final = 21
+# Where a batch or message of any format has its magic byte.
+MAGIC_AT: Final = 16
+# Bits of the attributes; the lowest three are the codec's number.
+LOG_APPEND, TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x08, 0x10, 0x20, 0x40

@@ -13,8 +13,20 @@ from decoders.limits import BATCH_COST, PIECE, RECORD_BYTE_COST
 from decoders.records import batch, legacy
 from decoders.records.batch import FAR, header_fields
 from decoders.records.json_form import records_json
-from decoders.records.layout import CRC_START, LOG_OVERHEAD, MAGIC_AT, SIZE
-from decoders.records.model import Batch, Budget, Form, Record, Row, TooLarge, blank, failed
+from decoders.records.model import (
+    CRC_START,
+    LOG_OVERHEAD,
+    MAGIC_AT,
+    SIZE,
+    Batch,
+    Budget,
+    Form,
+    Record,
+    Row,
+    TooLarge,
+    blank,
+    failed,
+)
 from decoders.wire.deferred import DeferredList
 from decoders.wire.text import in_bytes, json_bytes
 

@@ -11,7 +11,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.records.codecs import CODEC_MASK, codec_name
-from decoders.records.layout import CRC_START, HEADER, LOG_OVERHEAD, SIZE
+from decoders.records.model import CRC_START, HEADER, LOG_OVERHEAD, SIZE
 
 if TYPE_CHECKING:
     from decoders.records.model import Budget

@@ -12,8 +12,18 @@ import google_crc32c
 
 from decoders.errors import EncodeError
 from decoders.records.codecs import NUMBERS, deflate
-from decoders.records.layout import CONTROL, CRC_START, DELETE_HORIZON, HEADER, LOG_APPEND, LOG_OVERHEAD, TRANSACTIONAL
-from decoders.records.model import Batch, Header, Record
+from decoders.records.model import (
+    CONTROL,
+    CRC_START,
+    DELETE_HORIZON,
+    HEADER,
+    LOG_APPEND,
+    LOG_OVERHEAD,
+    TRANSACTIONAL,
+    Batch,
+    Header,
+    Record,
+)
 from decoders.schema.json_form import bytes_from_json, leaf_from_json, shown, text_from_json
 from decoders.wire.primitives import write_varint, write_varlong
 

@@ -38,7 +38,7 @@ from decoders.embedded import decode_embedded, encode_embedded
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError
 from decoders.exchanges.topics import NULL_ID
-from decoders.records.layout import CRC_START, LOG_OVERHEAD, MAGIC_AT, SIZE
+from decoders.records.model import CRC_START, LOG_OVERHEAD, MAGIC_AT, SIZE
 from decoders.replaying.api_classes import api_class
 from decoders.replaying.field_roles import Role, role_of
 from decoders.schema.model import Field

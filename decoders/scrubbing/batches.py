@@ -21,7 +21,7 @@ from decoders.errors import DecodeError, Malformed
 from decoders.limits import BATCH_INFLATED_MAX
 from decoders.records.codecs import CODEC_MASK, inflate
 from decoders.records.json_form import control_structures
-from decoders.records.layout import CONTROL, CRC_START, LOG_OVERHEAD, MAGIC_AT, SIZE
+from decoders.records.model import CONTROL, CRC_START, LOG_OVERHEAD, MAGIC_AT, SIZE
 from decoders.scrubbing.exact_size import compress_to
 from decoders.scrubbing.names import FILLER
 from decoders.wire.primitives import read_varint, read_varlong

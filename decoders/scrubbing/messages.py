@@ -23,9 +23,8 @@ from decoders.apis.headers import (
 from decoders.embedded import INSIDE, TYPE, held_json, locate_structure
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError
-from decoders.exchanges.api_versions import ApiVersion, Layout
-from decoders.exchanges.needs import Needs
-from decoders.exchanges.topics import WELL_KNOWN
+from decoders.exchanges.api_versions import ApiVersion, Layout, Needs
+from decoders.exchanges.topics import topic_at
 from decoders.frames.headers import request_head
 from decoders.schema.model import Side
 from decoders.schema.walk import Walker
@@ -45,8 +44,6 @@ _SIZE: Final = 4
 _RESPONSE_HEAD: Final = 8
 _NO_NEEDS: Final = Needs()
 _NOISE: Final = 1 << 16
-# What gives a topic's name, or its id, in the structs around records.
-_TOPIC_FIELDS: Final = ("name", "topic", "topic_id")
 # Envelopes inside each other, which no broker sends.
 _DEPTH_MAX: Final = 2
 # Of a walk, also one that comes to the end of what is there.
@@ -251,23 +248,13 @@ class _Frame:
         scrubber = self._scrubber
         kind = _kind(message, path)
         if kind == "records":
-            return scrubber.batches(data, self._topic(path, root))
+            return scrubber.batches(data, topic_at(self._spec.key, root, path, self._topic_name))
         if kind == "structure":
             name = self._holders.get(_INDEX.sub("", path))
             return (scrubber.structure(name, data) if name else None) or FILLER * len(data)
         if kind in ("request", "response"):
             return self._enclosed(kind == "request", data)
         return scrubber.text(message, path, data, root, self._asked)
-
-    def _topic(self, path: str, root: Mapping[str, Any]) -> str | None:
-        """The topic whose records stand at a path."""
-        for struct in reversed(_structs(path, root)):
-            name = next((struct[each] for each in _TOPIC_FIELDS if struct.get(each)), None)
-            if isinstance(name, str):
-                return name
-            if name is not None:
-                return WELL_KNOWN.get(name) or self._topic_name(name)
-        return None
 
     def _enclosed(self, asks: bool, data: bytes) -> bytes:
         """What an Envelope carries: a frame without its size."""

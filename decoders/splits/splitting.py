@@ -36,9 +36,9 @@ from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any, Final, Protocol
 
+from decoders.exchanges.api_versions import Needs
 from decoders.exchanges.context import export_pairing, export_undecided
 from decoders.exchanges.exchange import ConnectionInfo, Ended, Row, Settled
-from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairer import Pairer, doubtful
 from decoders.limits import SEGMENT_COST
 from decoders.splits.clean_segment import Stretch, core

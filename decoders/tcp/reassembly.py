@@ -29,8 +29,8 @@ broker  ◄───────────────────────
 
 What always holds: the chunks depend on the segments alone, never on how they came in batches, nor on when somebody
 looked. What waits for its own next packet is decided by then as if nobody had looked at it before: looks in between
-(`_look`) only give it earlier. A look is at those connections whose time has come (`waiting.py`), so that the work
-grows with the packets, not with the connections that wait. `export` and `resume` at any cut give the same chunks.
+(`_look`) only give it earlier. A look is at those connections whose time has come (`due_connections.py`), so that the
+work grows with the packets, not with the connections that wait. `export` and `resume` at any cut give the same chunks.
 
 What is given up: a packet that is late by more than the patience is reported as a gap and its bytes are dropped.
 """
@@ -62,7 +62,7 @@ from decoders.tcp.connections import (
     deadlocked,
     turned,
 )
-from decoders.tcp.waiting import Waiting
+from decoders.tcp.due_connections import Waiting
 from decoders.wire.pack import fields, pack, unpack
 
 __all__ = ["Delivery", "Reassembly"]

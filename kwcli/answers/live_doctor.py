@@ -18,18 +18,18 @@ from decoders.messages.whole_messages import encode_message
 from decoders.schema.model import NONE
 from kwcli.calling.as_exchanges import Tape
 from kwcli.env import Exit, Failure
+from kwcli.net import metadata_requests
 from kwcli.net.addresses import shown
-from kwcli.net.cluster import metadata_requests
-from kwcli.net.cluster.answers import decoded
-from kwcli.net.cluster.cluster import ClusterClient
+from kwcli.net.cluster import ClusterClient
 from kwcli.net.deadline import Deadline
+from kwcli.net.metadata_requests import decoded
 from kwcli.output import Wanted
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.doctor import Doctor
     from kwcli.env import Environment
-    from kwcli.net.cluster.metadata_requests import Node
     from kwcli.net.config.client_config import ClientConfig
+    from kwcli.net.metadata_requests import Node
     from kwcli.net.session.blocking import Connection, Reply
 
 __all__ = ["examine"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from decoders.filters import parse
 from kwcli.answers.portraits import PORTRAITS, PortraitRenderer
 from kwcli.answers.view import view_of
-from kwcli.capture_paths import is_named_capture, is_named_records
+from kwcli.input_files import is_named_capture, is_named_records
 from kwcli.sniff.run import Sniffing
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from decoders.tcp.chunks import Chunk, Close, Connection, Half
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from decoders.exchanges.needs import Needs
+    from decoders.exchanges.api_versions import Needs
 
 # What stands for the addresses of a request that was not sent; shown as null.
 NOWHERE: Final = ""

@@ -87,7 +87,7 @@ def run_call(env: Environment, asked: CallOptions, settings: Settings, connectio
         settings = _compared(asked.against, found, settings)
     select = None
     if asked.select is not None:
-        from kwcli.calling.words.extract import Path
+        from kwcli.calling.words.paths import Path
 
         select = Path.parse(asked.select, found, asked.only or "response")
     values = None

@@ -11,7 +11,7 @@ from decoders.messages.bodies import Options
 from decoders.messages.record import to_json_dict
 from decoders.schema.model import FOREVER, NONE, Versions
 from decoders.wire.deferred import Deferred, DeferredText
-from kwcli.calling.words.extract import Path
+from kwcli.calling.words.paths import Path
 from kwcli.output import Wanted, needs, open_renderer
 from kwcli.output.json import JsonWriter
 from kwcli.output.records import record_writer
@@ -19,8 +19,8 @@ from kwcli.output.units import palette
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
+    from decoders.exchanges.api_versions import Needs
     from decoders.exchanges.exchange import Exchange
-    from decoders.exchanges.needs import Needs
     from decoders.schema.model import Side
     from kwcli.calling.records.values import RecordValues, Said
     from kwcli.calling.version_table import Matrix

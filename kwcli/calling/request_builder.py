@@ -19,12 +19,12 @@ from kwcli.calling.bodies import example
 from kwcli.calling.records.fetch import Fetch
 from kwcli.calling.words.assignments import GivenWords, compose, encode_body
 from kwcli.env import Exit, Failure
-from kwcli.net.cluster.metadata_requests import offset_request
+from kwcli.net.metadata_requests import offset_request
 from kwcli.spelling import find_release, parse_version_of
 
 if TYPE_CHECKING:
     from kwcli.calling.words.shorthand import Short
-    from kwcli.net.cluster.cluster import ClusterClient
+    from kwcli.net.cluster import ClusterClient
 
 
 class VersionChoice(NamedTuple):

@@ -20,9 +20,9 @@ from kwcli.calling.as_exchanges import Tape
 from kwcli.calling.request_builder import VersionChoice, common
 from kwcli.env import Exit, Failure
 from kwcli.net.addresses import shown
-from kwcli.net.cluster.cluster import ClusterClient
-from kwcli.net.cluster.metadata_requests import is_kraft
+from kwcli.net.cluster import ClusterClient
 from kwcli.net.deadline import Deadline
+from kwcli.net.metadata_requests import is_kraft
 from kwcli.output.units import count_of
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from kwcli.calling.output import CallOutput
     from kwcli.calling.request_builder import BuiltRequest, Draft
     from kwcli.env import Environment, Settings
-    from kwcli.net.cluster.metadata_requests import Kind
     from kwcli.net.config.client_config import ClientConfig
+    from kwcli.net.metadata_requests import Kind
     from kwcli.net.session.blocking import Connection, Reply
 
 Word = Literal["any", "node", "controller", "all", "group", "transaction", "share", "leader"]

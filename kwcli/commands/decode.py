@@ -14,7 +14,7 @@ from kwcli.options import (
     ContentOptions,
     OutputOptions,
     content_options,
-    gathered,
+    gather_options,
     output_options,
     refuse_clashes,
     refuse_typed,
@@ -113,7 +113,7 @@ def _unmarked(_ctx: click.Context, _param: click.Parameter, words: tuple[str, ..
 @click.option("--explain", is_flag=True, help="Name what strange bytes, or numbers of a log, are.")
 @content_options
 @output_options(verbose="Show headers too; in hex nothing is shortened.", formats=FORMATS)
-@gathered("said", MessageOptions, MessageOptions._fields)
+@gather_options("said", MessageOptions, MessageOptions._fields)
 @click.pass_context
 def command(
     ctx: click.Context,

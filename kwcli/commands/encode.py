@@ -8,7 +8,7 @@ import click
 
 from kwcli.env import Environment
 from kwcli.option_types import VersionWord
-from kwcli.options import Clash, debug_option, gathered, refuse_clashes
+from kwcli.options import Clash, debug_option, gather_options, refuse_clashes
 
 if TYPE_CHECKING:
     from decoders.schema.model import Side
@@ -41,7 +41,7 @@ class FrameHeader(NamedTuple):
 @click.option("--skeleton", is_flag=True, help="Print an annotated body to fill in, as YAML.")
 @click.option("-o", "--output", type=click.Choice(FORMS), default="hex", help="hex (default), base64 or raw bytes.")
 @debug_option
-@gathered("framing", FrameHeader, FrameHeader._fields)
+@gather_options("framing", FrameHeader, FrameHeader._fields)
 @click.pass_context
 def command(
     ctx: click.Context,

@@ -15,14 +15,14 @@ from kwcli.options import (
     FilterOptions,
     OutputOptions,
     filter_options,
-    gathered,
+    gather_options,
     keylog_option,
     limit_option,
     output_options,
     ports_option,
     refuse_clashes,
     refuse_without,
-    set_debug,
+    switch_option,
     with_options,
 )
 from kwcli.pipeline.command_words import KeepDays, Point, TableNames
@@ -111,14 +111,7 @@ def _shared(command: Command) -> Command:
         ),
         click.option("-v", "--verbose", count=True, help="Tell of every capture, or of every batch."),
         click.option("-q", "--quiet", is_flag=True, help="No summary and no progress."),
-        click.option(
-            "--debug",
-            is_flag=True,
-            is_eager=True,
-            expose_value=False,
-            callback=set_debug,
-            help="Show the traceback of a defect, and what Spark says.",
-        ),
+        switch_option("--debug", "debug", "Show the traceback of a defect, and what Spark says."),
     )
 
 
@@ -135,7 +128,7 @@ def command() -> None:
     "--split-size", type=Amount(), metavar="SIZE", help="Bytes of capture in one task; 256MiB, of more than 8GB 512MiB."
 )
 @click.option("--explain", is_flag=True, help="Say what would be done and why, and do nothing.")
-@gathered("options", partial(RunOptions, filter=""), [name for name in RunOptions._fields if name != "filter"])
+@gather_options("options", partial(RunOptions, filter=""), [name for name in RunOptions._fields if name != "filter"])
 @click.pass_obj
 def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -> int:
     """Decode captures into Parquet tables under DIR: exchanges, topic_partitions, connections, skipped.
@@ -214,8 +207,8 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
 )
 @click.option("--once", is_flag=True, help="Read what is there, and end; the next watch goes on.")
 @click.option("--finish", is_flag=True, help="Read what is there, settle what is open as at the end, and end.")
-@gathered("wanted", WatchOptions, WatchOptions._fields)
-@gathered(
+@gather_options("wanted", WatchOptions, WatchOptions._fields)
+@gather_options(
     "options",
     partial(RunOptions, filter="", since_ns=None, until_ns=None, split_size=None, explain=False),
     [name for name in RunOptions._fields if name not in ("filter", "since_ns", "until_ns", "split_size", "explain")],

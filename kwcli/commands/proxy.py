@@ -8,10 +8,10 @@ from kwcli.env import Environment
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.options import ConnectingCommand, connection_options_of_others, read_config
 from kwcli.option_types import MetricsAddress
-from kwcli.options import gathered, refuse_clashes, refuse_typed
+from kwcli.options import gather_options, refuse_clashes, refuse_typed
 from kwcli.proxy.faults.options import FaultOptions, fault_options
+from kwcli.proxy.listening_options import ListeningOptions, served_options
 from kwcli.proxy.log.options import CLASHES, LogOptions, log_options
-from kwcli.proxy.served_options import ListeningOptions, served_options
 from kwcli.proxy.steering import SteeringOptions, steering_options
 from kwcli.proxy.tls.options import TlsOptions, security_options
 
@@ -64,7 +64,7 @@ class ProxyCommand(ConnectingCommand, click.Group):
 @fault_options
 @steering_options
 @log_options
-@gathered("listening", ListeningOptions, ListeningOptions._fields)
+@gather_options("listening", ListeningOptions, ListeningOptions._fields)
 @click.pass_obj
 def command(
     env: Environment,

@@ -12,7 +12,7 @@ from kwcli.options import (
     FilterOptions,
     OutputOptions,
     filter_options,
-    gathered,
+    gather_options,
     keylog_option,
     output_options,
     ports_option,
@@ -32,8 +32,8 @@ FORMATS = ("text", "table", "ndjson", "json")
 
 
 @click.command("replay", cls=ConnectingCommand, epilog=EXAMPLES)
-@gathered("capture", CaptureOptions, CaptureOptions._fields)
-@gathered("words", ReplayOptions, ReplayOptions._fields)
+@gather_options("capture", CaptureOptions, CaptureOptions._fields)
+@gather_options("words", ReplayOptions, ReplayOptions._fields)
 @click.argument("files", nargs=-1, metavar="FILE...", type=click.Path(readable=False))
 @click.option("--speed", default="1", metavar="N|max", help="1: as in the recording; 10: ten times as fast; max.")
 @words_option(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kwcli.env import Environment
-from kwcli.options import debug_option, gathered, keylog_option, ports_option, words_option
+from kwcli.options import debug_option, gather_options, keylog_option, ports_option, words_option
 from kwcli.scrub import ScrubOptions
 
 EXAMPLES = """\b
@@ -18,7 +18,7 @@ KEPT = ("topics", "groups", "clients", "users", "transactions", "hosts", "member
 
 
 @click.command("scrub", epilog=EXAMPLES)
-@gathered("words", ScrubOptions, ScrubOptions._fields)
+@gather_options("words", ScrubOptions, ScrubOptions._fields)
 @click.argument("source", metavar="IN")
 @click.argument("out", metavar="OUT")
 @words_option("--keep", known=KEPT, metavar="KIND,...", help=f"Names that stay: {', '.join(KEPT)}.")

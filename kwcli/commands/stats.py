@@ -12,7 +12,7 @@ from kwcli.options import (
     OutputOptions,
     capture_options,
     filter_options,
-    gathered,
+    gather_options,
     guess_option,
     jobs_option,
     output_options,
@@ -56,7 +56,7 @@ Examples:
 )
 @filter_options(limit="Stop reading after N exchanges counted.")
 @click.option("--strict", is_flag=True, help="Exit code 3 when traffic was lost or could not be decoded.")
-@gathered("words", StatsOptions, StatsOptions._fields)
+@gather_options("words", StatsOptions, StatsOptions._fields)
 @output_options(
     verbose="Leave out no column and no group.",
     quiet="No summary and no progress bar.",

@@ -21,7 +21,7 @@ from kwcli.env import Environment, Failure
 from kwcli.user_files import make_folder, open_private, own_folder, sweep
 
 if TYPE_CHECKING:
-    from kwcli.net.cluster.cluster import ClusterClient
+    from kwcli.net.cluster import ClusterClient
     from kwcli.net.config.client_config import ClientConfig
 
 What = Literal["topics", "groups", "nodes"]
@@ -194,7 +194,7 @@ def _ask_apart(env: Environment, what: What, asked: ClusterWords, path: str) -> 
 
 def _ask(env: Environment, what: What, asked: ClusterWords, path: str) -> None:
     """Ask the cluster and keep what it says, or that it says nothing."""
-    from kwcli.net.cluster.cluster import ClusterClient
+    from kwcli.net.cluster import ClusterClient
     from kwcli.net.deadline import Deadline
 
     names: list[str] = []
@@ -211,7 +211,7 @@ def _ask(env: Environment, what: What, asked: ClusterWords, path: str) -> None:
 
 def _topics(client: ClusterClient) -> list[str]:
     from decoders.apis.keys import METADATA
-    from kwcli.net.cluster import metadata_requests
+    from kwcli.net import metadata_requests
 
     connection = client.any()
     version = client.version(connection, METADATA)

@@ -10,7 +10,7 @@ import click
 from kwcli.env import Environment, Failure
 from kwcli.net.config.client_config import Address, ClientConfig, ConnectionOptions
 from kwcli.option_types import Seconds
-from kwcli.options import gathered, with_options
+from kwcli.options import gather_options, with_options
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -135,7 +135,7 @@ def connection_options_of_others(command: Command) -> Command:
 
 def login_options(command: Command) -> Command:
     """-X, --profile and --timeout alone: for a command that may ask a broker which its own option names."""
-    return with_options(gathered("connection", ConnectionOptions, _LOGIN)(command), *_LOGIN_OPTIONS)
+    return with_options(gather_options("connection", ConnectionOptions, _LOGIN)(command), *_LOGIN_OPTIONS)
 
 
 class ConnectingCommand(click.Command):
@@ -204,4 +204,4 @@ def print_properties(env: Environment, asked: str, values: dict[str, Any]) -> No
 
 
 def _connecting(command: Command, options: Iterable[Callable[[Any], Any]]) -> Command:
-    return with_options(gathered("connection", ConnectionOptions, ConnectionOptions._fields)(command), *options)
+    return with_options(gather_options("connection", ConnectionOptions, ConnectionOptions._fields)(command), *options)

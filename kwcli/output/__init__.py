@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
-from decoders.exchanges import needs as needs_of_engine
+from decoders.exchanges import api_versions
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -83,7 +83,7 @@ def open_renderer(settings: Settings, write: Write) -> Renderer:
     return renderer
 
 
-class Wanted(needs_of_engine.Needs):
+class Wanted(api_versions.Needs):
     """What renderer and filters read of bodies; asked for each API once that API turns up."""
 
     def __init__(self, *parts: Needs) -> None:

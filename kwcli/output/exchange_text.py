@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from decoders.exchanges.topics import batch_array, partitions_in
 from decoders.messages.bodies import Options
 from decoders.messages.record import to_json_dict
 from decoders.wire.deferred import Deferred, DeferredList
@@ -18,12 +19,6 @@ if TYPE_CHECKING:
     from kwcli.env import Settings
 
 ARROWS: Final[dict[Side, str]] = {"request": "→", "response": "←"}
-# Where the records of a message are: API key, side → array of topics, its array of partitions, the partition's number.
-RECORDS: Final[dict[tuple[int, str], tuple[str, str, str]]] = {
-    (0, "request"): ("topic_data", "partition_data", "index"),
-    (1, "response"): ("responses", "partitions", "partition_index"),
-    (78, "response"): ("responses", "partitions", "partition_index"),
-}
 
 
 def lines_under(exchange: Exchange, settings: Settings, explained: set[int]) -> Iterator[str]:
@@ -76,18 +71,15 @@ def _head(exchange: Exchange, record: dict[str, Any], side: Side, headers: bool)
 
 def _records(exchange: Exchange, record: dict[str, Any], settings: Settings, colors: Palette) -> Iterator[str]:
     """One line for each record: `orders[0]@42  key  value  headers`."""
-    for side in ARROWS:
-        place = RECORDS.get((exchange.api_key or 0, side))
-        if place is None or not isinstance(record[side], dict):
-            continue
-        outer, inner, index = place
-        for topic in record[side].get(outer) or ():
-            name = topic.get("name") or topic.get("topic")
-            if name is None:
-                name = record.get("topic_names", {}).get(topic.get("topic_id")) or topic.get("topic_id")
-            for part in topic.get(inner) or ():
-                for batch in part.get("records") or ():
-                    yield from _batch(f"{scalar(name)}[{part.get(index)}]", batch, settings, colors)
+    array = batch_array(exchange.api_key)
+    if array is None:
+        return
+    for topic, part in partitions_in(record[array.side], array):
+        name = topic.get("name") or topic.get("topic")
+        if name is None:
+            name = record.get("topic_names", {}).get(topic.get("topic_id")) or topic.get("topic_id")
+        for batch in part.get(array.records) or ():
+            yield from _batch(f"{scalar(name)}[{part.get(array.number)}]", batch, settings, colors)
 
 
 def _batch(place: str, batch: dict[str, Any], settings: Settings, colors: Palette) -> Iterator[str]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
-from kwcli.capture_paths import is_tables, list_paths
 from kwcli.env import Exit, Failure, unwritten
+from kwcli.input_files import is_tables, list_paths
 from kwcli.inputs import InputProblem
 from kwcli.options import Clash, refuse_clashes, refuse_typed
 from kwcli.pipeline.query_output import read_query, show_views, tables_about

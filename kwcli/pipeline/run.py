@@ -26,8 +26,7 @@ from kwcli.pipeline.store.files import OutputFolder, local_root
 from kwcli.pipeline.store.manifest import as_json_values
 from kwcli.pipeline.store.store import TableStore, open_store, refuse_foreign
 from kwcli.pipeline.tables.write import RunCounts
-from kwcli.sniff.capture_faults import CaptureCounts, fault_lines, is_cut
-from kwcli.sniff.closing import left_over
+from kwcli.sniff.closing import CaptureCounts, fault_lines, is_cut, left_over
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from decoders.errors import DecodeError, EncodeError
 from decoders.records import Batch, Record, decode_records, encode_batch
 from kwcli.env import Failure
 from kwcli.net.addresses import addresses
-from kwcli.net.cluster.cluster import ClusterClient
+from kwcli.net.cluster import ClusterClient
 from kwcli.net.config.client_config import ClientConfig
 from kwcli.net.deadline import Deadline
 from kwcli.net.session.blocking import Connection

@@ -18,7 +18,7 @@ from decoders.apis import NAMES, api
 from decoders.errors import without_frames
 from kwcli.env import Environment, Exit, Failure
 from kwcli.net.addresses import shown
-from kwcli.net.cluster.cluster import ClusterClient
+from kwcli.net.cluster import ClusterClient
 from kwcli.net.config.client_config import Address, ClientConfig
 from kwcli.net.deadline import Deadline
 from kwcli.net.listening import listening
@@ -31,7 +31,7 @@ from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.schema.model import Versions
-    from kwcli.net.cluster.metadata_requests import Node
+    from kwcli.net.metadata_requests import Node
     from kwcli.net.session.blocking import Connection
     from kwcli.proxy.tls.inbound import Inbound
 

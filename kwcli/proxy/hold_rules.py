@@ -13,9 +13,9 @@ from decoders.filters import Filter, FilterError, parse
 from decoders.filters.prefilter import Possible
 from kwcli.proxy.deciders import ClientConnection
 from kwcli.proxy.faults.grammar import known_at
+from kwcli.proxy.frame_filters import WatchedConnection, Watching
 from kwcli.proxy.held_exchanges import HeldExchanges
 from kwcli.proxy.relay.intervention import PASS, Decision, HeldExchange
-from kwcli.proxy.watching import WatchedConnection, Watching
 
 Side = Literal["request", "response"]
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kwcli.env import Exit, Failure
-from kwcli.net.cluster.cluster import ClusterClient
-from kwcli.net.cluster.metadata_requests import Node
+from kwcli.net.cluster import ClusterClient
 from kwcli.net.config.client_config import Address, ClientConfig
 from kwcli.net.deadline import Deadline
+from kwcli.net.metadata_requests import Node
 from kwcli.proxy.relay.memory_share import BUDGET
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import click
 
 from kwcli.env import Environment, Exit, Failure
 from kwcli.option_types import Duration
-from kwcli.options import gathered, with_options
+from kwcli.options import gather_options, with_options
 from kwcli.proxy.log_once import SaidOnce
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class SteeringOptions(NamedTuple):
 def steering_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options; the command gets them as `steering`."""
     return with_options(
-        gathered("steering", SteeringOptions, SteeringOptions._fields)(command),
+        gather_options("steering", SteeringOptions, SteeringOptions._fields)(command),
         click.option(
             "--script",
             metavar="FILE.py",

@@ -19,9 +19,9 @@ from decoders.replaying.carrying import nearest_version
 from decoders.replaying.mapping import NotReplayable
 from decoders.schema.model import NONE, Versions
 from kwcli.calling.run import Router
-from kwcli.net.cluster.cluster import ClusterClient
-from kwcli.net.cluster.metadata_requests import WITHOUT_CREATING, is_kraft
+from kwcli.net.cluster import ClusterClient
 from kwcli.net.deadline import Deadline
+from kwcli.net.metadata_requests import WITHOUT_CREATING, is_kraft
 
 if TYPE_CHECKING:
     from kwcli.env import Environment

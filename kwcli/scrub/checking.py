@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from decoders.capture.cut_notes import MARK, CutNote, write_note
+from decoders.exchanges.api_versions import Needs
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import rfc3339
-from decoders.exchanges.needs import Needs
 from decoders.limits import BATCH_INFLATED_MAX
 from decoders.scrubbing.batches import inflated
 from decoders.scrubbing.name_search import NameSearch, searchable

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from decoders.apis.error_codes import error_name
 from decoders.apis.keys import ENVELOPE, FIND_COORDINATOR
 from decoders.capture.merge import file_of
+from decoders.exchanges.api_versions import Needs
 from decoders.exchanges.engine import Engine
-from decoders.exchanges.needs import Needs
 from decoders.scrubbing.messages import Scrubber
 from decoders.scrubbing.names import Names
 from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission, Segment

@@ -1,11 +1,17 @@
-"""Counts of a run in, what is said of it at its end out: the closing line, and what was lost or passed over."""
+"""Counts of a run in, what is said of it at its end out: the closing line, and what was lost or passed over.
+
+What is wrong with the capture itself is told in one sentence each, with its remedy.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from decoders.capture.files import CUT_AT
 from decoders.exchanges.exchange import count_clients
+from decoders.frames.framing import BEGINS_LATE
 from decoders.limits import CONNECTIONS_MAX
 from decoders.wire.units import format_size
 from kwcli.output.units import NS, UTC_ZONE, Zone, count_of
@@ -15,9 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LOSSY",
+    "CaptureCounts",
     "ShownCounts",
     "closing_lines",
+    "counts_of_summary",
     "exchanges",
+    "fault_lines",
+    "is_cut",
     "is_lossy",
     "left_over",
     "left_unread",
@@ -25,6 +35,7 @@ __all__ = [
     "missing",
     "time_span",
 ]
+
 
 # Statuses of exchanges that say that something of them is missing or could not be read.
 LOSSY: Final = ("undecoded", "orphan_response")
@@ -149,3 +160,183 @@ def time_span(first_ns: int, last_ns: int, zone: Zone = UTC_ZONE) -> str:
         return "no time"
     end = last.strftime("%H:%M:%S" if first.date() == last.date() else "%Y-%m-%d %H:%M:%S")
     return f"{first.strftime('%Y-%m-%d %H:%M:%S')}–{end} {zone.name(last_ns // NS)}"
+
+
+# Ports and protocols that a sentence names.
+NAMED_MAX: Final = 3
+# Share of the packets from which on it is no accident that some are there twice: of each with payload there is an ACK.
+TWICE_SHARE: Final = 0.05
+_BOTH: Final = (
+    "capture both directions: tcpdump 'tcp port {port}', not '{half} port {port}'; on a mirror port, both rx and tx"
+)
+_BUFFER: Final = "tcpdump -B 65536 (a larger buffer) or a narrower filter keeps them all"
+# Kinds of packets that are no TCP, as the readers count them.
+_NO_TCP: Final = {
+    "udp": "UDP",
+    "icmp": "ICMP",
+    "arp": "ARP",
+    "unknown_link": "unknown-link",
+    "unreadable": "unreadable",
+    "other": "other",
+}
+
+
+class CaptureCounts(NamedTuple):
+    """What is counted of the inputs of a run.
+
+    `packets` are the counts of readers and reassembly (`dropped` with those of the kernel), `runs` and `run_bytes`
+    those of skipped bytes by reason. `answers_only` and `requests_only`: port of the broker → Kafka connections of
+    which the capture has only that direction; `foreign`: protocol (or "") and port → connections that are no Kafka;
+    `has_keys`: there were keys of TLS connections.
+    """
+
+    exchanges: int
+    connections: int
+    packets: Mapping[str, int]
+    runs: Mapping[str, int]
+    run_bytes: Mapping[str, int]
+    answers_only: Mapping[int, int]
+    requests_only: Mapping[int, int]
+    foreign: Mapping[tuple[str, int], int]
+    ports: frozenset[int] | None = None
+    has_keys: bool = False
+
+    @property
+    def one_direction(self) -> int:
+        """Kafka connections of which only one direction is there."""
+        return sum(self.answers_only.values()) + sum(self.requests_only.values())
+
+
+def counts_of_summary(
+    summary: Summary, packets: Mapping[str, int], ports: frozenset[int] | None = None, *, has_keys: bool = False
+) -> CaptureCounts:
+    """Those of an engine's counts."""
+    return CaptureCounts(
+        summary.exchanges,
+        summary.connections,
+        packets,
+        summary.skipped,
+        summary.skipped_bytes,
+        summary.answers_only,
+        summary.requests_only,
+        summary.foreign,
+        ports,
+        has_keys,
+    )
+
+
+def is_cut(packets: Mapping[str, int]) -> bool:
+    """Whether packets were cut at a snap length."""
+    return any(count > 0 for name, count in packets.items() if name.startswith(CUT_AT))
+
+
+def fault_lines(counts: CaptureCounts, *, whole: bool = True) -> list[str]:
+    """The faults, the one first that explains the most; none for a sound capture of Kafka.
+
+    `whole`: the inputs were read to their end, so that what was not found is not there.
+    """
+    if not counts.packets.get("packets"):
+        return ["no packet is in the capture: look at its filter and its interface"] if whole else []
+    lines = [*_cut(counts)]
+    if counts.one_direction:
+        lines.insert(0, _one_direction(counts))
+    if counts.packets.get("dropped"):
+        dropped = count_of(counts.packets["dropped"], "packet")
+        lines.append(f"{dropped} got lost while capturing: {_BUFFER}")
+    elif not lines and counts.runs.get("lost"):
+        runs, size = counts.runs["lost"], format_size(counts.run_bytes["lost"])
+        lines.append(f"segments are missing from the capture ({count_of(runs, 'gap')}, {size}): {_BUFFER}")
+    if counts.runs.get("midstream") and not counts.one_direction:
+        lines.append(_midstream(counts))
+    lines += _twice(counts)
+    if not counts.connections and whole and not is_cut(counts.packets):
+        lines += _no_kafka(counts)
+    return lines
+
+
+def _one_direction(counts: CaptureCounts) -> str:
+    answers, requests = sum(counts.answers_only.values()), sum(counts.requests_only.values())
+    (port, _), *_ = (Counter(counts.answers_only) + Counter(counts.requests_only)).most_common(1)
+    if answers == counts.connections:
+        text = "only answers of brokers are in the capture, no request, and only a request says what is answered"
+    elif requests == counts.connections:
+        text = (
+            "only requests are in the capture, no answer of a broker: nothing says how long they took or how they went"
+        )
+    else:
+        sides = [(answers, "only answers"), (requests, "only requests")]
+        its = " and of ".join(f"{count:,} {what}" for count, what in sides if count)
+        text = f"of {its} are in the capture, of {count_of(counts.connections, 'Kafka connection')}"
+    return f"{text}; {_BOTH.format(port=port, half='src' if answers >= requests else 'dst')}"
+
+
+def _cut(counts: CaptureCounts) -> Iterable[str]:
+    cut = {int(name.removeprefix(CUT_AT)): count for name, count in counts.packets.items() if name.startswith(CUT_AT)}
+    cut = {size: count for size, count in cut.items() if count > 0}
+    if cut:
+        verb = "is" if sum(cut.values()) == 1 else "are"
+        if counts.connections:
+            said = "headers, sizes and latencies are right, but what follows (topics, records, error codes) is missing"
+        elif counts.packets.get("tcp"):
+            said = "too few of any message to tell that it is Kafka (--port PORT says so)"
+        else:
+            said = "not even the headers of TCP are there"
+        yield (
+            f"{count_of(sum(cut.values()), 'packet')} {verb} cut at {max(cut):,} bytes (snaplen): {said};"
+            " tcpdump -s 0 keeps all"
+        )
+
+
+def _twice(counts: CaptureCounts) -> Iterable[str]:
+    twice, tcp = counts.packets.get("twice", 0), counts.packets.get("tcp", 0)
+    if twice > TWICE_SHARE * tcp:
+        yield (
+            f"{count_of(twice, 'packet')} with payload stand there more than once, within a millisecond, and were taken"
+            " once: the capture is of several interfaces on one way (-i any, a bridge and its veth); take one of them"
+        )
+
+
+def _midstream(counts: CaptureCounts) -> str:
+    runs, size = counts.runs["midstream"], counts.run_bytes["midstream"]
+    where = "of a connection" if runs == 1 else "of connections"
+    passed = f" ({format_size(size)} before the first whole frames)" if size else ""
+    return f"{BEGINS_LATE} {where}{passed}: what was asked before is unknown; start it before the clients connect"
+
+
+def _no_kafka(counts: CaptureCounts) -> Iterable[str]:
+    """What there is where there is no Kafka."""
+    tls = counts.runs.get("tls", 0)
+    others = counts.runs.get("not_kafka", 0)
+    if counts.ports is not None and others:
+        named = ", ".join(str(port) for port in sorted(counts.ports))
+        there = Counter[int]()
+        for (_, port), count in counts.foreign.items():
+            there[port] += count
+        yield f"no connection to port {named}; there are connections to {_listed(there)}"
+    elif tls and not others:
+        which = "the only connection is" if tls == 1 else f"all {tls:,} connections are"
+        what = "give its key log with --keylog FILE, or have the clients go through kw proxy (kw help tls)"
+        if counts.has_keys:
+            what = "the key log has no key that fits (kw sniff -v says of each connection why)"
+        yield f"{which} TLS and none was decrypted: {what}"
+    elif tls or others:
+        names = Counter[str]()
+        for (name, port), count in counts.foreign.items():
+            names[f"{name or 'of something else'} (port {port})"] += count
+        ports = [port for (name, port), _ in Counter(dict(counts.foreign)).most_common() if not name]
+        hint = f"; if port {ports[0]} is Kafka's, say so: --port {ports[0]}" if ports else ""
+        yield f"no Kafka is in the capture; connections: {_listed(names)}{hint}"
+    elif not counts.packets.get("tcp"):
+        kinds = [f"{counts.packets[name]:,} {noun}" for name, noun in _NO_TCP.items() if counts.packets.get(name)]
+        packets = f" (packets: {', '.join(kinds)})" if kinds else ""
+        yield f"no TCP is in the capture{packets}, and Kafka is TCP: look at its filter and its interface"
+    elif not counts.exchanges:
+        yield "no Kafka is in the capture: no TCP connection in it carries a byte"
+
+
+def _listed(found: Counter[int] | Counter[str]) -> str:
+    """`9092 (40), 9093 (10) and 2 others`."""
+    most = found.most_common(NAMED_MAX)
+    text = ", ".join(f"{name} ({count:,})" if isinstance(name, int) else f"{count:,} {name}" for name, count in most)
+    rest = len(found) - len(most)
+    return f"{text} and {count_of(rest, 'other')}" if rest else text

@@ -101,7 +101,7 @@ class OutFile:
 
 def check_output(name: str, files: Sequence[str]) -> None:
     """Failure (usage) where this cannot be what is written, or one of the files cannot be read twice."""
-    from kwcli.capture_paths import is_read_once
+    from kwcli.input_files import is_read_once
 
     if name == "-":
         raise Failure("-w -: rows go to standard output; name a file: -w OUT.pcapng", Exit.USAGE)

@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from decoders.capture.files import CaptureReader
 from decoders.capture.merge import before
 from decoders.capture.packet_index import Walk
-from kwcli.capture_paths import is_named_capture
 from kwcli.inflating import InputProblem, is_compressed
+from kwcli.input_files import is_named_capture
 from kwcli.inputs import CAPTURE_MAGICS, PIECE_SIZE, capture_pieces, placed, reason
 from kwcli.sniff.ring_names import RingNames, find_ring
 

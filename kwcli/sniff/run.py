@@ -13,16 +13,26 @@ from decoders.capture.files import CaptureReader
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Skipped
 from decoders.filters import parse
-from kwcli.capture_paths import is_read_once
 from kwcli.env import Exit, Failure
 from kwcli.filter_options import WENT_WRONG, without_expected
+from kwcli.input_files import is_read_once
 from kwcli.inputs import STANDARD_INPUT, Captures, InputProblem, placed, utf8_text
 from kwcli.key_logs import KeyLogFiles, key_log_names, search_captures
 from kwcli.output import Needs, Renderer, Wanted, Write, asks_history, needs, open_renderer
 from kwcli.output.units import count_of, find_zone
 from kwcli.progress import Progress
-from kwcli.sniff.capture_faults import counts_of_summary, fault_lines, is_cut
-from kwcli.sniff.closing import LOSSY, ShownCounts, closing_lines, exchanges, is_lossy, left_over, limit_line
+from kwcli.sniff.closing import (
+    LOSSY,
+    ShownCounts,
+    closing_lines,
+    counts_of_summary,
+    exchanges,
+    fault_lines,
+    is_cut,
+    is_lossy,
+    left_over,
+    limit_line,
+)
 from kwcli.sniff.fold_renderer import FoldRenderer
 from kwcli.sniff.row_files import TableTaker, count_in_file, name_files, names_files, without_ends
 from kwcli.sniff.row_output import Output
@@ -131,7 +141,7 @@ def watched(
     """The view, of whose exchanges those are told as well whom the options name. Raises Failure."""
     if capture.metrics is None and capture.otlp is None:
         return view
-    from kwcli.sniff.watching import watch
+    from kwcli.sniff.telemetry import watch
 
     view = view or own_view(settings)
     needs, opened = watch(env, settings, capture, view.needs, view.open)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from decoders.analysis.exchange_facts import RECORDS, WAITS, records_by_partition, waited_ns
 from decoders.analysis.groups.offsets import NOTHING, GroupOffsets, offset_needs
 from decoders.apis.error_codes import error_name
-from decoders.exchanges.topics import RECORD_ARRAYS
+from decoders.exchanges.topics import batch_array
 from decoders.limits import SERIES_MAX
 from kwcli.telemetry.prometheus import Family, Histogram, label_text
 
@@ -71,7 +71,7 @@ class Traffic:
         if not exchange.envelope:  # which has counted what is in it
             _count(self._bytes, (broker, "client"), exchange.request_size or 0)
             _count(self._bytes, (broker, "broker"), exchange.response_size or 0)
-        array = RECORD_ARRAYS.get(exchange.api_key) if exchange.api_key is not None else None
+        array = batch_array(exchange.api_key)
         if array is not None:
             side = "produced" if array.side == "request" else "fetched"
             for (topic, _), held in records_by_partition(exchange).items():

@@ -24,9 +24,9 @@ from decoders.analysis.time_buckets import add_amounts
 from decoders.apis import KEYS
 from decoders.capture.files import CaptureReader
 from decoders.errors import DecodeError
+from decoders.exchanges.api_versions import Needs
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.needs import Needs
 from decoders.messages.bodies import Options
 from decoders.messages.from_record import from_json_dict
 from decoders.messages.record import to_json_dict

@@ -50,7 +50,7 @@ class Body:
         """The JSON form of other bytes of this message."""
         layouts = self.exchange.spec.layouts(self.side)
         plan = next(each.plan for each in layouts if each.release is None and each.plan.version == self.version)
-        value, after = json_decoder(plan, hooks_of(self.key, self.side, plan), True)(data, 0, len(data), table(ALL))
+        value, after = json_decoder(plan, hooks_of(self.key, self.side), True)(data, 0, len(data), table(ALL))
         assert after == len(data)
         return value
 

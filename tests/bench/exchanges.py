@@ -12,8 +12,8 @@ from random import Random
 from time import process_time
 from typing import Any
 
+from decoders.exchanges.api_versions import Needs
 from decoders.exchanges.engine import Engine
-from decoders.exchanges.needs import Needs
 from decoders.exchanges.pairer import Pairer
 from decoders.records.model import Record
 from decoders.records.write import encode_batch

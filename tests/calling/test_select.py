@@ -8,7 +8,7 @@ import pytest
 
 from decoders.apis import api
 from decoders.schema.model import Side
-from kwcli.calling.words.extract import Path
+from kwcli.calling.words.paths import Path
 from kwcli.env import Exit, Failure
 
 BODY = {

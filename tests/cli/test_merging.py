@@ -22,8 +22,8 @@ from decoders.limits import MERGED_MAX
 from decoders.tcp.chunks import Segment
 from kwcli import inputs
 from kwcli.env import Exit
+from kwcli.input_files import OpenFiles, Replaced
 from kwcli.inputs import Captures, InputProblem, open_source
-from kwcli.open_files import OpenFiles, Replaced
 from tests.capture.frames import ACK, ethernet, ipv4, tcp
 from tests.capture.made import capture
 from tests.capture.pcap_writer import PcapWriter
@@ -87,7 +87,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr("kwcli.inputs.os.open", opens)
     monkeypatch.setattr("kwcli.inputs.os.close", closes)
-    monkeypatch.setattr("kwcli.open_files.OpenFiles.__init__.__defaults__", (MOST,))
+    monkeypatch.setattr("kwcli.input_files.OpenFiles.__init__.__defaults__", (MOST,))
     return counts
 
 
@@ -214,7 +214,7 @@ def test_pipes_stay_open(tmp_path: Path, opened: list[int]) -> None:
 
 def test_too_many_pipes_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inputs, "open_files_limit", lambda: 8)
-    monkeypatch.setattr("kwcli.open_files.open_files_limit", lambda: 8)
+    monkeypatch.setattr("kwcli.input_files.open_files_limit", lambda: 8)
     files = OpenFiles()
     for _ in range(4):
         open_source("/dev/null", world(), files)

@@ -8,12 +8,10 @@ from random import Random
 import pytest
 
 from decoders.apis import KEYS, api
-from decoders.apis.keys import FETCH_SNAPSHOT
 from decoders.errors import DecodeError
-from decoders.exchanges.api_versions import ApiVersions
+from decoders.exchanges.api_versions import ApiVersions, Needs
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import SESSION_PATHS, Exchange, rfc3339
-from decoders.exchanges.needs import Needs
 from decoders.exchanges.topics import RECORD_ARRAYS, TOPIC_ID_SOURCES, TopicIdSource
 from decoders.messages.bodies import error_finder, errors_in
 from decoders.schema.codec import encode, projector
@@ -67,16 +65,11 @@ def with_records(plan: Plan, path: str = "") -> Iterator[str]:
             yield from with_records(field.plan, f"{path}{field.name}[].")
 
 
-def test_the_table_of_topic_arrays_names_all_messages_with_batches() -> None:
-    """FetchSnapshot has pieces of a file, which are no batches of a topic."""
+def test_the_table_of_record_arrays_names_all_fields_with_records() -> None:
     found = {
         (key, side, path) for key in KEYS for side in SIDES for plan in plans(key, side) for path in with_records(plan)
     }
-    ours = {
-        (key, array.side, f"{array.topics}[].{array.partitions}[].{array.records}")
-        for key, array in RECORD_ARRAYS.items()
-    }
-    assert {row for row in found if row[0] != FETCH_SNAPSHOT} == ours
+    assert found == {(key, array.side, array.records_path) for key, array in RECORD_ARRAYS.items()}
 
 
 def test_the_paths_asked_for_exist() -> None:

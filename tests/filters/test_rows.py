@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders import read_exchanges
+from decoders.exchanges.api_versions import Needs
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.needs import Needs
 from decoders.filters import Filter, Phase, parse
 from decoders.messages.bodies import Options
 from decoders.messages.record import to_json_dict

@@ -9,7 +9,7 @@ import pytest
 
 import decoders
 from kwcli.net.config.client_config import Sasl
-from kwcli.net.errors.connection_stops import ConnectionStop
+from kwcli.net.connection_stops import ConnectionStop
 from kwcli.net.sasl import Mechanism, mechanism
 from kwcli.net.session.session import Answer, Event, Opened, Outgoing, Session
 

@@ -7,7 +7,7 @@ import struct
 import time
 
 import decoders
-from kwcli.net.cluster.cluster import ClusterClient
+from kwcli.net.cluster import ClusterClient
 from kwcli.net.config.client_config import ClientConfig
 from kwcli.net.deadline import Deadline
 from tests.net.playbook import offers

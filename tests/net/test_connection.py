@@ -12,8 +12,8 @@ import pytest
 import decoders
 from decoders.schema.model import Versions
 from kwcli.net.config.client_config import Address, ClientConfig, Sasl
+from kwcli.net.connection_stops import ConnectionStop
 from kwcli.net.deadline import Deadline
-from kwcli.net.errors.connection_stops import ConnectionStop
 from kwcli.net.sasl import mechanism
 from kwcli.net.session.blocking import Connection, Reply
 from kwcli.net.session.opening import Offer

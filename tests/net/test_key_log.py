@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
 from kwcli.net.config.build_config import client_config
 from kwcli.net.config.client_config import ConnectionOptions, KeyStoreFile, Tls
-from kwcli.net.connector.tls_connect import client_context
+from kwcli.net.tls_connect import client_context
 from kwcli.playground.client_configs import make_certificates
 from tests.cli.worlds import world
 from tests.net.tls_server import TlsServer, server_context

@@ -18,9 +18,9 @@ import pytest
 
 import decoders
 from kwcli.env import Exit, Failure
+from kwcli.net import metadata_requests
 from kwcli.net.addresses import unusable
-from kwcli.net.cluster import metadata_requests
-from kwcli.net.cluster.cluster import ClusterClient
+from kwcli.net.cluster import ClusterClient
 from kwcli.net.config.client_config import ClientConfig
 from kwcli.net.deadline import Deadline
 from kwcli.net.session.aio import Dialler
@@ -327,7 +327,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
         clock.now += 1 / 64
         raise Failure(f"{address[0]} refused the connection")
 
-    monkeypatch.setattr("kwcli.net.cluster.cluster.Connection.open", attempt)
+    monkeypatch.setattr("kwcli.net.cluster.Connection.open", attempt)
     monkeypatch.setattr("kwcli.proxy.check.time", SimpleNamespace(monotonic=clock.monotonic))
     monkeypatch.setattr("tests.net.test_lies.CLOCK", clock)
     return places
@@ -382,8 +382,8 @@ def test_a_long_answer_is_read_in_the_time_there_is(monkeypatch: pytest.MonkeyPa
         ended.append(given_up.wait(10.0))
         return decoders.decode_response(*words, **more)
 
-    monkeypatch.setattr("kwcli.net.cluster.answers.LONG", 50_000)
-    monkeypatch.setattr("kwcli.net.cluster.answers.decode_response", endless)
+    monkeypatch.setattr("kwcli.net.metadata_requests.LONG", 50_000)
+    monkeypatch.setattr("kwcli.net.metadata_requests.decode_response", endless)
     with Liar({METADATA: thousands}) as liar:
         done = kw(*EVERYWHERE, "-b", liar.bootstrap, "--timeout", "1s")
     assert not ended  # it is still being read

@@ -15,11 +15,11 @@ from decoders.apis import api
 from decoders.apis.keys import DESCRIBE_CLUSTER, FIND_COORDINATOR, LIST_OFFSETS, METADATA
 from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.schema.model import ALL, FOREVER, Api, Field, Message, Versions
-from kwcli.net.cluster import metadata_requests
-from kwcli.net.cluster.cluster import ClusterClient
-from kwcli.net.cluster.metadata_requests import KINDS
+from kwcli.net import metadata_requests
+from kwcli.net.cluster import ClusterClient
 from kwcli.net.config.client_config import ClientConfig
 from kwcli.net.deadline import Deadline
+from kwcli.net.metadata_requests import KINDS
 from tests.calling.scripted import Node, metadata
 
 TOPIC_ID: Final = UUID(int=7)

@@ -16,7 +16,7 @@ import decoders
 from decoders.limits import FRAME_MAX
 from kwcli.env import Exit
 from kwcli.net.config.client_config import ClientConfig, Protocol, Tls
-from kwcli.net.connector.connector import Connector
+from kwcli.net.connector import Connector
 from kwcli.net.deadline import Deadline
 from kwcli.net.session.blocking import Connection, Reply
 from kwcli.net.session.session import OPENING_FRAME_MAX

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from decoders.limits import FRAME_MAX
 from decoders.messages.whole_messages import encode_response
 from kwcli.env import Exit
-from kwcli.net.errors.connection_stops import Cause
+from kwcli.net.connection_stops import Cause
 from kwcli.net.session.opening import assumed_offer
 from kwcli.net.session.session import OPENING_FRAME_MAX, Session, SessionPhase
 from tests.net.playbook import MODERN, PIECES, Play, framed, offers, plain

@@ -13,8 +13,8 @@ import pytest
 
 from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import KeyStoreFile, Tls
-from kwcli.net.connector.tls_connect import client_context, openssl_ciphers
 from kwcli.net.tls import jks
+from kwcli.net.tls_connect import client_context, openssl_ciphers
 from kwcli.playground.client_configs import make_certificates
 from tests.net.certificates import KEY, STORE, make_stores
 from tests.net.tls_server import TlsServer, connect, server_context, stop
@@ -352,7 +352,7 @@ def test_a_cipher_suite_is_chosen() -> None:
 def test_the_crypto_library_is_loaded_only_for_pkcs12(stores: Path, certificate: str, loads: bool) -> None:
     code = (
         "import sys; from kwcli.net.config.client_config import KeyStoreFile, Tls;"
-        "from kwcli.net.connector.tls_connect import client_context;"
+        "from kwcli.net.tls_connect import client_context;"
         f"client_context(Tls(certificate=KeyStoreFile({str(stores / certificate)!r}, {None}, {STORE!r}, {KEY!r})));"
         "print('cryptography' in sys.modules)"
     )

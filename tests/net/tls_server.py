@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import Any
 
 from kwcli.net.config.client_config import Tls
-from kwcli.net.connector.tls_connect import client_context
-from kwcli.net.errors.connection_stops import ConnectionStop, tls_stop
+from kwcli.net.connection_stops import ConnectionStop, tls_stop
+from kwcli.net.tls_connect import client_context
 
 
 def server_context(chain: Path, authorities: Path | None = None) -> ssl.SSLContext:

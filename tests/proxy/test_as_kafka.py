@@ -14,11 +14,11 @@ from decoders.schema.model import Versions
 from kwcli.env import Exit, Failure
 from kwcli.proxy.as_kafka import ServedVersions, VersionGate
 from kwcli.proxy.deciders import Deciders
+from kwcli.proxy.listening_options import ServedOptions
 from kwcli.proxy.relay.core import RelayCore
 from kwcli.proxy.relay.rewrite import cap_api_versions
 from kwcli.proxy.relay.rewritten_answers import Remembered
 from kwcli.proxy.relay.state import CLOSE, SEND_CLIENT, SEND_SERVER
-from kwcli.proxy.served_options import ServedOptions
 from tests.proxy.stage import API_VERSIONS, FETCH, METADATA, PRODUCE, request, response
 
 BROKERS = stable("3.9")

@@ -15,10 +15,10 @@ from decoders.exchanges.exchange import Exchange
 from decoders.filters import Filter, Phase, parse
 from decoders.filters.prefilter import Possible
 from kwcli.proxy.deciders import ConnectionDeciders
+from kwcli.proxy.frame_filters import WatchedConnection, Watching
 from kwcli.proxy.listeners import Listener
 from kwcli.proxy.relay.intervention import HeldExchange
 from kwcli.proxy.relay.request_rules import RequestRule, read_client_id
-from kwcli.proxy.watching import WatchedConnection, Watching
 from tests.captures.shipped import FOLDER, capture_bytes
 from tests.proxy.faults.playing import FaultyStage
 from tests.proxy.stage import FETCH, HEARTBEAT, METADATA, PRODUCE, Stage, pieces, request, response

@@ -98,7 +98,7 @@ def test_bodies(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     for each in all_layouts():
         plan = each.plan
         data = write(plan, random_value(plan, rng, values=60))
-        names = hooks_of(each.key, each.side, plan)
+        names = hooks_of(each.key, each.side)
         hooks = table(Options())
         reading = large_body.BodyReader(names, hooks, reveal=False)
         body, after, failure = reading.read(plan, data, 0, len(data))

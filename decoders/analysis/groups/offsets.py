@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 from decoders.analysis.dimensions import client_of, host_of
 from decoders.analysis.exchange_facts import topic_in, topic_of
 from decoders.apis.keys import FETCH, LIST_OFFSETS, OFFSET_COMMIT, OFFSET_FETCH, PRODUCE, SHARE_ACKNOWLEDGE, SHARE_FETCH
-from decoders.exchanges.topics import paths, structs
+from decoders.exchanges.topics import TOPIC_ARRAYS, partitions_in, paths, structs
 from decoders.limits import MOMENTS_MAX, PARTITIONS_KEPT_MAX, RANGES_MAX
 from decoders.records.summary import batch_heads
 from decoders.wire.pack import fields, pack, unpack
@@ -365,19 +365,18 @@ class GroupOffsets:
     def produced(self, exchange: Exchange) -> None:
         """Records were appended from the offset of the answer on."""
         counts: dict[tuple[str | None, Any], int] = {}
-        for element in structs(exchange.view("request"), "topic_data"):
-            topic = topic_of(exchange, element)
-            for part in structs(element, "partition_data"):
-                heads = batch_heads(part.get("records"), exchange.request_raw)
-                counts[topic, part.get("index")] = sum(head.last_offset - head.base_offset + 1 for head in heads)
+        asked, answered = TOPIC_ARRAYS[PRODUCE]
+        for element, part in partitions_in(exchange.view(asked.side), asked):
+            heads = batch_heads(part.get(asked.records), exchange.request_raw)
+            place = topic_of(exchange, element), part.get(asked.number)
+            counts[place] = sum(head.last_offset - head.base_offset + 1 for head in heads)
         time_ns = exchange.response_ns or exchange.time_ns
-        for element in structs(exchange.view("response"), "responses"):
-            topic = topic_of(exchange, element)
-            for part in structs(element, "partition_responses"):
-                number, base = part.get("index"), part.get("base_offset")
-                count = counts.get((topic, number))
-                if count and base is not None and base >= 0 and not part.get("error_code"):
-                    self.end(topic, number).prove((time_ns, base + count))
+        for element, part in partitions_in(exchange.view(answered.side), answered):
+            base = part.get(answered.offset)
+            place = topic_of(exchange, element), part.get(answered.number)
+            count = counts.get(place)
+            if count and base is not None and base >= 0 and not part.get(answered.error):
+                self.end(*place).prove((time_ns, base + count))
 
     def fetched(self, exchange: Exchange) -> None:
         """Ends of partitions; and where a consumer is."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.errors import without_frames
 from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import Address, ClientConfig, Tls
-from kwcli.net.connector.connector import Connector, Place, resolve, text_of, unreachable
+from kwcli.net.connector import Connector, Place, resolve, text_of, unreachable
 from kwcli.net.deadline import Deadline
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Dialler:
         self._tls = config.tls or Tls()
         self._context: ssl.SSLContext | None = None
         if "SSL" in config.protocol:
-            from kwcli.net.connector.tls_connect import client_context
+            from kwcli.net.tls_connect import client_context
 
             self._context = client_context(self._tls)
 
@@ -63,7 +63,7 @@ class Dialler:
             text = f"{way.text} did not finish the TLS handshake within {deadline.seconds:.3g} s"
             raise Failure(f"{text}; does it speak TLS?", Exit.TIMEOUT) from None
         except OSError as error:
-            from kwcli.net.connector.tls_connect import explained
+            from kwcli.net.tls_connect import explained
 
             raise way.failure(explained(error, self._tls, name)) from None
         return transport

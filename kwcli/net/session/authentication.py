@@ -16,7 +16,7 @@ from decoders.messages.whole_messages import decode_response, encode_message
 from decoders.schema.model import Versions
 from decoders.wire.text import concealer, spellings
 from kwcli.env import Exit
-from kwcli.net.errors.connection_stops import Cause, ConnectionStop, broken
+from kwcli.net.connection_stops import Cause, ConnectionStop, broken
 from kwcli.net.sasl.mechanism import Mechanism, SaslRefused
 from kwcli.net.session.opening import Ask, BareToken, Step, TimedFrame
 

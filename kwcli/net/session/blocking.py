@@ -15,10 +15,9 @@ from decoders.schema.model import Versions
 from kwcli import VERSION
 from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import Address, ClientConfig
-from kwcli.net.connector.connector import Connector, Timing, text_of
+from kwcli.net.connection_stops import QUESTION_S, Cause, ConnectionStop, closed
+from kwcli.net.connector import Connector, Timing, text_of
 from kwcli.net.deadline import Deadline
-from kwcli.net.errors.connection_stops import Cause, ConnectionStop, closed
-from kwcli.net.errors.diagnosis import QUESTION_S
 from kwcli.net.session.opening import Offer, assumed_offer, impossible, is_controller
 from kwcli.net.session.session import Answer, Event, Opened, Outgoing, Session, SessionPhase
 

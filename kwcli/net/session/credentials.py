@@ -202,7 +202,7 @@ class _Exchange:
         self._url = url
         host, port = url.hostname or "", url.port
         if url.scheme == "https":
-            from kwcli.net.connector.tls_connect import client_context
+            from kwcli.net.tls_connect import client_context
 
             self._tls = Tls(authorities=oauth.authorities)
             context = client_context(self._tls)
@@ -255,7 +255,7 @@ class _Exchange:
 
         if not isinstance(error, ssl.SSLError):
             return Failure(f"{where} cannot be reached: {error.strerror or error}", Exit.UNREACHABLE)
-        from kwcli.net.errors.connection_stops import Cause, tls_stop
+        from kwcli.net.connection_stops import Cause, tls_stop
 
         stop = tls_stop(error, self._tls, self._url.hostname or "")
         if stop.cause is Cause.NAME:

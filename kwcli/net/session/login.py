@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import Address, ClientConfig, Sasl
-from kwcli.net.connector.connector import text_of
+from kwcli.net.connector import text_of
 from kwcli.net.deadline import Deadline
 from kwcli.net.sasl import SaslRefused, mechanism
 from kwcli.net.sasl.mechanism import Around

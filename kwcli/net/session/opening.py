@@ -15,7 +15,7 @@ from decoders.limits import FRAME_MAX
 from decoders.messages.whole_messages import decode_response, encode_message
 from decoders.schema.model import Versions
 from decoders.wire.text import in_bytes
-from kwcli.net.errors.connection_stops import broken
+from kwcli.net.connection_stops import broken
 
 # So much of what is no frame tells what it is.
 _STRANGE_MAX: Final = 1024

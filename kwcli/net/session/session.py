@@ -24,8 +24,7 @@ from decoders.limits import FRAME_MAX, MIB
 from decoders.schema.codec import encode
 from decoders.schema.model import Versions
 from decoders.wire.text import in_bytes
-from kwcli.net.errors.connection_stops import ConnectionStop, broken, closed
-from kwcli.net.errors.foreign_answers import named, not_kafka
+from kwcli.net.connection_stops import ConnectionStop, broken, closed, named, not_kafka
 from kwcli.net.session.opening import BadSize, BareToken, FrameReader, Offer, Steps, TimedFrame, negotiate, probe_old
 
 if TYPE_CHECKING:

@@ -13,11 +13,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from decoders.limits import REMOTE_HELD_MAX
-from kwcli.capture_paths import is_named_capture, list_paths
 from kwcli.env import Exit, Failure
 from kwcli.inflating import is_compressed
+from kwcli.input_files import OpenFiles, is_named_capture, list_paths
 from kwcli.inputs import CAPTURE_MAGICS, CaptureSource, InputProblem, is_request_log, reason
-from kwcli.open_files import OpenFiles
 from kwcli.output.units import count_of
 from kwcli.pipeline.read.file_ranges import Problem, problem_of
 

@@ -10,8 +10,8 @@ from decoders.analysis.dimensions import needs_of
 from decoders.analysis.exchange_facts import FETCHES, RECORDS, WAITS, throttle_needs
 from decoders.apis.error_codes import error_name
 from decoders.exchanges import topics
+from decoders.exchanges.api_versions import Needs
 from decoders.exchanges.exchange import SESSION_PATHS
-from decoders.exchanges.needs import Needs
 from decoders.exchanges.topics import TOPIC_ARRAYS, TOPIC_ID, TopicArray, has_id, topic_name
 from decoders.filters.fields import entity_paths
 from decoders.records.summary import sole, summarize_view
@@ -44,7 +44,7 @@ class TableNeeds(Needs):
             wanted |= {"min_bytes"}
         if self._partitions:
             wanted |= topics.paths(key, side)
-        if key in topics.RECORD_ARRAYS:
+        if key in topics.BATCH_ARRAYS:
             wanted |= RECORDS.of(key, side)
         return wanted | more
 

@@ -23,7 +23,7 @@ from decoders.apis.error_codes import error_name
 from decoders.apis.keys import FETCH
 from decoders.exchanges.api_versions import SIDES
 from decoders.exchanges.exchange import session_of
-from decoders.exchanges.topics import RECORD_ARRAYS, TOPIC_ARRAYS, WELL_KNOWN, at_path
+from decoders.exchanges.topics import BATCH_ARRAYS, TOPIC_ARRAYS, WELL_KNOWN, at_path
 from decoders.filters.fields import entity_paths
 from decoders.limits import BODY_TEXT_MAX
 from decoders.messages.bodies import Options
@@ -263,7 +263,7 @@ class ApiContents:
         self.groups = bool(entity_paths(key, "request", "groupId") or entity_paths(key, "response", "groupId"))
         self.throttles = bool(throttle_needs(key, "response"))
         self.waits = key in WAITING
-        self.holds = key in RECORD_ARRAYS
+        self.holds = key in BATCH_ARRAYS
         self.places = key in TOPIC_ARRAYS
         self.sole = SingleTopic.of(key)
 

@@ -30,9 +30,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-from kwcli.capture_paths import is_named_capture
 from kwcli.env import Failure
 from kwcli.inflating import is_compressed
+from kwcli.input_files import is_named_capture
 from kwcli.inputs import CAPTURE_MAGICS, InputProblem, is_request_log
 from kwcli.pipeline.plan import WalkJob, group_by_time, walk_file
 from kwcli.pipeline.read.captures import FoundFile, SourceFile, as_input, begin_of, list_files, open_ranges

@@ -27,8 +27,7 @@ def command(ctx: click.Context, port: int | None) -> None:
 
 
 def _ask(env: Environment, shown: OutputOptions, method: str, path: str, **fields: Any) -> None:
-    from kwcli.proxy.control.client import ask, find_port
-    from kwcli.proxy.control.show_rows import write_rows
+    from kwcli.proxy.control.client import ask, find_port, write_rows
 
     port = click.get_current_context().meta["kw.control.port"] or find_port(env.variables)
     settings = shown.settings(env)

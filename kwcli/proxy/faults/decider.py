@@ -33,8 +33,8 @@ from kwcli.proxy.faults.changes import (
 )
 from kwcli.proxy.faults.grammar import Arguments
 from kwcli.proxy.faults.schedule import Schedule
+from kwcli.proxy.frame_filters import WatchedConnection, Watching
 from kwcli.proxy.relay.intervention import PASS, Decision, Delivery, HeldExchange, Then
-from kwcli.proxy.watching import WatchedConnection, Watching
 
 if TYPE_CHECKING:
     from decoders.schema.model import Side

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from kwcli.env import Exit, Failure
-from kwcli.options import gathered, with_options
+from kwcli.options import gather_options, with_options
 
 if TYPE_CHECKING:
     from kwcli.proxy.faults.rule_files import RuleFiles
@@ -38,7 +38,7 @@ class FaultOptions(NamedTuple):
 def fault_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """All options about faults; the command gets them as `faults`."""
     return with_options(
-        gathered("faults", FaultOptions, FaultOptions._fields)(command),
+        gather_options("faults", FaultOptions, FaultOptions._fields)(command),
         click.option(
             "--fault",
             multiple=True,

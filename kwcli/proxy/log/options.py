@@ -16,7 +16,7 @@ from kwcli.options import (
     OutputOptions,
     content_options,
     filter_options,
-    gathered,
+    gather_options,
     output_options,
     with_options,
 )
@@ -89,7 +89,7 @@ def log_options(
     `upstream`: there are bytes between the command and brokers, which -w may keep; `quiet` says what -q means.
     """
     shown = with_options(
-        gathered("log", LogOptions, LogOptions._fields)(command),
+        gather_options("log", LogOptions, LogOptions._fields)(command),
         click.option("--no-log", is_flag=True, help="Print no exchanges."),
         click.option(
             "--events", is_flag=True, help="Rows for what happens to connections, and what is told, too (-o ndjson)."

@@ -15,7 +15,7 @@ from decoders.wire.text import in_bytes
 from kwcli import VERSION
 from kwcli.env import Failure
 from kwcli.net.addresses import shown
-from kwcli.net.errors.connection_stops import ConnectionStop
+from kwcli.net.connection_stops import ConnectionStop
 from kwcli.net.session.session import OPENING_FRAME_MAX, Event, Opened, Session, SessionPhase
 from kwcli.proxy.relay.state import CLOSE, END, NOTE, SEND_CLIENT, SEND_SERVER, SERVER, Command
 

@@ -51,11 +51,11 @@ from decoders.schema.model import Side
 from kwcli.env import Failure
 from kwcli.proxy.deciders import ClientConnection
 from kwcli.proxy.faults.grammar import known_at
+from kwcli.proxy.frame_filters import WatchedConnection, Watching
 from kwcli.proxy.held_exchanges import HeldExchanges
 from kwcli.proxy.log.redact import hidden, secretive
 from kwcli.proxy.relay.intervention import PASS, Decision, HeldExchange, Then
 from kwcli.proxy.scripts.script_process import pack, unpack
-from kwcli.proxy.watching import WatchedConnection, Watching
 
 __all__ = ["NEVER", "ScriptDecider"]
 

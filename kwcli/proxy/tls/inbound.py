@@ -12,9 +12,9 @@ from cryptography import x509
 
 from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import KeyStoreFile
-from kwcli.net.connector.tls_connect import log_keys, present
 from kwcli.net.tls import certificates
 from kwcli.net.tls.key_stores import Identity, identity, trusted
+from kwcli.net.tls_connect import log_keys, present
 from kwcli.proxy.tls.authority import Authority, own_authority, state_folder
 
 # Words of OpenSSL's reasons, and what they mean where a client is at the other end.

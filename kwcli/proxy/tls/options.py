@@ -9,7 +9,7 @@ import click
 
 from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import ClientConfig
-from kwcli.options import gathered, with_options
+from kwcli.options import gather_options, with_options
 
 if TYPE_CHECKING:
     from kwcli.proxy.tls.inbound import TlsIn
@@ -75,4 +75,4 @@ _ANONYMOUS = click.option(
 def security_options(command: Callable[..., Any], *, lends_login: bool = True) -> Callable[..., Any]:
     """The options above; the command is called with `security`. `lends_login`: it may have a login that others use."""
     more = [_ANONYMOUS] if lends_login else []
-    return with_options(gathered("security", TlsOptions, TlsOptions._fields)(command), *_OPTIONS, *more)
+    return with_options(gather_options("security", TlsOptions, TlsOptions._fields)(command), *_OPTIONS, *more)

@@ -12,9 +12,16 @@ from decoders.errors import without_frames
 from kwcli.env import Exit, Failure
 from kwcli.net import addresses
 from kwcli.net.config.client_config import Address, ClientConfig, Tls
+from kwcli.net.connection_stops import (
+    NO_BROKER,
+    Cause,
+    ConnectionStop,
+    explain_failed_handshake,
+    explain_late_close,
+    explain_silence,
+    explain_silent_close,
+)
 from kwcli.net.deadline import Deadline
-from kwcli.net.errors import diagnosis
-from kwcli.net.errors.connection_stops import NO_BROKER, Cause, ConnectionStop
 
 # What getaddrinfo gives of an address: its family, and what connect() takes.
 Place = tuple[int, tuple[Any, ...]]
@@ -180,7 +187,7 @@ class Connector:
         """With TLS 1.3 a broker's verdict on our certificate comes in answer to our first bytes: what it is."""
         if not self.tls or not getattr(error, "reason", None):
             return None
-        from kwcli.net.connector.tls_connect import explained
+        from kwcli.net.tls_connect import explained
 
         tls = self._config.tls or Tls()
         stop = explained(error, tls, tls.server_name or self.address[0])
@@ -192,15 +199,15 @@ class Connector:
 
     def why_closed(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
         """More about a peer that closed in answer to ApiVersions; the same end where nothing is found."""
-        return stop if self.tls else diagnosis.at_once(self.dial, deadline, stop, sasl=self.sasl)
+        return stop if self.tls else explain_silent_close(self.dial, deadline, stop, sasl=self.sasl)
 
     def no_broker(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
         """More about one that no old broker is either."""
-        return diagnosis.no_broker(self.connect, deadline, stop)
+        return explain_silence(self.connect, deadline, stop)
 
     def why_refused(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
         """More about a broker that closed at the first request."""
-        return stop if self.sasl else diagnosis.wants_sasl(self.connect, deadline, stop, tls=self.tls)
+        return stop if self.sasl else explain_late_close(self.connect, deadline, stop, tls=self.tls)
 
     def _resolve(self, deadline: Deadline) -> list[Place]:
         if self._places is None:
@@ -208,7 +215,7 @@ class Connector:
         return self._places
 
     def _secured(self, link: socket.socket, deadline: Deadline) -> socket.socket:
-        from kwcli.net.connector.tls_connect import secure
+        from kwcli.net.tls_connect import secure
 
         soon = deadline.sooner(self._config.connect_timeout_s)
         try:
@@ -218,15 +225,15 @@ class Connector:
             raise Failure(f"{text}; does it speak TLS?", Exit.TIMEOUT) from None
         except ConnectionStop as stop:
             if stop.cause is Cause.CLOSED:
-                stop = diagnosis.without_tls(self.dial, deadline, stop, sasl=self.sasl)
+                stop = explain_failed_handshake(self.dial, deadline, stop, sasl=self.sasl)
             elif stop.cause is Cause.NAME:
                 stop = self._of_others(stop, soon)
             raise self.failure(stop) from None
 
     def _of_others(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
         """Whom a certificate is for that is not for this host, asked by one more connection."""
-        from kwcli.net.connector.tls_connect import names
-        from kwcli.net.errors.connection_stops import other_name
+        from kwcli.net.connection_stops import other_name
+        from kwcli.net.tls_connect import names
 
         tls = self._config.tls or Tls()
         try:

@@ -1,4 +1,4 @@
-"""`--as-kafka`, `--max`, `--hide` as they were typed in, what clients are to be offered out."""
+"""Where a proxy or mock listens and what it offers (--as-kafka, --max, --hide), as typed in; what that means out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import click
 
 from kwcli.env import Exit, Failure
-from kwcli.options import Command, gathered, with_options
+from kwcli.options import Command, gather_options, with_options
 from kwcli.spelling import find_api, find_release, find_version
 
 if TYPE_CHECKING:
@@ -80,4 +80,4 @@ _OPTIONS: Final = (
 
 def served_options(command: Command) -> Command:
     """The command gets them as `served`."""
-    return with_options(gathered("served", ServedOptions, ServedOptions._fields)(command), *_OPTIONS)
+    return with_options(gather_options("served", ServedOptions, ServedOptions._fields)(command), *_OPTIONS)

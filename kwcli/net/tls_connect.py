@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import Tls
+from kwcli.net.connection_stops import Cause, ConnectionStop
 from kwcli.net.deadline import Deadline
-from kwcli.net.errors.connection_stops import Cause, ConnectionStop
 from kwcli.net.tls.key_stores import Identity, identity, trusted
 
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
@@ -174,7 +174,7 @@ def secure(link: socket.socket, host: str, tls: Tls, deadline: Deadline) -> ssl.
 
 def explained(error: OSError, tls: Tls, name: str) -> ConnectionStop:
     """What an error of the handshake, or of the first read after it, means. `name` is whom we meant to reach."""
-    from kwcli.net.errors.connection_stops import tls_stop
+    from kwcli.net.connection_stops import tls_stop
 
     stop = tls_stop(error, tls, name)
     reason = getattr(error, "reason", None)

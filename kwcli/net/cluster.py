@@ -18,10 +18,17 @@ from decoders.errors import without_frames
 from decoders.messages.whole_messages import encode_message
 from decoders.schema.model import NONE
 from kwcli.env import Exit, Failure
-from kwcli.net.cluster import metadata_requests
-from kwcli.net.cluster.answers import decoded, found_coordinator, highest_common, told_topics
-from kwcli.net.cluster.metadata_requests import Kind, Node, TopicMetadata
-from kwcli.net.connector.connector import text_of
+from kwcli.net import metadata_requests
+from kwcli.net.connector import text_of
+from kwcli.net.metadata_requests import (
+    Kind,
+    Node,
+    TopicMetadata,
+    decoded,
+    found_coordinator,
+    highest_common,
+    told_topics,
+)
 from kwcli.net.session.blocking import Connection
 from kwcli.spelling import did_you_mean
 

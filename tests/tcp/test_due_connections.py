@@ -12,8 +12,8 @@ from decoders.limits import IDLE_NS
 from decoders.tcp import reassembly
 from decoders.tcp.chunks import Chunk, Close, Gap, Segment
 from decoders.tcp.connections import PATIENCE_NS, TcpConnection, turned
+from decoders.tcp.due_connections import STALE_MAX
 from decoders.tcp.reassembly import Reassembly
-from decoders.tcp.waiting import STALE_MAX
 from tests.tcp.conversations import ACK, CLIENT, MS, RST, SYN
 from tests.tcp.test_alone import capture, told
 from tests.tcp.test_reassembly_properties import EXAMPLES

@@ -1,0 +1,323 @@
+"""Words of the command line in, paths out: a file, the files of a folder and of its folders, those of a pattern.
+
+Further, paths in, files out of which only few are open at a time, however many are read side by side; and of a file
+that is no capture kw reads, what it is and how to make a capture of it.
+"""
+
+from __future__ import annotations
+
+import errno
+import glob
+import os
+import re
+import stat
+from collections.abc import Iterator
+from functools import cache
+from struct import Struct
+from threading import Lock
+from typing import Final, NamedTuple
+
+from decoders.limits import OPEN_FILES_MAX
+from kwcli.inflating import InputProblem
+
+__all__ = [
+    "OTHER_FILES",
+    "FoundPath",
+    "OpenFiles",
+    "Replaced",
+    "StoredFile",
+    "filter_hint",
+    "is_named_capture",
+    "is_named_records",
+    "is_read_once",
+    "is_tables",
+    "list_paths",
+    "open_files_limit",
+    "other_capture",
+]
+
+
+# Names of captures, those of tcpdump -C and -W among them.
+_NAMED_CAPTURE: Final = re.compile(r"\.(pcap|pcapng|cap)\d*(\.(gz|zst|lz4))?$", re.IGNORECASE)
+
+
+_NAMED_RECORDS: Final = re.compile(r"\.(ndjson|jsonl)(\.(gz|zst|lz4))?$", re.IGNORECASE)
+
+
+class FoundPath(NamedTuple):
+    """A path as the user would write it. `listed`: a folder or a pattern has it, nobody named it.
+
+    `error` is why what is under this path cannot be listed.
+    """
+
+    path: str
+    listed: bool
+    error: OSError | None = None
+
+
+def is_named_capture(name: str) -> bool:
+    """Whether a file is called as captures are; of such a one that is none something is wrong."""
+    return _NAMED_CAPTURE.search(name) is not None
+
+
+def is_named_records(name: str) -> bool:
+    """Whether a file is called as records of kw are, one a line."""
+    return _NAMED_RECORDS.search(name) is not None
+
+
+def is_read_once(word: str) -> bool:
+    """Whether it is standard input, a pipe or a device: nobody knows what it holds before it has been read."""
+    return word == "-" or (os.path.exists(word) and not os.path.isfile(word) and not os.path.isdir(word))
+
+
+# Signs that filters have and names of captures hardly.
+_FILTER: Final = re.compile(r"[=<>~]|\s(and|or|like|in)\s")
+
+
+def filter_hint(word: str) -> str:
+    """` (did you mean -f 'x > 1'?)` of a word that is no file and reads like a filter."""
+    return f" (did you mean -f '{word}'?)" if _FILTER.search(word) else ""
+
+
+def list_paths(word: str, path: str | None = None) -> Iterator[FoundPath]:
+    """The files that `path` stands for, which is the word unless it is said. Raises InputProblem where it is none.
+
+    What exists under just this name is that, whatever characters it has; only else it is read as a pattern. A folder
+    stands for the files in it and in its folders; names that begin with a dot are passed over there, and so are tables
+    of kw, as a run leaves them that writes into the folder of its captures.
+    """
+    path = word if path is None else path
+    pattern = not os.path.lexists(path) and glob.has_magic(path)
+    found = sorted(glob.glob(path, recursive=True)) if pattern else [path]
+    if not found:
+        raise InputProblem(f"{word}: no such file{filter_hint(word)}")
+    has_tables = cache(is_tables)
+    for one in found:
+        if pattern and any(map(has_tables, _folders_of(one))):
+            continue
+        if os.path.isdir(one):
+            yield from _files(one)
+        else:
+            yield FoundPath(one, pattern)
+
+
+def _files(folder: str) -> Iterator[FoundPath]:
+    """What is in a folder and its folders; a folder that cannot be read is a problem."""
+    problems: list[FoundPath] = []
+    seen: set[str] = set()  # links may go round
+
+    def note(error: OSError) -> None:
+        problems.append(FoundPath(error.filename, True, error))
+
+    for top, folders, files in os.walk(folder, onerror=note, followlinks=True):
+        if (real := os.path.realpath(top)) in seen or is_tables(top):
+            folders.clear()
+            continue
+        seen.add(real)
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (FoundPath(os.path.join(top, name), True) for name in sorted(files) if not name.startswith("."))
+    yield from problems
+
+
+def is_tables(folder: str) -> bool:
+    """Whether it has tables of `kw pipeline` (pipeline/store/store.py)."""
+    return os.path.isfile(os.path.join(folder, "_kw", "kw.json"))
+
+
+def _folders_of(path: str) -> Iterator[str]:
+    """The folders that a path goes through, those of the pattern that found it among them."""
+    while (above := os.path.dirname(path)) not in ("", path):
+        path = above
+        yield path
+
+
+_FLAGS: Final = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+class Replaced(OSError):
+    """Under the name of a file that is opened again there is another one now."""
+
+
+class OpenFiles:
+    """Files of which at most `most` are open, and a quarter of what the system allows; pipes may be half of that.
+
+    `_open` begins with the one that was read longest ago.
+    """
+
+    def __init__(self, most: int = OPEN_FILES_MAX) -> None:
+        limit = open_files_limit()
+        self._most = most if limit is None else max(min(most, limit // 4), 1)
+        self._pipes_most = None if limit is None else limit // 2
+        self._open: dict[StoredFile, None] = {}
+        self._pipes = 0
+        self._lock = Lock()  # a run on Spark looks at files in a thread of its own
+
+    @property
+    def count(self) -> int:
+        """How many are open."""
+        return len(self._open)
+
+    def open(self, name: str) -> StoredFile:
+        """Open a file, or what can be read only once, which stays open."""
+        with self._lock:
+            file = StoredFile(name, self)
+            self._open_again(file)
+            if not file.is_regular:
+                del self._open[file]
+                self._pipes += 1
+                if self._pipes_most is not None and self._pipes > self._pipes_most:
+                    self._pipes -= 1
+                    self._drop(file)
+                    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+            return file
+
+    def read(self, file: StoredFile, at: int, size: int) -> bytes:
+        """Bytes of a file, fewer than `size` at its end and of a pipe; `at` is for files that have places."""
+        with self._lock:
+            if file.is_regular:
+                if file in self._open:
+                    del self._open[file]
+                    self._open[file] = None  # behind all others
+                else:
+                    self._open_again(file)
+                assert file.descriptor is not None
+                return _read_at(file.descriptor, size, at)
+        assert file.descriptor is not None
+        return os.read(file.descriptor, size)  # which may wait
+
+    def close(self, file: StoredFile) -> None:
+        """Nobody reads it any more."""
+        with self._lock:
+            if file in self._open:
+                del self._open[file]
+            elif not file.is_regular and file.descriptor is not None:
+                self._pipes -= 1
+            self._drop(file)
+
+    def _open_again(self, file: StoredFile) -> None:
+        while len(self._open) >= self._most:
+            self._close_first()
+        while True:
+            try:
+                descriptor = os.open(file.name, _FLAGS)
+                break
+            except OSError as error:
+                if error.errno not in (errno.EMFILE, errno.ENFILE) or not self._open:
+                    raise
+            self._close_first()
+        try:
+            file.take(descriptor)
+        except OSError:
+            os.close(descriptor)
+            raise
+        self._open[file] = None
+
+    def _close_first(self) -> None:
+        file = next(iter(self._open))
+        del self._open[file]
+        self._drop(file)
+
+    @staticmethod
+    def _drop(file: StoredFile) -> None:
+        if file.descriptor is not None:
+            os.close(file.descriptor)
+            file.descriptor = None
+
+
+def _read_in_two_steps(descriptor: int, size: int, at: int) -> bytes:
+    os.lseek(descriptor, at, os.SEEK_SET)
+    return os.read(descriptor, size)
+
+
+# A process that was forked shares the place of a descriptor with its parent, but not this.
+_read_at: Final = getattr(os, "pread", _read_in_two_steps)
+
+
+class StoredFile:
+    """One file, maybe closed at the moment. `size` is None where it has none: a pipe, a device."""
+
+    __slots__ = ("_files", "_identity", "descriptor", "is_folder", "is_regular", "name", "size")
+
+    def __init__(self, name: str, files: OpenFiles) -> None:
+        self.name = name
+        self.size: int | None = None
+        self.is_regular = False
+        self.is_folder = False
+        self.descriptor: int | None = None
+        self._files = files
+        self._identity: tuple[int, int] | None = None
+
+    def take(self, descriptor: int) -> None:
+        """It is open; raises OSError where another file has its name now."""
+        about = os.fstat(descriptor)
+        identity = (about.st_dev, about.st_ino)
+        if self._identity is None:
+            self._identity = identity
+            self.is_folder = stat.S_ISDIR(about.st_mode)
+            self.is_regular = stat.S_ISREG(about.st_mode)
+            self.size = about.st_size if self.is_regular else None
+        elif self._identity != identity:
+            raise Replaced("was replaced by another file while it was read")
+        self.descriptor = descriptor
+
+    def read(self, at: int, size: int) -> bytes:
+        """Up to `size` bytes at a place; of a pipe the next ones."""
+        return self._files.read(self, at, size)
+
+    def close(self) -> None:
+        """Give it back to the system."""
+        self._files.close(self)
+
+
+def open_files_limit() -> int | None:
+    """How many files this process may have open (`ulimit -n`), None where nobody says."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return None if soft == resource.RLIM_INFINITY else soft
+
+
+# First bytes of files that hold captures in other forms → what they are, and the command that makes a pcapng of one.
+_EDITCAP: Final = "editcap -F pcapng IN OUT"
+OTHER_FILES: Final[dict[bytes, tuple[str, str]]] = {
+    b"snoop\0": ("a capture of Solaris' snoop", _EDITCAP),
+    b"GMBU": ("a capture of Microsoft's Network Monitor", _EDITCAP),
+    b"RTSS": ("a capture of Microsoft's Network Monitor 1", _EDITCAP),
+    b"TRSN": ("a capture of Network General's Sniffer", _EDITCAP),
+    b"XCP\0": ("a capture of NetXRay", _EDITCAP),
+    b"iptr": ("a trace of AIX' iptrace", _EDITCAP),
+    b"LOGG": ("a log of Vector's BLF", _EDITCAP),
+    b"BZh": ("compressed by bzip2", "bzip2 -dk FILE"),
+    b"\xfd7zX": ("compressed by xz", "xz -dk FILE"),
+    b"PK\3\4": ("a zip archive", "unzip FILE"),
+    b"7z\xbc\xaf": ("a 7z archive", "7z x FILE"),
+}
+
+
+# Time (seconds in the upper half), type, flags, size of the record, lost, size on the wire: a record of ERF begins so.
+_ERF: Final = Struct("<QBBHHH")
+_ERF_TYPES: Final = range(1, 49)
+_ERF_HOUR: Final = 3600 << 32
+
+
+def _is_erf(head: bytes) -> bool:
+    """Whether two records of ERF stand there, which has no magic: of close times, one behind the other."""
+    if len(head) < 2 * _ERF.size:
+        return False
+    first_time, first_kind, _, first_size, *_ = _ERF.unpack_from(head)
+    first_size = first_size >> 8 | (first_size & 0xFF) << 8  # sizes are in network order
+    if first_size < _ERF.size or len(head) < first_size + _ERF.size:
+        return False
+    time, kind, *_ = _ERF.unpack_from(head, first_size)
+    near = first_time <= time < first_time + _ERF_HOUR
+    return near and first_time > 0 and first_kind & 0x7F in _ERF_TYPES and kind & 0x7F in _ERF_TYPES
+
+
+def other_capture(head: bytes) -> tuple[str, str] | None:
+    """What a file that begins so is, and the command that makes a pcapng of it; None where nobody knows."""
+    for magic, told in OTHER_FILES.items():
+        if head.startswith(magic):
+            return told
+    return ("a capture in Endace's ERF", _EDITCAP) if _is_erf(head) else None

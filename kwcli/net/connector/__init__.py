@@ -1,1 +1,0 @@
-"""An address in, a connected stream out, by TCP or TLS."""

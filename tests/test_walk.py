@@ -1,0 +1,17 @@
+"""How many files stand between a command line and what it shows: no more than before (`python -m tests.walk`)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.walk import walks
+
+MOST = {"kw call Metadata": 57, "kw sniff tour.pcapng": 63}
+
+
+@pytest.mark.long
+def test_a_command_enters_no_more_files_than_before() -> None:
+    found = walks()
+    assert found.keys() == MOST.keys()
+    assert all("kwcli/main.py" in files for files in found.values())
+    assert {name: len(files) for name, files in found.items() if len(files) > MOST[name]} == {}
