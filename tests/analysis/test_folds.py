@@ -165,7 +165,7 @@ def test_a_state_with_wrong_bytes_is_taken_or_refused(kind: str, draw: Any) -> N
         FOLDS[kind]().resume(bytes(state))
 
 
-@pytest.mark.parametrize("name", CLEAN)
+@pytest.mark.parametrize("name", sampled(CLEAN, 3))
 def test_what_is_left_of_a_damaged_capture_is_counted(name: str) -> None:
     draw = Random(name)
     engine = Engine(needs=Wanted(*(make() for make in FOLDS.values())))

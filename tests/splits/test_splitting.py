@@ -47,7 +47,7 @@ def test_the_end_of_a_connection_says_how_it_went() -> None:
     assert sum(row.client_packets + row.server_packets for row in ended) <= len(every)
 
 
-@pytest.mark.parametrize("name", CLEAN)
+@pytest.mark.parametrize("name", sampled(CLEAN, 3))
 def test_raw_splits_of_captures(name: str) -> None:
     every = list(segments(name))
     splits = cut(every, (len(every) * number // 4 for number in range(1, 4)))
