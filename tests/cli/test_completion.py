@@ -140,6 +140,12 @@ ROWS = [
     Row("kw sniff -f 'error == NOT_L", {"NOT_LEADER_OR_FOLLOWER"}),
     Row("kw sniff -f 'response.topics.num", {"response.topics.num_partitions"}),
     Row("kw proxy --faults da", {"data.bin"}, "kw proxy --faults data.bin "),
+    Row("kw proxy --faults preset:leader", {"leader-election"}, "kw proxy --faults preset:leader-election "),
+    Row(
+        "kw proxy --faults preset:r",
+        {"rolling-restart", "rebalance-storm"},
+        "kw proxy --faults preset:r",
+    ),
     Row("kw proxy --fault 'bla", {"blackhole"}, "kw proxy --fault 'blackhole' "),
     Row("kw proxy --fault 'error NOT_L", {"NOT_LEADER_OR_FOLLOWER"}),
     Row("kw proxy --fault 'delay 1s, first 3, when api == Heartb", {"Heartbeat"}),

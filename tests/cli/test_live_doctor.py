@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import struct
 import time
 from collections.abc import Iterator
@@ -96,6 +97,28 @@ def test_a_server_that_is_not_there() -> None:
     with broker() as (_, where):
         outcome = kw("doctor", "-b", f"127.0.0.1:1,{where}")
         assert (outcome.code, set(found(outcome))) == (Exit.FINDINGS, {"unreachable"})
+
+
+def test_names_that_do_not_resolve(monkeypatch: pytest.MonkeyPatch) -> None:
+    resolve = socket.getaddrinfo
+
+    def without_kafka_2(host: bytes | str, *words: Any, **settings: Any) -> Any:
+        if host in (b"kafka-2.invalid", "kafka-2.invalid"):
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return resolve(host, *words, **settings)
+
+    monkeypatch.setattr("kwcli.net.connector.socket.getaddrinfo", without_kafka_2)
+    why = "no address for 'kafka-2.invalid'; is it spelt right? (containers and port-forwards: --dial-map)"
+    with broker() as (made, where):
+        made.others = [{"node_id": 2, "host": "kafka-2.invalid", "port": 9092}]
+        outcome = kw("doctor", "-b", where, "--timeout", "5")
+        rows = found(outcome)
+        assert (outcome.code, set(rows)) == (Exit.FINDINGS, {"unreachable"})
+        assert (rows["unreachable"]["node_id"], rows["unreachable"]["address"]) == (2, "kafka-2.invalid:9092")
+        assert rows["unreachable"]["title"] == f"node 2 at kafka-2.invalid:9092 cannot be reached from here: {why}"
+    outcome = kw("doctor", "-b", "kafka-2.invalid:9092")
+    assert outcome.code == Exit.UNREACHABLE
+    assert found(outcome)["unreachable"]["address"] == "kafka-2.invalid:9092"
 
 
 def test_either_a_cluster_or_its_traffic() -> None:

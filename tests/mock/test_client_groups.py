@@ -3,7 +3,9 @@ taken over; transactions; incremental fetch sessions."""
 
 from __future__ import annotations
 
+import json
 import time
+from base64 import b64decode
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any, Final
@@ -173,6 +175,45 @@ def test_aborted_transactions_are_not_read_committed(mock: MockedRecording) -> N
     assert (len(kept), len(set(kept))) == (10, 10)
     assert (len(aborted), len(set(aborted))) == (15, 15)
     assert set(kept) < set(aborted)
+
+
+@pytest.mark.parametrize(
+    "client", [pytest.param("java-4.4.0", marks=pytest.mark.long), pytest.param("java-3.9.2", marks=full)]
+)
+def test_java_commits_offsets_with_a_transaction(mock: MockedRecording, client: str) -> None:
+    """Records and offsets of what commits are there, of what aborts neither; read_committed shows it."""
+    name = f"orders-{client}"
+    create_topic(mock, name)
+
+    def transact(*ends: str, group: str) -> tuple[str, dict[str, Any]]:
+        return ("transact", {"topic": name, "id": f"{name}-{group}", "count": 5, "ends": list(ends), "group": group})
+
+    read = {"topics": [name], "group": f"reads-{client}", "count": 10, "config": {"isolation.level": "read_committed"}}
+    steps = [
+        transact("abort", group=f"aborted-{client}"),
+        transact("commit", "abort", "commit", group=f"committed-{client}"),
+        ("consume", read),
+    ]
+    *_, committed = run(client, mock.bootstrap, steps)
+    found = [json.loads(b64decode(row["value"]))["order"] for row in committed["result"]]
+    assert sorted(found) == [0, 1, 2, 3, 4, 10, 11, 12, 13, 14]
+    assert offset(mock, f"committed-{client}", name) == 1
+    assert offset(mock, f"aborted-{client}", name) == -1
+
+
+def offset(mock: MockedRecording, group: str, topic: str) -> int:
+    """What a group has committed for partition 0, asked of its coordinator."""
+    node = SocketClient(mock.port)
+    found = node.ask("FindCoordinator", 2, {"key": group, "key_type": 0})
+    node.close()
+    coordinator = SocketClient(found["port"])
+    asked = [{"name": topic, "partition_indexes": [0]}]
+    answer = coordinator.ask("OffsetFetch", 7, {"group_id": group, "topics": asked, "require_stable": True})
+    coordinator.close()
+    (row,) = answer["topics"][0]["partitions"]
+    assert row["error_code"] == 0
+    committed: int = row["committed_offset"]
+    return committed
 
 
 @full

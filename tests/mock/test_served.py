@@ -95,6 +95,22 @@ def test_tls(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "warned"),
+    [
+        (("--bind", "0.0.0.0", "--advertise", "127.0.0.1"), True),
+        ((), False),
+    ],
+)
+def test_it_warns_of_an_address_that_others_reach(words: tuple[str, ...], warned: bool) -> None:
+    with mocked(*words) as mock:
+        client = SocketClient(mock.port)
+        (first, *_) = client.ask("Metadata", 9, {"topics": None})["brokers"]
+        client.close()
+    line = "--bind 0.0.0.0: the recorded data is served to whoever connects"
+    assert (line in mock.said, first["host"]) == (warned, "127.0.0.1"), mock.said
+
+
+@pytest.mark.parametrize(
     ("words", "code", "text"),
     [
         (("none.pcap",), Exit.FAILURE, "none.pcap: no such file"),

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Doctor"]
 
+_topics_of: Final = DIMENSIONS["topic"].get
 # APIs by whose latency brokers are compared: done at once by each of them, and asked of all.
 _COMPARED: Final = frozenset({PRODUCE, METADATA, OFFSET_COMMIT, HEARTBEAT, 1})
 NS_PER_S: Final = 1_000_000_000
@@ -105,7 +106,8 @@ class Doctor:
             link.add("connections", 1)
         if exchange.extra is not None and exchange.extra.get("retransmitted"):
             link.add("retransmitted", 1)
-        self._sizes(exchange, key, client)
+        if (exchange.request_size or 0) >= _LARGE or (exchange.response_size or 0) >= _LARGE:
+            self._sizes(exchange, key, client)
         if exchange.outcome == "unanswered":
             self._unanswered(exchange, key, client)
             return
@@ -188,10 +190,10 @@ class Doctor:
 
     def _succeeded(self, exchange: Exchange, key: int, client: str) -> None:
         done, time_ns = self._done, exchange.time_ns
-        subjects = DIMENSIONS["topic"].get(exchange) or self._about(exchange)[1] or (None,)
-        for subject in subjects:
+        for subject in _topics_of(exchange) or self._about(exchange)[1] or (None,):
             place = client, key, subject
-            if time_ns > done.get(place, 0) and (place in done or len(done) < GROUPS_MAX):
+            before = done.get(place)
+            if time_ns > before if before is not None else time_ns > 0 and len(done) < GROUPS_MAX:
                 done[place] = time_ns
         if key in _COMPARED and exchange.response_ns is not None and exchange.request_end_ns is not None:
             if exchange.envelope:

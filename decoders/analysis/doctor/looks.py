@@ -78,7 +78,7 @@ def _produced(seen: Observations, exchange: Exchange, client: str) -> None:
         for part in structs(element, "partition_data"):
             size = batches = records = plain = 0
             number = part.get("index")
-            code = max(refused.get((topic, number), (0,)))
+            code = max(refused.get((topic, number), (0,))) if refused else 0
             for head in batch_heads(part.get("records"), raw):
                 size += head.size
                 batches += 1
@@ -94,8 +94,9 @@ def _produced(seen: Observations, exchange: Exchange, client: str) -> None:
                 elif head.max_timestamp is not None and head.max_timestamp > 0:
                     ahead = head.max_timestamp * 1_000_000 - exchange.time_ns
                     if ahead > 0:
-                        seen.at("clock", client).peak("ahead", ahead)
-                        seen.at("clock", client).see(exchange)
+                        clock = seen.at("clock", client)
+                        clock.peak("ahead", ahead)
+                        clock.see(exchange)
             if batches:
                 its.add("batches", batches)
                 its.add("records", records)

@@ -49,7 +49,11 @@ class Observation:
     def see(self, exchange: Exchange) -> None:
         """Count an exchange that shows it."""
         time_ns = exchange.time_ns
-        self.at(time_ns)
+        if self.count and time_ns >= self.last:
+            self.last = time_ns  # most come in order
+            self.count += 1
+        else:
+            self.at(time_ns)
         evidence = self.evidence
         if len(evidence) < EVIDENCE_MAX or time_ns < evidence[-1][0]:
             self._keep([shown_by(exchange)])

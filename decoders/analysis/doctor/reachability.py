@@ -139,7 +139,7 @@ def _not_let_in(case: Case) -> Iterator[Found]:
 def _live(case: Case) -> Iterator[Found]:
     """What was found by looking at the cluster itself."""
     for (address, number, why), seen in case.seen.of("unreachable"):
-        about = {"address": address, "node_id": number, "why": why.removeprefix(f"{address} ")}
+        about = {"address": address, "node_id": number, "why": why.removeprefix(address).removeprefix(":").lstrip()}
         whom = address if number is None else f"node {number} at {address}"
         yield case.found("unreachable", seen, whom=whom, **about)
     for (broker, why), seen in case.seen.of("controller-silent"):

@@ -21,6 +21,7 @@ So counts are whole up to there, and those of a sample beyond.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from heapq import heappush, heappushpop
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from zlib import crc32
@@ -42,16 +43,19 @@ _UNKNOWN: Final = frozenset({7, 20})
 _PAUSE_NS: Final = 100_000_000
 
 
+@lru_cache(maxsize=1024)
+def _number_of(topic: str | None) -> int:
+    return crc32((topic or "").encode("utf-8", "surrogateescape"))
+
+
 def shown_by(exchange: Exchange) -> Evidence:
     """An exchange as evidence."""
     ends = exchange.ends
-    packets = [each for each in (exchange.request_packet, exchange.response_packet_end) if each]
-    first = exchange.request_packet or exchange.response_packet
-    last = exchange.response_packet_end or exchange.request_packet_end
-    return (
-        *(exchange.time_ns, ends.number, ends.client, ends.broker, exchange.correlation_id),
-        *((first, last) if packets else (None, None)),
-    )
+    first = last = None
+    if exchange.request_packet or exchange.response_packet_end:
+        first = exchange.request_packet or exchange.response_packet
+        last = exchange.response_packet_end or exchange.request_packet_end
+    return exchange.time_ns, ends.number, ends.client, ends.broker, exchange.correlation_id, first, last
 
 
 class SentAgain(NamedTuple):
@@ -89,7 +93,7 @@ class SentBatches:
                 return  # records of NDJSON do not tell it
             what = (head.crc, head.size, head.max_timestamp or 0)
         # Hashes of numbers are the same in every process.
-        number = hash((*what, partition, crc32((topic or "").encode("utf-8", "surrogateescape"))))
+        number = hash((*what, partition, _number_of(topic)))
         if self._is_passed_over(number):
             return
         unknown = code is None or code in _UNKNOWN
