@@ -18,8 +18,8 @@ import glob
 import json
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import isfinite
@@ -73,6 +73,7 @@ _SETTINGS: Final = {
 _EXPLAIN: Final = re.compile(r"\s*explain\s+(?:analyze\s+)?", re.IGNORECASE)
 # Rows that are fetched at a time.
 _FETCHED: Final = 2048
+_INTERRUPTED_AGAIN_S: Final = 0.05
 
 
 class TablesDatabase:
@@ -136,15 +137,20 @@ class TablesDatabase:
     def _batches(self, found: duckdb.DuckDBPyRelation) -> Iterator[pa.RecordBatch]:
         """What DuckDB gives, fetched in a thread: where it works for long in this one, nobody hears Ctrl-C."""
         with ThreadPoolExecutor(1) as pool:
-            reader = self._wait(pool.submit(found.to_arrow_reader, _FETCHED))
-            while (batch := self._wait(pool.submit(next, reader, None))) is not None:
+            reader = self._wait_for(pool, found.to_arrow_reader, _FETCHED)
+            while (batch := self._wait_for(pool, next, reader, None)) is not None:
                 yield batch
 
-    def _wait(self, coming: Future[Any]) -> Any:
+    def _wait_for(self, pool: ThreadPoolExecutor, do: Callable[..., Any], *words: Any) -> Any:
+        coming: Future[Any] | None = None
         try:
+            coming = pool.submit(do, *words)
             return coming.result()
         except KeyboardInterrupt:
-            self._database.interrupt()
+            # A query that has not quite begun forgets that it was interrupted.
+            while coming is not None and not coming.done():
+                self._database.interrupt()
+                wait([coming], _INTERRUPTED_AGAIN_S)
             raise
         except (duckdb.Error, pa.ArrowException, OSError) as problem:  # the last is Arrow's word for the first
             raise Failure(_told(problem, self._query, self._tables)) from None
@@ -155,7 +161,7 @@ class TablesDatabase:
         try:
             if _refuse_statements(database, query) == duckdb.StatementType.EXPLAIN:
                 with ThreadPoolExecutor(1) as pool:
-                    rows = self._wait(pool.submit(lambda: database.execute(query).fetchall()))
+                    rows = self._wait_for(pool, lambda: database.execute(query).fetchall())
                 values = ", ".join(f"({_literal(str(name))}, {_literal(str(text))})" for name, text in rows)
                 return database.sql(f"select * from (values {values}) as t(plan, text)")
             self._plan()

@@ -140,7 +140,7 @@ def compare(folder: Path, brokers: Sequence[str], labels: Sequence[str]) -> dict
     return found
 
 
-@pytest.mark.long
+@pytest.mark.full
 def test_verdicts_on_clients_of_a_broker_of_1_1_come_true(tmp_path: Path) -> None:
     found = compare(tmp_path, ["1.1.1"], QUICK)
     assert {"breaks", "works"} <= set(found.values())

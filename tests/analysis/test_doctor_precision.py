@@ -105,6 +105,7 @@ TRUTH: Final[dict[str, dict[str, int]]] = {
     },
     "faults/no-connection.pcap.zst": {"warning no-connection": 1},
     "faults/producer-fenced.pcap.zst": {"note answered-with-error": 1, "note producer-fenced": 1},
+    "faults/records-corrupt.pcap.zst": {"error records-corrupt": 1, "warning records-refused": 1},
     "faults/retransmissions.pcap.zst": {"warning retransmissions": 1, "note many-in-flight": 1},
     "faults/sent-again.pcap.zst": {"note capture-begins-late": 1, "note coordinator-moved": 1, "note sent-again": 1},
     "faults/sent-twice.pcap.zst": {"warning sent-twice": 1, "warning unanswered": 1, "note capture-begins-late": 1},

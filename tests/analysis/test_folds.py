@@ -31,6 +31,7 @@ from decoders.messages.bodies import Options
 from decoders.messages.from_record import from_json_dict
 from decoders.messages.record import to_json_dict
 from tests.captures.shipped import CLEAN, capture_bytes, segments
+from tests.sampling import sampled
 
 Make = Callable[[], Fold]
 
@@ -121,8 +122,8 @@ def test_any_split_merged_in_any_order_gives_the_same_rows(name: str, data: st.D
         assert [group.slices for _, group in folds[0].found()] == [group.slices for _, group in whole.found()]
 
 
-@pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.full)])
-@pytest.mark.parametrize("kind", sorted(FOLDS))
+@pytest.mark.parametrize("every", [29, pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("kind", sampled(sorted(FOLDS), 2))
 def test_a_fold_that_is_handed_over_on_the_way_goes_on_as_before(kind: str, every: int) -> None:
     fold: Any = FOLDS[kind]()
     for number, each in enumerate(exchanges("tour.pcapng")):
@@ -140,7 +141,7 @@ def test_needs_name_all_that_is_read(kind: str) -> None:
     assert folded(FOLDS[kind], some).rows() == rows_of(kind, "tour.pcapng")
 
 
-@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("every", [29, pytest.param(1, marks=pytest.mark.full)])
 @pytest.mark.parametrize("kind", sorted(FOLDS))
 def test_a_damaged_state_is_an_error_of_ours(kind: str, every: int) -> None:
     state = folded(FOLDS[kind], exchanges("first-steps.pcapng")[:20]).export()
@@ -164,7 +165,7 @@ def test_a_state_with_wrong_bytes_is_taken_or_refused(kind: str, draw: Any) -> N
         FOLDS[kind]().resume(bytes(state))
 
 
-@pytest.mark.parametrize("name", CLEAN)
+@pytest.mark.parametrize("name", sampled(CLEAN, 3))
 def test_what_is_left_of_a_damaged_capture_is_counted(name: str) -> None:
     draw = Random(name)
     engine = Engine(needs=Wanted(*(make() for make in FOLDS.values())))

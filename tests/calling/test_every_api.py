@@ -37,12 +37,13 @@ def named(value: object) -> str:
     return "-".join(value) if isinstance(value, tuple) else api(value).name if isinstance(value, int) else str(value)
 
 
+@pytest.mark.parametrize("some", [True, pytest.param(False, marks=pytest.mark.full)], ids=["first and last", "all"])
 @pytest.mark.parametrize(("door", "key"), [(door, key) for door in DOORS for key in offered(door)], ids=named)
-def test_every_version_is_answered_to_its_example(stages: Stages, door: Door, key: int) -> None:
+def test_every_version_is_answered_to_its_example(stages: Stages, door: Door, key: int, some: bool) -> None:
     stage = stages[door[0]]
     name = api(key).name
     versions = offered(door)[key]
-    for version in range(versions.low, versions.high + 1):
+    for version in {versions.low, versions.high} if some else range(versions.low, versions.high + 1):
         outcome = stage.call(name, "--example", "--api-version", str(version), "-o", "ndjson", door=door[1])
         instead = strange(door, name, version)
         # A coordinator that has just been made may have sent the request elsewhere first: the last answer counts.

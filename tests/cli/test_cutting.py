@@ -22,6 +22,7 @@ from kwcli.env import Exit
 from kwcli.main import run
 from tests.captures.shipped import CLEAN, FOLDER
 from tests.cli.worlds import Outcome, kw, world, written
+from tests.sampling import sampled
 
 # What cutting changes, and what only packets that were left out had told.
 CHANGED = {"packets", "connection", "closed", "file"}
@@ -73,8 +74,9 @@ def check(name: str, words: list[str], out: Path, *, whole: bool) -> None:
         assert f"{out}: {count:,} packet" in cut.err
 
 
-@pytest.mark.parametrize(("name", "one", "other"), DRAWN, ids=[row[0] for row in DRAWN])
-def test_the_rows_come_back(name: str, one: list[str], other: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("row", sampled(DRAWN, 3), ids=[row[0] for row in DRAWN])
+def test_the_rows_come_back(row: tuple[str, list[str], list[str]], tmp_path: Path) -> None:
+    name, one, other = row
     check(name, one, tmp_path / "one.pcapng", whole=False)
     check(name, other, tmp_path / "other.pcapng", whole=True)
 

@@ -13,6 +13,7 @@ from decoders.schema.model import Side
 from tests.apis.test_json_captures import without_sizes
 from tests.captures.shipped import CLEAN, capture_bytes
 from tests.cli.worlds import kw, world
+from tests.sampling import sampled
 
 # So many frames of each (capture, API, side): the commands are slower than the library.
 EACH = 2
@@ -38,7 +39,7 @@ def frames(name: str) -> Iterator[tuple[str, int, Side, bytes]]:
             yield exchange.api, exchange.api_version, side, bytes(data)
 
 
-@pytest.mark.parametrize("name", CLEAN)
+@pytest.mark.parametrize("name", sampled(CLEAN, 3))
 def test_frames_through_both_commands(name: str) -> None:
     same = changed = 0
     for api, version, side, frame in frames(name):

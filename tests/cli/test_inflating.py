@@ -17,6 +17,7 @@ import zstandard
 from kwcli.env import Exit
 from tests.cli.test_inputs import read, slow
 from tests.cli.worlds import kw, world
+from tests.sampling import sampled
 
 PLAIN = bytes.fromhex("d4c3b2a1") + random.Random(1).randbytes(9000) + bytes(range(256)) * 1200
 ALL = f"{len(PLAIN):,}"
@@ -253,7 +254,7 @@ PACKERS: dict[str, tuple[Callable[[bytes], bytes], int]] = {
 
 @pytest.mark.parametrize("fault", ["checksum", "end", "garbage"])
 @pytest.mark.parametrize("codec", list(PACKERS))
-@pytest.mark.parametrize("piped", [False, True])
+@pytest.mark.parametrize("piped", sampled([False, True], 2))
 def test_rows_come_first_and_the_exit_code_is_1(codec: str, fault: str, piped: bool, tmp_path: Path) -> None:
     packer, at = PACKERS[codec]
     data = packer(CAPTURE.read_bytes())

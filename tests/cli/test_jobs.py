@@ -23,6 +23,7 @@ from kwcli.sniff.jobs import PartSizes, RenderJobs
 from tests.captures.shipped import FOLDER
 from tests.cli.test_damage import capture, damaged
 from tests.cli.worlds import Outcome
+from tests.sampling import sampled
 
 Runner = Callable[..., Outcome]
 
@@ -109,7 +110,7 @@ ALONE: Final = ("--sort", "--limit")
 
 @pytest.mark.parametrize(
     "words",
-    [words if number % 6 == 0 else pytest.param(words, marks=pytest.mark.long) for number, words in enumerate(VIEWS)],
+    sampled(VIEWS, 6, pytest.mark.long),
     ids=" ".join,
 )
 def test_the_output_is_that_of_one_process(kw: Runner, forks: list[int], words: tuple[str, ...]) -> None:
@@ -121,9 +122,11 @@ def test_the_output_is_that_of_one_process(kw: Runner, forks: list[int], words: 
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("every", [len(CAPTURES), pytest.param(1, marks=pytest.mark.full)])
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
-def test_so_is_that_of_every_capture(kw: Runner, path: Path) -> None:
-    for number, words in enumerate(VIEWS):
+def test_so_is_that_of_every_capture(kw: Runner, path: Path, every: int) -> None:
+    """Each view of one or two captures, or all of all."""
+    for number, words in [*enumerate(VIEWS)][CAPTURES.index(path) % every :: every]:
         whole = kw(*words, str(path), "--jobs", "1")
         assert kw(*words, str(path), "--jobs", ("2", "3", "5")[number % 3]) == whole, words
 
@@ -136,7 +139,7 @@ def test_so_is_that_of_any_number(kw: Runner, path: Path, count: str) -> None:
         assert kw(*words, str(path), "--jobs", count) == kw(*words, str(path), "--jobs", "1"), words
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 40))])
+@pytest.mark.parametrize("seed", [1, *sampled(range(2, 40), 6)])
 def test_so_is_that_of_damaged_ones(kw: Runner, tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
     path = tmp_path / "damaged.pcapng"
@@ -161,6 +164,7 @@ import sys
 from kwcli.sniff import jobs
 jobs.SIZES = jobs.PartSizes(3, 20, 1 << 16)
 from kwcli.main import main
+from tests.sampling import sampled
 sys.exit(main())
 """
 

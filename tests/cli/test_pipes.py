@@ -9,6 +9,7 @@ import pytest
 
 from tests.captures.shipped import CLEAN, FOLDER
 from tests.cli.worlds import kw, world
+from tests.sampling import sampled
 
 ESCAPE: Final = re.compile(r"\x1b\[[0-9;]*m")
 TOUR: Final = str(FOLDER / "tour.pcapng")
@@ -37,7 +38,7 @@ COMMANDS: Final[list[tuple[str, ...]]] = [
 ]
 
 
-@pytest.mark.parametrize("columns", [80, 200])
+@pytest.mark.parametrize("columns", sampled([80, 200], 2))
 @pytest.mark.parametrize("words", COMMANDS, ids=[" ".join(words)[-60:] for words in COMMANDS])
 def test_a_pipe_gets_what_a_terminal_shows(words: tuple[str, ...], columns: int) -> None:
     shown = kw(*words, env=world(terminal=True, columns=columns, variables={"TERM": "xterm"}))

@@ -17,6 +17,7 @@ from kwcli.env import Exit
 from kwcli.stats import METRICS
 from tests.cli.worlds import Outcome, kw, world
 from tests.filters.test_rows import ROWS
+from tests.sampling import sampled
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 TOUR = str(CAPTURES / "tour.pcapng")
@@ -48,7 +49,7 @@ def from_pipe(data: str | bytes, *words: str) -> Outcome:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", sampled(METRICS, 4))
 def test_statistics_are_those_of_the_capture(written: Path, name: str, metric: str) -> None:
     for by in ("client,topic,partition", "api,error", "group,software,version", "address,broker,time", "connection"):
         words = ("--metric", metric, "--by", by, "--slowest", "7", "-o", "ndjson", "-q")
@@ -90,7 +91,7 @@ FILTERS = (
 )
 
 
-@pytest.mark.parametrize("text", FILTERS)
+@pytest.mark.parametrize("text", sampled(FILTERS, 3))
 def test_filters_pass_the_same(written: Path, text: str) -> None:
     name = "first-steps.pcapng"
     words = ("-f", text, "-o", "ndjson", "-q", "--records")

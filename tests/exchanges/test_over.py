@@ -81,7 +81,7 @@ def count_connections() -> int:
 
 @pytest.mark.parametrize(("asked", "answered"), [(REQUEST, RESPONSE), (FOREIGN, FOREIGN), (b"", b"")])
 @pytest.mark.parametrize("how", ["fin", pytest.param("rst", marks=pytest.mark.long)])
-@pytest.mark.parametrize("connections_too", [pytest.param(False, marks=pytest.mark.long), True])
+@pytest.mark.parametrize("connections_too", [pytest.param(False, marks=pytest.mark.full), True])
 def test_a_connection_that_is_over_is_gone(how: str, asked: bytes, answered: bytes, connections_too: bool) -> None:
     before = count_connections()
     engine = Engine(connections=connections_too)

@@ -110,7 +110,7 @@ def test_names_follow_the_rule_of_kafka(camel: str, snake: str) -> None:
     "scene",
     [
         Scene(Options(properties=plays.QUICK_SHARE), plays.a_little_of_everything),
-        Scene(Options(version="3.9.1", mode="zookeeper"), plays.two_old_clients),
+        pytest.param(Scene(Options(version="3.9.1", mode="zookeeper"), plays.two_old_clients), marks=pytest.mark.full),
     ],
     ids=["4.3.1", "3.9.1-zookeeper"],
 )

@@ -27,6 +27,7 @@ from tests.captures.reading import exchanges
 from tests.captures.shipped import CLEAN, capture_bytes
 from tests.exchanges.talks import framed, request, response
 from tests.records.making import batch, varint
+from tests.sampling import sampled
 
 _CODES = re.compile(r"\x1b\[[0-9;]*m")
 SIDES: tuple[Side, Side] = ("request", "response")
@@ -64,7 +65,7 @@ def frames(name: str) -> Iterator[tuple[Exchange, Side, bytes]]:
                 yield exchange, side, data
 
 
-@pytest.mark.parametrize("name", CLEAN)
+@pytest.mark.parametrize("name", sampled(CLEAN, 3))
 def test_every_byte_of_real_messages_is_there_once(name: str) -> None:
     count = 0
     for exchange, side, data in frames(name):
@@ -76,7 +77,7 @@ def test_every_byte_of_real_messages_is_there_once(name: str) -> None:
     assert count > 8
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 110, 140, 200])
+@pytest.mark.parametrize("width", sampled([40, 60, 80, 110, 140, 200], 5))
 def test_no_line_is_longer_than_the_terminal_is_wide(width: int) -> None:
     for name in ("tour.pcapng", "three-nodes.pcapng.zst", "old-clients.pcap.gz"):
         for exchange, side, data in frames(name):

@@ -14,9 +14,10 @@ from decoders.messages.record import to_json_dict
 from kwcli.pipeline.tables.columns import TABLES
 from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE, segments
 from tests.pipeline.jobs import job_of, rows_in, run
+from tests.sampling import sampled
 
 
-@pytest.mark.parametrize("name", [*CLEAN, *NEGATIVE])
+@pytest.mark.parametrize("name", sampled([*CLEAN, *NEGATIVE], 4))
 def test_the_tables_hold_what_the_engine_gives(tmp_path: Path, name: str) -> None:
     engine = Engine(connections=True)
     settled: list[Row] = [*engine.feed(list(segments(name))), *engine.finish()]

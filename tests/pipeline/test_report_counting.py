@@ -23,6 +23,7 @@ from kwcli.pipeline.report.feed_folds import feed_slowest, feed_statistics, feed
 from kwcli.pipeline.tables.schemas import by_table
 from tests.captures.shipped import CLEAN, segments
 from tests.pipeline.rows import batch_of, settled_for_tables
+from tests.sampling import sampled
 
 BYS = (
     ("api",),
@@ -62,7 +63,7 @@ def told(name: str, by: tuple[str, ...], metric: str) -> Statistics:
     return fold
 
 
-@pytest.mark.parametrize("name", CLEAN)
+@pytest.mark.parametrize("name", sampled(CLEAN, 4))
 @pytest.mark.parametrize("by", BYS, ids=",".join)
 @pytest.mark.parametrize("metric", METRICS)
 def test_columns_count_as_exchanges_do(name: str, by: tuple[str, ...], metric: str) -> None:

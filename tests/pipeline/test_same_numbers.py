@@ -18,6 +18,7 @@ from kwcli.env import Exit
 from tests.captures.shipped import CLEAN, FOLDER
 from tests.cli.worlds import kw
 from tests.report.pages import Page
+from tests.sampling import sampled
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -99,7 +100,7 @@ def added(rows: Iterable[Row], key: tuple[str, ...], *names: str) -> dict[tuple[
     return kept
 
 
-@pytest.mark.parametrize("name", CLEAN)
+@pytest.mark.parametrize("name", sampled(CLEAN, 4))
 def test_a_report_of_each_capture_says_what_kw_stats_says(name: str, tmp_path: Path) -> None:
     said("pipeline", "run", str(FOLDER / name), "--out", str(tmp_path), "-q")
     lines = [json.loads(line) for line in said("pipeline", "report", str(tmp_path), "-o", "ndjson").splitlines()]

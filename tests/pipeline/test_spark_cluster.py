@@ -16,7 +16,7 @@ from tests.pipeline.cluster import cluster
 from tests.pipeline.jobs import job_of, rows_in
 from tests.pipeline.jobs import run as run_local
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.full
 
 NAMES = ("tour.pcapng",)
 ROOT = FOLDER.parent

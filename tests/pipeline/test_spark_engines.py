@@ -14,6 +14,7 @@ from kwcli.pipeline.store.store import open_store
 from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE, capture_bytes
 from tests.pipeline.jobs import Job, job_of
 from tests.pipeline.jobs import run as run_local
+from tests.sampling import sampled
 from tests.tls.wrapping import pcapng_of, segments_of, wrap
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def expected(shipped: list[tuple[str, str]], tmp_path_factory: pytest.TempPathFa
     return folder
 
 
-@pytest.mark.parametrize("raw", [False, True], ids=["stitch", "shuffle"])
+@pytest.mark.parametrize("raw", sampled([False, True], 2), ids=["stitch", "shuffle"])
 @pytest.mark.parametrize("size", [pytest.param(1 << 20, marks=pytest.mark.full), 20_000], ids=["1 MiB", "20 kB"])
 def test_every_shipped_capture(
     spark: SparkSession,
@@ -113,7 +114,7 @@ def tls_jobs(folder: Path, size: int) -> list[Job]:
     ]
 
 
-@pytest.mark.parametrize("raw", [False, True], ids=["stitch", "shuffle"])
+@pytest.mark.parametrize("raw", sampled([False, True], 2), ids=["stitch", "shuffle"])
 def test_tls_however_it_is_cut(spark: SparkSession, tmp_path: Path, raw: bool) -> None:
     for number, job in enumerate(tls_jobs(tmp_path, 50_000)):
         assert len(job.splits) > 2

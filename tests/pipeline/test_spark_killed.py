@@ -23,7 +23,7 @@ from tests.pipeline.jobs import rows_in
 from tests.pipeline.test_run import run
 from tests.pipeline.test_run_spark import OUTSIDE
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.full
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 CAPTURES: Final = [str(FOLDER / name) for name in ("sasl-raw.pcap", "tour.pcapng", "zookeeper-cluster.pcap.gz")]

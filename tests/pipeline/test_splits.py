@@ -31,6 +31,7 @@ from tests.capture.frames import ACK, ethernet, ipv4, tcp
 from tests.capture.made import SECOND_NS, capture, damaged
 from tests.capture.pcap_writer import PcapWriter
 from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE
+from tests.tcp.test_reassembly_properties import EXAMPLES
 
 Result = tuple[list[Segment], Counter[str], list[str]]
 
@@ -110,7 +111,7 @@ def packed(random: Random, data: bytes) -> bytes:
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 def test_one_capture_in_any_splits(seed: int) -> None:
     random = Random(seed)
     data = damaged(random, capture(random, random.choice([0, 3, 40, 150])))

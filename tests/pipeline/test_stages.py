@@ -136,7 +136,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("raw", [False, True], ids=["stitch", "shuffle"])
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in (1, 2))])
 @pytest.mark.parametrize(
     ("name", "files", "size", "loss", "packed"),
     [

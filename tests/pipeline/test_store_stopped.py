@@ -83,7 +83,7 @@ def old(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "before", [True, pytest.param(False, marks=pytest.mark.long)], ids=["over old tables", "into a new folder"]
+    "before", [True, pytest.param(False, marks=pytest.mark.full)], ids=["over old tables", "into a new folder"]
 )
 def test_a_run_that_is_killed_at_any_step_leaves_the_old_or_the_new_tables(
     tmp_path: Path, old: Path, before: bool
@@ -103,6 +103,7 @@ def test_a_run_that_is_killed_at_any_step_leaves_the_old_or_the_new_tables(
     assert set(tags) == {"old" if before else "", "new"}
 
 
+@pytest.mark.long
 def test_who_mends_may_be_killed_at_any_step_too(tmp_path: Path, old: Path) -> None:
     def overdue(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
@@ -125,6 +126,7 @@ def test_who_mends_may_be_killed_at_any_step_too(tmp_path: Path, old: Path) -> N
     assert step > 10
 
 
+@pytest.mark.long
 def test_a_reader_ends_what_a_killed_run_had_begun(old: Path) -> None:
     for step in range(1000):
         stopped_at(old, step, lambda store: put(store, "new", NEW))

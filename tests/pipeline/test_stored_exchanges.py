@@ -37,6 +37,7 @@ from tests.cli.worlds import Outcome, kw
 from tests.pipeline.jobs import job_of
 from tests.pipeline.rows import batch_of, settled_for_tables
 from tests.pipeline.test_spark_engines import run_spark
+from tests.sampling import sampled
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -111,7 +112,7 @@ def test_every_fold_over_tables_gives_the_rows_of_the_capture(name: str) -> None
 @settings(max_examples=5, deadline=None)
 @given(data=st.data())
 @pytest.mark.parametrize(
-    "name", [pytest.param(each, marks=[pytest.mark.long] * (each != "tour.pcapng")) for each in CLEAN]
+    "name", [pytest.param(each, marks=[pytest.mark.full] * (each != "tour.pcapng")) for each in CLEAN]
 )
 def test_split_anywhere_between_captures_and_tables_and_merged(name: str, data: st.DataObject) -> None:
     """Each part is read from the capture or by a reader of its own from the table, as tasks of Spark do."""
@@ -308,7 +309,7 @@ def spark_tables(spark: SparkSession, folder: Path, name: str) -> str:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", CLEAN)
+@pytest.mark.parametrize("name", sampled(CLEAN, 4))
 def test_folds_over_tables_of_a_capture_that_spark_has_cut(spark: SparkSession, tmp_path: Path, name: str) -> None:
     read = [row for _, rows in StoredExchanges(spark_tables(spark, tmp_path, name)).read() for row in rows]
     for kind, (make, rows) in FOLDS.items():

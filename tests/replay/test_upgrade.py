@@ -130,7 +130,7 @@ def test_the_release_that_was_recorded_answers_the_same() -> None:
     assert verdicts["same"] + verdicts["other_ids"] + verdicts["uncompared"] == 193
 
 
-@pytest.mark.long
+@pytest.mark.full
 @pytest.mark.broker
 @needs_brokers
 def test_an_older_release_differs_in_what_is_known() -> None:

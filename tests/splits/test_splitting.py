@@ -17,6 +17,7 @@ from tests.captures.shipped import CLEAN, NEGATIVE, segments
 from tests.exchanges.mistreated import capture
 from tests.exchanges.talks import MS, Talker, framed, interleaved, request, response
 from tests.exchanges.talks import segments as spoken
+from tests.sampling import sampled
 from tests.splits.cut_captures import AGAIN, RERUNS, cut, parts_of, rows, stitched, whole
 
 # Some seconds; more with KW_EXAMPLES.
@@ -46,7 +47,7 @@ def test_the_end_of_a_connection_says_how_it_went() -> None:
     assert sum(row.client_packets + row.server_packets for row in ended) <= len(every)
 
 
-@pytest.mark.parametrize("name", CLEAN)
+@pytest.mark.parametrize("name", sampled(CLEAN, 3))
 def test_raw_splits_of_captures(name: str) -> None:
     every = list(segments(name))
     splits = cut(every, (len(every) * number // 4 for number in range(1, 4)))
@@ -65,8 +66,8 @@ def test_any_cut_of_any_capture(seed: int) -> None:
     assert stitched(splits, batch=batch, listed=listed, **options) == whole(every, **options)
 
 
-@pytest.mark.parametrize("name", CLEAN + NEGATIVE)
-@pytest.mark.parametrize("count", [pytest.param(1, marks=pytest.mark.long), 7])
+@pytest.mark.parametrize("name", sampled(CLEAN + NEGATIVE, 2))
+@pytest.mark.parametrize("count", [pytest.param(1, marks=pytest.mark.full), 7])
 @pytest.mark.parametrize("listed", [False, True])
 def test_splits_of_captures(name: str, count: int, listed: bool) -> None:
     every = list(segments(name))

@@ -14,6 +14,7 @@ from decoders.tcp.chunks import Chunk, Close, Gap, Segment
 from decoders.tcp.connections import PATIENCE_NS, TcpConnection, turned
 from decoders.tcp.due_connections import STALE_MAX
 from decoders.tcp.reassembly import Reassembly
+from tests.sampling import sampled
 from tests.tcp.conversations import ACK, CLIENT, MS, RST, SYN
 from tests.tcp.test_alone import capture, told
 from tests.tcp.test_reassembly_properties import EXAMPLES
@@ -112,7 +113,7 @@ def test_how_many_are_looked_at_in_one_go_is_no_matter_to_a_connection(seed: int
 
 
 @pytest.mark.parametrize("look_max", [2, 256])
-@pytest.mark.parametrize("seed", [*range(6), *(pytest.param(seed, marks=pytest.mark.full) for seed in range(6, 20))])
+@pytest.mark.parametrize("seed", sampled(range(20), 10))
 def test_a_state_handed_over_at_any_cut_goes_on_the_same(
     seed: int, look_max: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

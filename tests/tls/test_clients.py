@@ -170,7 +170,7 @@ def epochs(capture: Path, keys: Path, monkeypatch: pytest.MonkeyPatch) -> set[in
 
 
 # The rest is tried by `.ci/full`.
-SOME: Final = {("java-21", "SSL"), ("java-11", "MTLS"), ("librdkafka", "SASL_SSL"), ("python", "SSL"), ("go", "MTLS")}
+SOME: Final = {("java-21", "SSL"), ("librdkafka", "SASL_SSL"), ("go", "MTLS")}
 PROGRAMS: Final = {"go": [needs_program("go")], "node": [needs_program("node")]}
 
 

@@ -20,6 +20,7 @@ from decoders.messages.from_record import from_json_dict
 from decoders.messages.record import to_json_dict
 from decoders.tcp.chunks import Segment
 from decoders.tls.key_log import KeyLog
+from tests.sampling import sampled
 from tests.splits.cut_captures import cut, stitched, whole
 from tests.tls.conversations import keys_of
 from tests.tls.wrapping import Wrapped, pcapng_of, segments_of, wrap
@@ -56,7 +57,7 @@ def plain_records(rows: list[Settled]) -> list[str]:
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sampled(NAMES, 3))
 def test_the_rows_are_those_of_the_plain_text(name: str, version: ssl.TLSVersion) -> None:
     made = wrapped(name, version)
     rows = settled(made.segments, keys_of(made.key_log))

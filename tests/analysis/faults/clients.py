@@ -8,7 +8,9 @@ from typing import Final
 
 from confluent_kafka import KafkaException
 
-from decoders.apis.keys import FETCH, FIND_COORDINATOR, HEARTBEAT, JOIN_GROUP, METADATA, SYNC_GROUP
+from decoders.apis.keys import FETCH, FIND_COORDINATOR, HEARTBEAT, JOIN_GROUP, METADATA, PRODUCE, SYNC_GROUP
+from decoders.records.model import Record
+from decoders.records.write import encode_batch
 from tests.analysis.faults.actors import VALUE, Actor, Fault, RawClient
 
 PLAIN_SIZE: Final = 20 << 20
@@ -165,6 +167,18 @@ def _reads_again(actor: Actor) -> None:
     client.socket.close()
 
 
+def _corrupt(actor: Actor) -> None:
+    """A batch whose last byte changed after its checksum was made; a sound one before shows that the topic is there."""
+    client = RawClient(actor.place)
+    sound = encode_batch([Record(0, int(time.time() * 1000), None, b"as it was")])
+    for records, code in ((sound, 0), (sound[:-1] + bytes([sound[-1] ^ 2]), 2)):
+        part = {"index": 0, "records": records}
+        asked = {"acks": -1, "timeout_ms": 5000, "topic_data": [{"name": actor.topic, "partition_data": [part]}]}
+        answer = client.ask(PRODUCE, 7, asked)
+        assert answer["responses"][0]["partition_responses"][0]["error_code"] == code
+    client.socket.close()
+
+
 CLIENT_FAULTS: Final[tuple[Fault[Actor], ...]] = (
     Fault("small-batches", _one_record_a_batch),
     Fault("no-compression", _uncompressed),
@@ -172,6 +186,7 @@ CLIENT_FAULTS: Final[tuple[Fault[Actor], ...]] = (
     Fault("clock-ahead", _clock_ahead),
     Fault("topic-unknown", _topic_misspelt),
     Fault("lag-growing", _slow_reader),
+    Fault("records-corrupt", _corrupt, besides={"records-refused"}),
     Fault("transactions-abort", _aborts),
     Fault("producer-fenced", _fenced),
     Fault("rebalance-storm", _storm, partitions=2),

@@ -1,0 +1,15 @@
+"""Rows of one rule, of which some are enough for each change, in; the same rows, marked, out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+FULL = pytest.mark.full
+
+
+def sampled(rows: Iterable[Any], every: int, rest: pytest.MarkDecorator = FULL) -> list[Any]:
+    """For `parametrize` over one name: the first and each `every`th row as the test is marked, others `rest`."""
+    return [row if at % every == 0 else pytest.param(row, marks=rest) for at, row in enumerate(rows)]
