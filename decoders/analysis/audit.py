@@ -72,10 +72,8 @@ OFFERED: Final = frozenset(
     {"error_code", *(f"api_keys[].{name}" for name in ("api_key", "min_version", "max_version"))}
 )
 _JAVA: Final = "apache-kafka-java"
-# The first release of a library that speaks the baseline of Kafka 4.0, as KIP-896 counts them; and the release from
-# which the Java client does.
+# The first release of a library that speaks the baseline of Kafka 4.0, as KIP-896 counts them.
 _BASELINE: Final = {"librdkafka": "1.8.2", "kafkajs": "1.15.0", "sarama": "1.30.1", "kafka-python": "2.0.2"}
-_BASELINE_JAVA: Final = "2.1"
 # Up to which release that baseline holds.
 _BASELINE_LAST: Final = "4."
 # The client ids of brokers that fetch from others.

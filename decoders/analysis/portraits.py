@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import orjson
 
 from decoders.analysis.audit import OFFERED, offered_in
-from decoders.analysis.dimensions import DIMENSIONS, client_of, host_of, library_in, needs_of, software_of
+from decoders.analysis.dimensions import DIMENSIONS, METRICS, client_of, host_of, library_in, needs_of, software_of
 from decoders.analysis.exchange_facts import WAITING, WAITS, waited_ns
 from decoders.analysis.fold import Row, in_order
-from decoders.analysis.metrics import METRICS
 from decoders.analysis.statistics import GroupStatistics
 from decoders.analysis.tally import Tally
 from decoders.analysis.time_buckets import Join, add_amounts

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from decoders.analysis.dimensions import Key, keys_of, needs_of
+from decoders.analysis.dimensions import METRICS, Key, keys_of, needs_of
 from decoders.analysis.exchange_facts import (
     WAITING,
     WAITS,
@@ -19,7 +19,6 @@ from decoders.analysis.exchange_facts import (
     waited_ns,
 )
 from decoders.analysis.fold import Row, bins_of, in_order, percentile
-from decoders.analysis.metrics import METRICS
 from decoders.analysis.time_buckets import SHIFT_MIN, SLICES_MAX, Join, join_slices, merge_slices, shift_for
 from decoders.apis.error_codes import error_name
 from decoders.errors import LimitExceeded, Malformed

@@ -10,6 +10,9 @@ A connection answers its requests in their order, as brokers do. One that waits 
 records) holds those behind it; the connection says when it has enough of them (`is_full`), and whoever reads stops.
 What is wrong with the bytes of a client closes its connection, with the reason, and touches nobody else. An API or
 version that brokers like these do not have closes it too, as theirs does.
+
+A handler that refuses the whole request raises Refusal, and the answer is made by the table of error answers; errors of
+single topics, partitions or members stand in the body that a handler gives.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from decoders.apis import keys
 from decoders.errors import DecodeError
 from decoders.frames.live_framing import SIZE, SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX, MOCK_BUFFERED_MAX, MOCK_QUEUED_MAX
+from decoders.messages.error_answers import error_answer
 from decoders.messages.whole_messages import decode_request, encode_response
 from decoders.mocking.cluster import Cluster, MockLogin, Refusal
 from decoders.mocking.results import Outcome, fit_to_version, raw_token_follows
@@ -253,8 +257,8 @@ class MockBrokers:
             return
         try:
             outcome = handler(self.cluster, call)
-        except Refusal as refusal:  # a handler that has no error to give closes, as brokers do
-            self.disconnect(connection, f"refused with error {refusal.code}")
+        except Refusal as refusal:
+            self._refuse(call, refusal)
             return
         if outcome is Outcome.WAIT:
             connection.waiting = call
@@ -264,6 +268,14 @@ class MockBrokers:
             assert isinstance(outcome, dict)
             self.respond(call, outcome)
             connection.raw_tokens = raw_token_follows(call.api_key, call.version, outcome)
+
+    def _refuse(self, call: MockCall, refusal: Refusal) -> None:
+        """Answer with an error of the whole request; where an answer has no place for it, close, as brokers do."""
+        answer = error_answer(call.api_key, call.version, call.body, refusal.code, message=refusal.text)
+        if answer.body is None or not answer.places:
+            self.disconnect(call.connection, f"refused with error {refusal.code}")
+        else:
+            self.respond(call, answer.body)
 
     def _answer_token(self, connection: MockConnection, token: bytes) -> None:
         login = connection.login

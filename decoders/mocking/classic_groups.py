@@ -421,32 +421,23 @@ def _join_body(call: Call, answer: dict[str, Any]) -> dict[str, Any]:
 
 def handle_sync_group(cluster: Cluster, call: Call) -> dict[str, Any] | Outcome:
     """A member asks for its assignment; the leader brings all of them."""
-    try:
-        cluster.check_coordinator(call, 0, call.body["group_id"])
-        return _existing(cluster, call.body["group_id"]).sync(call)
-    except Refusal as refusal:
-        return {"error_code": refusal.code, "assignment": b""}
+    cluster.check_coordinator(call, 0, call.body["group_id"])
+    return _existing(cluster, call.body["group_id"]).sync(call)
 
 
 def handle_heartbeat(cluster: Cluster, call: Call) -> dict[str, Any]:
     """A member is there."""
     body = call.body
-    try:
-        cluster.check_coordinator(call, 0, body["group_id"])
-        group = _existing(cluster, body["group_id"])
-        group.beat(body["member_id"], body["generation_id"], body.get("group_instance_id"))
-    except Refusal as refusal:
-        return {"error_code": refusal.code}
+    cluster.check_coordinator(call, 0, body["group_id"])
+    group = _existing(cluster, body["group_id"])
+    group.beat(body["member_id"], body["generation_id"], body.get("group_instance_id"))
     return {"error_code": 0}
 
 
 def handle_leave_group(cluster: Cluster, call: Call) -> dict[str, Any]:
     """Members go."""
     body = call.body
-    try:
-        cluster.check_coordinator(call, 0, body["group_id"])
-    except Refusal as refusal:
-        return {"error_code": refusal.code, "members": []}
+    cluster.check_coordinator(call, 0, body["group_id"])
     rows = []
     for asked in body.get("members", [{"member_id": body.get("member_id", "")}]):
         code = 0

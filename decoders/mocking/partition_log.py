@@ -24,7 +24,6 @@ MAGIC: Final = 2
 # Of the batches of a producer so many are known again when they are sent once more.
 KNOWN_BATCHES: Final = 5
 _INT64: Final = Struct(">q")
-_BASE_TIMESTAMP: Final = 27  # where a batch has these
 _MARKER: Final = Struct(">hh")  # version, type
 _MARKER_VALUE: Final = Struct(">hi")  # version, coordinator epoch
 # Sequence numbers begin again behind this one.
@@ -261,8 +260,3 @@ def without_codec(batch: StoredBatch, magic: int) -> bytes:
         return encode_batch(plain, Batch(magic=magic))
     except EncodeError:
         return b""
-
-
-def base_timestamp_of(data: bytes) -> int:
-    """The base timestamp of a batch."""
-    return int(_INT64.unpack_from(data, _BASE_TIMESTAMP)[0])

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["Recording", "RedactedRecording"]
 
 _NO_ID: Final = UUID(int=0)
-_CREATE_PARTITIONS: Final = 1
 # Both sides of these are read.
 READ: Final = frozenset(
     {

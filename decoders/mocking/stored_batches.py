@@ -14,7 +14,6 @@ from decoders.records.write import encode_batch
 __all__ = ["RecordsError", "split_records"]
 
 _SIZE: Final = Struct(">i")
-_SIZE_AT: Final = 8
 _OVERHEAD: Final = 12
 _MAGIC_AT: Final = 16
 _COMMIT: Final = "COMMIT"

@@ -218,12 +218,9 @@ def _add(cluster: Cluster, call: Call, asked: dict[str, Any], *, verify: bool) -
 def handle_add_offsets_to_txn(cluster: Cluster, call: Call) -> dict[str, Any]:
     """A group's offsets take part in a transaction."""
     body = call.body
-    try:
-        found = _find(cluster, call, body["transactional_id"], body["producer_id"], body["producer_epoch"])
-        _begin(cluster, found)
-        found.groups.add(body["group_id"])
-    except Refusal as refusal:
-        return {"error_code": refusal.code}
+    found = _find(cluster, call, body["transactional_id"], body["producer_id"], body["producer_epoch"])
+    _begin(cluster, found)
+    found.groups.add(body["group_id"])
     return {"error_code": 0}
 
 
@@ -265,28 +262,25 @@ def handle_end_txn(cluster: Cluster, call: Call) -> dict[str, Any]:
     """Commit or abort."""
     body = call.body
     commit = body["committed"]
-    try:
-        cluster.check_coordinator(call, 1, body["transactional_id"])
-        found: _Transaction | None = cluster.transactions.get(body["transactional_id"])
-        if found is None or found.producer_id != body["producer_id"]:
-            raise Refusal(INVALID_PRODUCER_ID_MAPPING)
-        bumps = call.version >= _END_BUMPS_FROM
-        again = found.last_result is not None and body["producer_epoch"] == found.last_epoch
-        if not again:
-            if body["producer_epoch"] != found.epoch:
-                raise Refusal(_fenced(call))
-            if not found.ongoing and (commit or not bumps):
-                raise Refusal(INVALID_TXN_STATE)
-            found.last_epoch = found.epoch
-            if found.ongoing:
-                _end(cluster, found, commit=commit)
-            if bumps:
-                _bump(cluster, found)
-            found.last_result = commit
-        elif found.last_result != commit:
+    cluster.check_coordinator(call, 1, body["transactional_id"])
+    found: _Transaction | None = cluster.transactions.get(body["transactional_id"])
+    if found is None or found.producer_id != body["producer_id"]:
+        raise Refusal(INVALID_PRODUCER_ID_MAPPING)
+    bumps = call.version >= _END_BUMPS_FROM
+    again = found.last_result is not None and body["producer_epoch"] == found.last_epoch
+    if not again:
+        if body["producer_epoch"] != found.epoch:
+            raise Refusal(_fenced(call))
+        if not found.ongoing and (commit or not bumps):
             raise Refusal(INVALID_TXN_STATE)
-    except Refusal as refusal:
-        return {"error_code": refusal.code}
+        found.last_epoch = found.epoch
+        if found.ongoing:
+            _end(cluster, found, commit=commit)
+        if bumps:
+            _bump(cluster, found)
+        found.last_result = commit
+    elif found.last_result != commit:
+        raise Refusal(INVALID_TXN_STATE)
     return {"error_code": 0, "producer_id": found.producer_id, "producer_epoch": found.epoch}
 
 

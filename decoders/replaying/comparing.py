@@ -21,7 +21,7 @@ sides have them, else by their number.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, Literal, NamedTuple, Protocol, get_args
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from decoders.apis import NAMES, api, api_name
 from decoders.apis.error_codes import error_name
@@ -29,10 +29,9 @@ from decoders.replaying.carrying import carry_answer
 from decoders.replaying.field_roles import Role, role_of
 from decoders.schema.model import Field, Versions
 
-__all__ = ["VERDICTS", "Answer", "Difference", "Verdict", "compare_answers", "merge_answers", "verdict_of"]
+__all__ = ["Answer", "Difference", "Verdict", "compare_answers", "merge_answers", "verdict_of"]
 
 Verdict = Literal["same", "other_ids", "different", "refused", "uncompared"]
-VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)
 Kind = Literal["ids", "error", "value", "missing", "extra"]
 
 # What an element of an array is about: the fields that tell, the first of these that the array has.

@@ -28,9 +28,9 @@ from decoders.limits import (
     TLS_UPDATES_MAX,
 )
 from decoders.tcp.chunks import Chunk, Connection, Gap, Half, Retransmission, Why
-from decoders.tls.alerts import ALERTS
 from decoders.tls.facts import TlsFacts
 from decoders.tls.handshake import (
+    ALERTS,
     CERTIFICATE,
     CLIENT_HELLO,
     ENCRYPTED_EXTENSIONS,

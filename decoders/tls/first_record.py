@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from decoders.tls.alerts import ALERTS
-from decoders.tls.handshake import CLIENT_HELLO, SERVER_HELLO, VERSIONS, read_client_hello, read_server_hello
+from decoders.tls.handshake import ALERTS, CLIENT_HELLO, SERVER_HELLO, VERSIONS, read_client_hello, read_server_hello
 
 __all__ = ["remedy_of_tls", "tell"]
 

@@ -1,4 +1,4 @@
-"""Handshake messages in, what they say out: hellos, certificates, key updates (RFC 8446, 4; RFC 5246, 7.4).
+"""Handshake messages in, what they say out: hellos, certificates, key updates (RFC 8446, 4; RFC 5246, 7.4); alerts.
 
 Hellos are read as far as they go, since the first bytes of a connection may be all there is; what is missing is empty.
 """
@@ -11,11 +11,13 @@ from typing import Final, NamedTuple
 from decoders.limits import TLS_HANDSHAKE_MAX
 
 __all__ = [
+    "ALERTS",
     *("CERTIFICATE", "CLIENT_HELLO", "CLIENT_KEY_EXCHANGE", "ENCRYPTED_EXTENSIONS", "END_OF_EARLY_DATA", "FINISHED"),
-    *("HELLO_REQUEST", "KEY_UPDATE", "NEW_SESSION_TICKET", "SERVER_HELLO", "TLS_1_2", "TLS_1_3", "VERSIONS"),
     *("CertificateFacts", "ClientHello", "HandshakeMessages", "ServerHello", "read_certificate", "read_client_hello"),
+    *("HELLO_REQUEST", "KEY_UPDATE", "NEW_SESSION_TICKET", "SERVER_HELLO", "TLS_1_2", "TLS_1_3", "VERSIONS"),
     *("describe_certificate", "read_encrypted_extensions", "read_server_hello", "read_ticket", "readable"),
 ]
+
 
 TLS_1_2: Final = 0x0303
 TLS_1_3: Final = 0x0304
@@ -262,3 +264,43 @@ def _protocols(data: bytes, start: int, end: int) -> tuple[str, ...]:
         found.append(readable(data[at + 1 : min(at + 1 + size, end)]))
         at += 1 + size
     return tuple(found)
+
+
+# Alert descriptions (RFC 8446, 6.2, and the older ones that are still met).
+ALERTS: Final = {
+    0: "close_notify",
+    10: "unexpected_message",
+    20: "bad_record_mac",
+    21: "decryption_failed",
+    22: "record_overflow",
+    30: "decompression_failure",
+    40: "handshake_failure",
+    41: "no_certificate",
+    42: "bad_certificate",
+    43: "unsupported_certificate",
+    44: "certificate_revoked",
+    45: "certificate_expired",
+    46: "certificate_unknown",
+    47: "illegal_parameter",
+    48: "unknown_ca",
+    49: "access_denied",
+    50: "decode_error",
+    51: "decrypt_error",
+    60: "export_restriction",
+    70: "protocol_version",
+    71: "insufficient_security",
+    80: "internal_error",
+    86: "inappropriate_fallback",
+    90: "user_canceled",
+    100: "no_renegotiation",
+    109: "missing_extension",
+    110: "unsupported_extension",
+    111: "certificate_unobtainable",
+    112: "unrecognized_name",
+    113: "bad_certificate_status_response",
+    114: "bad_certificate_hash_value",
+    115: "unknown_psk_identity",
+    116: "certificate_required",
+    120: "no_application_protocol",
+    121: "ech_required",
+}

@@ -15,7 +15,7 @@ from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import Tls
 from kwcli.net.connection_stops import Cause, ConnectionStop
 from kwcli.net.deadline import Deadline
-from kwcli.net.tls.key_stores import Identity, identity, trusted
+from kwcli.net.tls.key_stores import Identity, identity, locked, trusted
 
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 
@@ -106,7 +106,6 @@ def _file(own: Identity) -> Iterator[tuple[str, str | None]]:
     from base64 import b64encode
 
     from kwcli.net.tls.jks import StoreError
-    from kwcli.net.tls.pkcs12 import locked
 
     password = b64encode(os.urandom(24)).decode()
     try:

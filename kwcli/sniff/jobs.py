@@ -27,6 +27,10 @@ happened here.
 What is given up: filters that nothing has matched so far, `--limit`, `--sort` and `--strict` are done by the reader,
 and so are rows that a terminal waits for. Of standard input parts are made while more of it is there; once it pauses,
 all rows go out.
+
+What it costs: both processes write to pages that they share, for Python counts references in the objects themselves, so
+nearly a page is copied in a part for each row, and some 1,700 more for all that a part needs besides. With two jobs
+that is 210,000 page faults for 110,000 exchanges instead of 11,000, and 0.9 s of system time.
 """
 
 from __future__ import annotations

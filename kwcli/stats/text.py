@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from decoders.analysis.metrics import METRICS
+from decoders.analysis.dimensions import METRICS
 from decoders.analysis.time_buckets import Join
 from decoders.wire.units import format_latency, format_size
 from kwcli.output.table import Column, draw_table

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.analysis import dimensions
+from decoders.analysis.dimensions import METRICS
 from decoders.analysis.exchange_facts import WAITING
 from decoders.analysis.fold import ACCURACY, Fold, bins_of, percentile
-from decoders.analysis.metrics import METRICS
 from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import Statistics
 from decoders.analysis.tally import BatchSizes, ClientVersions, Tally, TopicBatches

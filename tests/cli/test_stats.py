@@ -15,7 +15,7 @@ import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from decoders.analysis.dimensions import DIMENSIONS
-from decoders.analysis.metrics import METRICS as MEASURES
+from decoders.analysis.dimensions import METRICS as MEASURES
 from kwcli.env import Exit, Settings
 from kwcli.output.table import Column, draw_table
 from kwcli.output.units import PLAIN

@@ -15,8 +15,7 @@ import click
 import pytest
 
 import kwcli.help
-from decoders.analysis.dimensions import DIMENSIONS
-from decoders.analysis.metrics import METRICS
+from decoders.analysis.dimensions import DIMENSIONS, METRICS
 from decoders.filters import FIELDS
 from kwcli.env import Exit
 from kwcli.help.pages import ALIASES, TOPICS, describe_topic, read_page

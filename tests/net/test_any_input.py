@@ -13,7 +13,7 @@ from kwcli.net.sasl import SaslRefused
 from kwcli.net.sasl.oauthbearer import OAuthBearer
 from kwcli.net.sasl.scram import Scram
 from kwcli.net.session import credentials
-from kwcli.net.tls import jks, pkcs12
+from kwcli.net.tls import jks, key_stores
 
 FIELDS = st.lists(st.tuples(st.sampled_from("rsivem"), st.text(max_size=30)), max_size=6)
 JKS_HEAD = b"\xfe\xed\xfe\xed\0\0\0\x02\0\0\0\x01\0\0\0\x01"
@@ -62,7 +62,7 @@ def test_stores(content: bytes, password: str | None) -> None:
         with suppress(jks.StoreError):
             jks.read_jks(start + content, password, password)
     with suppress(jks.StoreError):
-        pkcs12.read_pkcs12(b"\x30" + content, password)
+        key_stores.read_pkcs12(b"\x30" + content, password)
 
 
 @given(st.text(max_size=200))

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.analysis.audit import Audit, AuditTarget
+from decoders.analysis.dimensions import METRICS
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.groups.groups import Groups
-from decoders.analysis.metrics import METRICS
 from decoders.analysis.portraits import Brokers, Clients
 from decoders.analysis.security import Security
 from decoders.analysis.slowest import Slowest

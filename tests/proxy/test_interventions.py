@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import decoders
 from decoders.filters.prefilter import Possible
-from kwcli.proxy.relay.intervention import LOOK, PASS, Decision, Delivery, HeldExchange, Routes, Then
+from kwcli.proxy.relay.intervention import PASS, Decision, Delivery, HeldExchange, Routes, Then
 from kwcli.proxy.relay.request_rules import WANTED
 from tests.proxy.stage import CLIENT, FETCH, HEARTBEAT, METADATA, PRODUCE, Stage, metadata, pieces, request, response
 
@@ -19,6 +19,7 @@ SERVER = 1
 HERE = {1: ("127.0.0.1", 19094)}
 MS = 1_000_000
 LIST_GROUPS = 16
+LOOK = Decision(look=True)
 Decide = Callable[[HeldExchange], Decision | None]
 
 

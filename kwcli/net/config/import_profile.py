@@ -12,7 +12,7 @@ from kwcli.net.config.build_config import MECHANISMS, unchecked
 from kwcli.net.config.cluster_files import PLACES, ForeignCluster, read_clusters
 from kwcli.net.config.merge_settings import SettingSource, choose
 from kwcli.net.config.profiles import Profiles
-from kwcli.net.config.properties import BY_NAME, Pair, decoded, numbered
+from kwcli.net.config.properties import BY_NAME, decoded, numbered
 
 _FILE_MAX = 1024 * 1024
 
@@ -129,11 +129,6 @@ def absolute(name: str, value: str, folder: str) -> str:
         return value
     here, beside = os.path.abspath(value), os.path.abspath(os.path.join(folder, value))
     return beside if os.path.exists(beside) and not os.path.exists(here) else here
-
-
-def absolute_pairs(pairs: Sequence[Pair]) -> list[Pair]:
-    """Pairs given on the command line, whose paths are relative to where kw runs."""
-    return [(name, absolute(name, value, "")) for name, value in pairs]
 
 
 def _own_name(word: str) -> str:

@@ -103,8 +103,6 @@ def _read_store(content: bytes, store: KeyStoreFile, *, with_key: bool) -> Jks:
     if content.startswith(_JCEKS):
         raise StoreError("kw reads no JCEKS; convert it: keytool -importkeystore … -deststoretype PKCS12")
 
-    from kwcli.net.tls.pkcs12 import read_pkcs12
-
     return read_pkcs12(content, store.password or store.key_password)
 
 
@@ -130,3 +128,40 @@ def _pem(text: str, store: KeyStoreFile, what: str) -> Identity:
         raise Failure(f"the key in {_name(store, what)} is locked; give -X ssl.key.password=…", Exit.USAGE)
     certificates = "".join(block.text for block in found if block.is_certificate)
     return Identity(certificates, key.text if key else None, password if key and key.is_locked else None)
+
+
+def read_pkcs12(content: bytes, password: str | None) -> Jks:
+    """All that is in a store: with a key its chain, else every certificate as a trusted one. Raises StoreError."""
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, pkcs12
+
+    try:
+        store = pkcs12.load_pkcs12(content, None if password is None else password.encode())
+    except ValueError as error:
+        if "password" not in str(error).lower():
+            raise StoreError(f"it is damaged or of an unknown kind ({error})") from None
+        needed = "it needs a password" if password is None else "the password is wrong, or the store is damaged"
+        raise StoreError(needed, password="store") from None
+    except Exception as error:  # what OpenSSL was built without
+        raise StoreError(f"it cannot be read here ({error})") from None
+    others = [each.certificate.public_bytes(Encoding.DER) for each in store.additional_certs]
+    if store.key is None:
+        return Jks(others, [], None)
+    own = [store.cert.certificate.public_bytes(Encoding.DER)] if store.cert else []
+    return Jks([], [*own, *others], store.key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption()))
+
+
+def locked(key: str, password: str | None, new_password: str) -> str:
+    """A PEM key, perhaps locked with `password`, as one that is locked with another. Raises StoreError."""
+    from cryptography.hazmat.primitives.serialization import (
+        BestAvailableEncryption,
+        Encoding,
+        PrivateFormat,
+        load_pem_private_key,
+    )
+
+    try:
+        loaded = load_pem_private_key(key.encode(), None if password is None else password.encode())
+    except (ValueError, TypeError) as error:
+        raise StoreError(f"the key cannot be read ({error})", password="key") from None
+    text = loaded.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(new_password.encode()))
+    return text.decode()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import pyarrow.compute as pc
 
+from decoders.analysis.dimensions import METRICS
 from decoders.analysis.fold import bin_of, edges
-from decoders.analysis.metrics import METRICS
 from decoders.analysis.statistics import GroupStatistics
 from decoders.analysis.tally import TopicBatches
 from decoders.analysis.time_buckets import add_amounts

@@ -110,7 +110,6 @@ class Decision(NamedTuple):
 
 
 PASS: Final = Decision()
-LOOK: Final = Decision(look=True)
 
 
 class HeldExchange(RequestRule):

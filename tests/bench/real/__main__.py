@@ -1,7 +1,8 @@
 """`python -m tests.bench.real`: kw against tshark on recorded traffic of three kinds, same files, same run.
 
 The captures are recorded on first use, which takes minutes, and kept in the cache; `--size 5` makes quick ones. Prints
-CPU and wall seconds, peak memory, and the ratios beside the figures we hold ourselves to. `--against DIR` runs a second
+CPU and wall seconds of one process (`--jobs 1`; several: `tests.bench.jobs`), peak memory, and the ratios beside the
+figures we hold ourselves to. `--against DIR` runs a second
 kw, the one installed in that environment (`DIR/bin/python`), alternately with this one.
 """
 
@@ -64,7 +65,7 @@ def _folder(python: str) -> str:
 def measure(path: Path, pythons: Mapping[str, str], runs: int, peers: Mapping[str, tuple[str, ...]]) -> dict[str, Cost]:
     """The cheapest run of each way; the kws alternate, so that a busy machine is busy for all of them."""
     commands: dict[str, tuple[str, ...]] = {
-        f"{name} {way}": (python, *SNIFF, *words, str(path))
+        f"{name} {way}": (python, *SNIFF, *words, "--jobs", "1", str(path))
         for way, words in WAYS.items()
         for name, python in pythons.items()
     }
