@@ -10,6 +10,8 @@ from collections.abc import Generator
 import hypothesis
 import pytest
 
+from kwcli.reference.versions import is_compiled
+
 # A slow moment of the machine is no failure of an example. `--hypothesis-profile random` draws other examples.
 hypothesis.settings.register_profile(
     "same", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
@@ -26,7 +28,12 @@ IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that start brokers or JVMs, so that no worker waits for one of them at the end."""
+    """Begin with the files that start brokers or JVMs, so that no worker waits for one of them at the end.
+
+    Of compiled code nothing is asked that only plain code can do.
+    """
+    if is_compiled():
+        items[:] = [item for item in items if item.get_closest_marker("plain") is None]
     dear = {item.path for item in items if _starts_java(item)}
     items.sort(key=lambda item: item.path not in dear)
 

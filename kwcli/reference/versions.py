@@ -18,17 +18,22 @@ from kwcli.env import Environment
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 
 
+def is_compiled() -> bool:
+    """Whether the library's busiest modules are machine code."""
+    return not (pairer.__file__ or "").endswith(".py")
+
+
 def versions() -> dict[str, Any]:
     """kw, compiled, python, implementation, platform, kafka {oldest, newest, apis}, libraries and extras {name: …}.
 
-    `compiled`: whether the library's busiest modules are machine code. A version is null where it is not installed.
+    A version is null where it is not installed.
     """
     from kwcli import VERSION
 
     needed, extras = _requirements()
     return {
         "kw": VERSION,
-        "compiled": not (pairer.__file__ or "").endswith(".py"),
+        "compiled": is_compiled(),
         "python": platform.python_version(),
         "implementation": platform.python_implementation(),
         "platform": f"{platform.system()} {platform.machine()}",

@@ -349,6 +349,7 @@ def test_what_was_sent_again_while_it_waited_is_marked() -> None:
     assert "retransmitted" not in to_json_dict(settled[2])
 
 
+@pytest.mark.plain
 def test_too_many_in_flight_gives_up_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pairing, "IN_FLIGHT_MAX", 3)
     monkeypatch.setattr("decoders.exchanges.pairer.IN_FLIGHT_MAX", 3)

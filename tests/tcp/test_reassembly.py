@@ -306,6 +306,7 @@ def test_a_connection_that_was_open_before_is_shown_when_it_falls_silent() -> No
     assert told(stage.feed([], 150 * MS)) == [(A, 1, b"ask"), (B, 2, b"tell")]
 
 
+@pytest.mark.plain
 def test_what_waits_is_bounded_for_a_direction(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("decoders.tcp.reassembly.OUT_OF_ORDER_MAX", 4 * 1256)
     stage = Reassembly()
@@ -317,6 +318,7 @@ def test_what_waits_is_bounded_for_a_direction(monkeypatch: pytest.MonkeyPatch) 
     ]
 
 
+@pytest.mark.plain
 def test_what_waits_is_bounded_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("decoders.tcp.reassembly.HELD_MAX", 10 * 1256)
     stage = Reassembly()
