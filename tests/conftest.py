@@ -3,6 +3,7 @@ where CI says so, a test that was skipped has not passed."""
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Generator
@@ -36,6 +37,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         items[:] = [item for item in items if item.get_closest_marker("plain") is None]
     dear = {item.path for item in items if _starts_java(item)}
     items.sort(key=lambda item: item.path not in dear)
+
+
+def pytest_collection() -> None:
+    """Thousands of tests are collected and stay to the end: no collection of garbage looks at them over and over."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """From here on there is garbage."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def _starts_java(item: pytest.Item) -> bool:
