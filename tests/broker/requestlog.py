@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ import orjson
 __all__ = ["Entry", "parse_line", "read_log", "read_logs"]
 
 _MARK: Final = "Completed request:"
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,]\d{3}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +41,19 @@ class Entry:
 
 
 def parse_line(text: str) -> Entry | None:
-    """The entry that a line of the log holds, None for other lines."""
-    at = text.find(_MARK)
+    """The entry that a line of the log holds, None for other lines.
+
+    Where a broker was killed while it wrote a line, its successor has written its first one behind that: it counts.
+    """
+    at = text.rfind(_MARK)
     if at < 0:
         return None
+    *_, time = _TIME.findall(text, 0, at)
     line = orjson.loads(text[at + len(_MARK) :])
     header = line["requestHeader"]
     broker, client = _ends(line["connection"])
     return Entry(
-        time=datetime.fromisoformat(text[:23]).replace(tzinfo=UTC),
+        time=datetime.fromisoformat(time).replace(tzinfo=UTC),
         client=client,
         broker=broker,
         api_key=header["requestApiKey"],

@@ -118,3 +118,5 @@ def test_a_line_of_the_log_is_read_with_its_ends() -> None:
     assert (entry.client, entry.broker) == ("[::1]:34684", "[::1]:9092")
     assert (entry.api_key, entry.api_version, entry.correlation_id, entry.client_id) == (18, 3, 1, "a")
     assert parse_line("2026-11-21T16:48:28.249 INFO something else") is None
+    for torn in ("2026-11-21T16", '2026-11-21T16:48:27.999 Completed request:{"isForw'):
+        assert parse_line(torn + line) == entry, "its writer was killed"
