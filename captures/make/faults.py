@@ -26,16 +26,8 @@ from tests.analysis.faults.recording import (
 # Those whose captures are small; the others are recorded by the tests alone.
 SHIP: Final = (
     *("advertised-elsewhere", "advertised-loopback", "clock-ahead", "heartbeats-late", "idle-cut", "isr-flapping"),
-    *(
-        "isr-shrunk",
-        "leaders-move",
-        "no-connection",
-        "producer-fenced",
-        "records-corrupt",
-        "retransmissions",
-        "sent-again",
-    ),
-    *("sent-twice", "slow-broker", "transactions-abort"),
+    *("isr-shrunk", "leaders-move", "no-connection", "producer-fenced", "records-corrupt"),
+    *("retransmissions", "sent-again", "sent-twice", "slow-broker", "transactions-abort"),
 )
 
 

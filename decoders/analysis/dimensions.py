@@ -32,8 +32,6 @@ from decoders.schema.model import Side
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
-    from decoders.schema.model import Side
-
 
 Key = tuple[Any, ...]
 Keys = Callable[["Exchange"], Sequence[Key]]
@@ -246,7 +244,7 @@ def needs_of(names: Sequence[str], key: int, side: Side) -> frozenset[str]:
 
 
 Measure = Callable[["Exchange"], int | None]
-Wanted = Callable[[int, "Side"], frozenset[str]]
+Wanted = Callable[[int, Side], frozenset[str]]
 
 
 class Metric(NamedTuple):

@@ -181,8 +181,10 @@ class TopicPortraits(Portraits):
         }
         for element, part in partitions_in(exchange.view(asked.side), asked):
             topic, number = topic_of(exchange, element), part.get(asked.number)
+            if topic is None or number is None or (topic, number) in refused:
+                continue
             heads = list(batch_heads(part.get(asked.records), exchange.request_raw))
-            if topic is None or number is None or not heads or (topic, number) in refused:
+            if not heads:
                 continue
             its = self._written.get(topic)
             if its is None:

@@ -36,9 +36,6 @@ from kwcli.net.deadline import in_time
 if TYPE_CHECKING:
     from kwcli.net.session.blocking import Connection, Reply
 
-__all__ = ["decoded", "found_coordinator", "highest_common", "told_topics"]
-
-
 # From these versions on: Metadata can be asked for names without creating them, and for ids; DescribeCluster tells
 # controllers.
 WITHOUT_CREATING: Final = 4

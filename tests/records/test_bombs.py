@@ -53,9 +53,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         pytest.param(("sniff", "-o", "hex"), 1, marks=FULL),
         pytest.param(("sniff", "-o", "yaml", "--records"), 1, marks=FULL),
         pytest.param(("sniff", "-o", "fields", "-e", "topic,key,value,header.a"), 1, marks=FULL),
-        pytest.param(
-            ("sniff", "-o", "table", "--columns", "api,request.topic_data,response"), 1, marks=pytest.mark.full
-        ),
+        pytest.param(("sniff", "-o", "table", "--columns", "api,request.topic_data,response"), 1, marks=FULL),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else f"each {value}th",
 )
