@@ -17,11 +17,8 @@ from kwcli.playground.run import MockCluster
 from kwcli.proxy.command import deciders_of
 from kwcli.proxy.faults.rule_files import RuleFiles
 from tests.cli.worlds import kw
-from tests.proxy.hidden import ROOT
 from tests.proxy.running import ANSWERS, ASKED, WAIT_S, Running, beat, echo, frame, in_loop, rest, running
-from tests.proxy.test_logged import Logged
-
-SCHEMA = json.loads((ROOT / "decoders" / "messages" / "record.schema.json").read_bytes())
+from tests.proxy.test_logged import SCHEMA, Logged
 
 
 @asynccontextmanager
