@@ -78,6 +78,14 @@ class Tables:
         for path in self.files[name][:1]:
             self._opened(name, path, columns).close()
 
+    def lacks(self, name: str, columns: Sequence[str]) -> bool:
+        """Whether a table was written without one of these columns."""
+        try:
+            self.check(name, columns)
+        except Failure:
+            return True
+        return False
+
     def batches(self, name: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows of a table, in batches that are large enough to be counted by column."""
         return together(self.read(name, columns, BATCH))
