@@ -89,7 +89,8 @@ def ended_of(row: Mapping[str, Any], number: int) -> Ended:
     name, version = (_original(row[f"client_software_{part}"]) for part in ("name", "version"))
     user, mechanism = _original(row["user"]), _original(row["mechanism"])
     values: dict[str, Any] = {
-        attribute: row[column] if column not in _TEXTS else row[column] or "" for column, attribute in _PLAIN.items()
+        attribute: _NONE[column] if row[column] is None and column in _NONE else row[column]
+        for column, attribute in _PLAIN.items()
     }
     values["client_id"] = _original(row["client_id"])
     values["client_software"] = None if name is None else {"name": name, "version": version or ""}
@@ -114,6 +115,10 @@ ENDED_COLUMNS: Final = (
 )
 # Where the engine's empty word is the table's null.
 _TEXTS: Final = frozenset({"reason", "detail"})
+# What a null of a column is to the engine; numbers are null in tables of earlier versions.
+_NONE: Final[dict[str, Any]] = dict.fromkeys(_TEXTS, "") | dict.fromkeys(
+    ("client_quiet_ns", "server_quiet_ns", "client_shut_ns", "server_shut_ns"), 0
+)
 
 
 def _shown(text: str | None) -> str | None:
