@@ -156,6 +156,12 @@ def _faults(exchange: Exchange, part: str) -> list[Any]:
     return [each[part] for each in (said, *said.get("more", ()))] if isinstance(said, dict) else []
 
 
+def _refusal(exchange: Exchange, part: str) -> str | None:
+    """Who refused it in the proxy, and why."""
+    said = exchange.extra.get("refused") if exchange.extra else None
+    return said.get(part) if isinstance(said, dict) else None
+
+
 def _session_topics(exchange: Exchange) -> list[str]:
     return list((exchange.extra or {}).get(SESSION_PARTITIONS) or ())
 
@@ -238,6 +244,10 @@ FIELDS: Final[dict[str, FieldRow]] = {
     "fault": FieldRow(S, "text", lambda x: _faults(x, "action"), "what a fault of the proxy did to it on purpose"),
     "fault.rule": FieldRow(S, "number", lambda x: _faults(x, "rule"), "number of the rule that did it"),
     "fault.hit": FieldRow(S, "number", lambda x: _faults(x, "hit"), "how many exchanges that rule had hit by then"),
+    "refused": FieldRow(
+        S, "text", lambda x: _refusal(x, "by"), "option of the proxy that does not serve such requests"
+    ),
+    "refused.reason": FieldRow(S, "text", lambda x: _refusal(x, "reason"), "what the proxy serves instead"),
     "retransmitted": FieldRow(S, "any", lambda x: x.retransmitted, "whether bytes of it were sent again"),
     "session_topic": FieldRow(S, "text", _session_topics, "topics that an incremental fetch asks for", history=True),
     **{f"{name}.{part}": _said(name, part) for name, part in _HISTORY},

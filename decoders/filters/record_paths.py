@@ -54,6 +54,7 @@ KEYS: Final[dict[str, tuple[str, ...] | None]] = {
     "via": (),
     "upstream_latency_ms": (),
     "fault": ("rule", "action", "hit", "more"),
+    "refused": ("by", "reason"),
     "envelope": ("correlation_id",),
     "direction": (),
     "detail": (),

@@ -31,7 +31,18 @@ from decoders.wire.primitives import RANGES, uuid_bytes
 from decoders.wire.units import parse_time
 
 EXTRA: Final = (
-    *("closed", "retransmitted", "via", "fault", "upstream_latency_ms", "file", "guessed", "envelope", "sasl"),
+    *(
+        "closed",
+        "retransmitted",
+        "via",
+        "fault",
+        "refused",
+        "upstream_latency_ms",
+        "file",
+        "guessed",
+        "envelope",
+        "sasl",
+    ),
     *("group", "transaction", "node", "library", "server"),
 )
 # Kinds of records that are exchanges, or stand for them.

@@ -281,6 +281,8 @@ def trouble_of(exchange: Exchange) -> str:
     words: list[str] = []
     if exchange.extra is not None and "fault" in exchange.extra:
         words.append(f"⚡ {exchange.extra['fault']['action']}")
+    if exchange.extra is not None and "refused" in exchange.extra:
+        words.append(f"⚡ refused by {exchange.extra['refused']['by']}")
     if exchange.error_codes:
         words += dict.fromkeys(error.name for error in exchange.errors)
     status = exchange.status

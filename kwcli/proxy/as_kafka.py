@@ -71,6 +71,19 @@ class ServedVersions:
         known = ALL if self._stable is None else self._stable.get(api_key, NONE)
         return known & self._limits.get(api_key, ALL)
 
+    def refusal(self, api_key: int, version: int) -> tuple[str, str]:
+        """The option that does not serve such a request, as it is written, and the versions that are served."""
+        from decoders.apis import NAMES, api
+        from decoders.schema.model import NONE
+
+        name = api(api_key).name if api_key in NAMES else str(api_key)
+        if self._stable is not None and version not in self._stable.get(api_key, NONE):
+            by = f"--as-kafka {self.release}"
+        else:
+            most = self._limits.get(api_key, NONE)
+            by = f"--max {name}={most.high}" if most else f"--hide {name}"
+        return by, served_text(self.served(api_key))
+
     def offered(self, api_key: int, versions: Versions) -> Versions:
         """Of what brokers offer, what clients are told."""
         left = self.served(api_key) & versions
@@ -199,6 +212,11 @@ class VersionGate:
         return found
 
 
+def served_text(versions: Versions) -> str:
+    """`0 to 12 are served`, `is not served`."""
+    return f"{versions.low} to {versions.high} are served" if versions else "is not served"
+
+
 def _named(client: AuditedClient) -> str:
     software = f"{client.software} {client.software_version or ''}".strip() + ", " if client.software else ""
     return f"client {client.client_id or 'without an id'} ({software}{client.host})"
@@ -209,9 +227,8 @@ def _refusals(uses: Mapping[tuple[int, int], int], served: ServedVersions) -> st
 
     parts = []
     for key, version in sorted(uses):
-        left = served.served(key)
         name = api(key).name if key in NAMES else f"API {key}"
-        parts.append(f"{name} {version} ({f'{left.low} to {left.high} are served' if left else 'is not served'})")
+        parts.append(f"{name} {version} ({served_text(served.served(key))})")
     return ", ".join(parts)
 
 
@@ -242,6 +259,7 @@ class ConnectionGate:
         self._gate.met(self._client(exchange), listener.title, (key, version), now_ns, served=served or fallback)
         if served:
             return PASS
+        self._relay.tell_refusal(exchange.correlation_id, *self._gate.served.refusal(key, version))
         if fallback:
             return Decision(reply=self._gate.served.fallback(exchange.correlation_id))
         reason = f"{exchange.base} is not served by {self._gate.served.name}"

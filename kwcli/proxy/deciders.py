@@ -35,7 +35,10 @@ class ClientConnection(Protocol):
         """A decision that took its time."""
 
     def tell_fault(self, correlation_id: int, rule: int, action: str, hit: int) -> None:
-        """Have the log say that a rule of faults has done something to an exchange."""
+        """Have the log say that a rule of faults has done something to an exchange; rule 0: a script or a person."""
+
+    def tell_refusal(self, correlation_id: int, by: str, reason: str) -> None:
+        """Have the log say which option (`--as-kafka 2.8`) does not serve a request, and what it serves."""
 
 
 class Decider(Protocol):

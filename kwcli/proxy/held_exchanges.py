@@ -8,6 +8,7 @@ together a number of bytes: beyond it an exchange passes at once, which is told.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
@@ -19,11 +20,12 @@ from kwcli.proxy.relay.intervention import Decision, HeldExchange, Then
 
 # Clients give up a request after 30 s (request.timeout.ms): a frame that nobody releases goes on before that.
 HOLD_S: Final = 25.0
+_DONE: Final = {"close": "closed", "reset": "reset"}
 # What a released frame may do instead of passing on.
 RELEASES: Final = {
     "pass": None,
-    "close": Decision(frame=b"", then=Then.CLOSE, reason="closed by the control interface"),
-    "reset": Decision(frame=b"", then=Then.RESET, reason="reset by the control interface"),
+    "close": Decision(frame=b"", then=Then.CLOSE, reason=f"{_DONE['close']} by the control interface"),
+    "reset": Decision(frame=b"", then=Then.RESET, reason=f"{_DONE['reset']} by the control interface"),
 }
 
 
@@ -49,6 +51,7 @@ class HeldExchanges:
         self._size = 0
         self._count = 0
         self._held: dict[int, _Held] = {}
+        self._done: Counter[str] = Counter()
 
     def hold(self, exchange: HeldExchange, relay: ClientConnection, decision: Decision) -> bool:
         """Keep it; what gives None to the relay calls this. False: there is no room, and it is to pass at once."""
@@ -70,8 +73,12 @@ class HeldExchanges:
             return False
         self._size -= held.size
         held.timer.cancel()
+        decision = RELEASES[how]
+        if decision is not None:
+            self._done[how] += 1
+            held.relay.tell_fault(held.exchange.correlation_id, 0, f"control {_DONE[how]}", self._done[how])
         if held.relay.deciding is not None:
-            held.relay.deciding.later(held.exchange, RELEASES[how] or held.decision, self._now_ns())
+            held.relay.deciding.later(held.exchange, decision or held.decision, self._now_ns())
         return True
 
     def leave(self, relay: ClientConnection) -> None:

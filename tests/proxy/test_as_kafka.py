@@ -37,6 +37,12 @@ class Client:
     peer = "10.0.0.7:5000"
     deciding: Any = None
 
+    def __init__(self) -> None:
+        self.refusals: list[tuple[int, str, str]] = []
+
+    def tell_refusal(self, correlation_id: int, by: str, reason: str) -> None:
+        self.refusals.append((correlation_id, by, reason))
+
     def tell_fault(self, correlation_id: int, rule: int, action: str, hit: int) -> None:
         raise AssertionError((correlation_id, rule, action, hit))
 
@@ -136,10 +142,11 @@ def test_features_are_of_releases_that_exist() -> None:
     }
 
 
-def play(of: ServedVersions, *frames: bytes) -> tuple[list[tuple[Any, ...]], VersionGate]:
+def play(of: ServedVersions, *frames: bytes, client: Client | None = None) -> tuple[list[tuple[Any, ...]], VersionGate]:
     """What a connection does with these requests."""
     gate = VersionGate(of)
-    core = RelayCore(remembered=Remembered(served=of), interventions=Deciders([gate]).connection(Client()))
+    deciding = Deciders([gate]).connection(client or Client())
+    core = RelayCore(remembered=Remembered(served=of), interventions=deciding)
     return [command for number, frame in enumerate(frames) for command in core.client_bytes(frame, number + 1)], gate
 
 
@@ -189,6 +196,27 @@ def test_what_is_not_served_ends_the_connection(of: ServedVersions, key: int, ve
     )
     assert [each[0] for each in commands if each[0] == CLOSE] == ([] if why is None else [CLOSE])
     assert gate.lines() == ([] if why is None else [f"client c (10.0.0.7) could not work: {why}"])
+
+
+@pytest.mark.parametrize(
+    ("of", "key", "version", "told"),
+    [
+        (served("2.8"), FETCH, 12, None),
+        (served("2.8"), FETCH, 13, ("--as-kafka 2.8", "0 to 12 are served")),
+        (served("2.8", ("fetch=11",)), FETCH, 13, ("--as-kafka 2.8", "0 to 11 are served")),
+        (served("2.8", ("fetch=11",)), FETCH, 12, ("--max Fetch=11", "0 to 11 are served")),
+        (served("2.8", (), ("1",)), FETCH, 12, ("--hide Fetch", "is not served")),
+        (served(None, (), ("produce",)), PRODUCE, 9, ("--hide Produce", "is not served")),
+        (served("2.8"), API_VERSIONS, 4, ("--as-kafka 2.8", "0 to 3 are served")),  # answered all the same
+    ],
+)
+def test_the_log_is_told_which_option_refuses(
+    of: ServedVersions, key: int, version: int, told: tuple[str, str] | None
+) -> None:
+    client = Client()
+    body = {"acks": 1} if key == PRODUCE else ASKED if key == API_VERSIONS else {}
+    play(of, request(key, version, body, id=5), client=client)
+    assert client.refusals == ([] if told is None else [(5, *told)])
 
 
 def test_the_end_says_what_audit_says() -> None:

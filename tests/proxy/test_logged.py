@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -12,12 +13,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
+import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from kwcli.playground.run import MockCluster
 from tests.cli.worlds import kw
 from tests.proxy.hidden import ROOT, port_base
+from tests.proxy.stage import API_VERSIONS, FETCH, request
 
+SCHEMA = json.loads((ROOT / "decoders" / "messages" / "record.schema.json").read_bytes())
+DESCRIBE_CLUSTER = 60
 START_S = 60.0
 
 
@@ -132,6 +137,7 @@ def test_filters_and_text(mock: str, tmp_path: Path) -> None:
     assert f"{len(lines)} of " in said
 
 
+@pytest.mark.long
 def test_clients_go_on_when_nobody_reads_or_the_log_dies(mock: str, tmp_path: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
@@ -144,6 +150,7 @@ def test_clients_go_on_when_nobody_reads_or_the_log_dies(mock: str, tmp_path: Pa
     assert "Traceback" not in said
 
 
+@pytest.mark.long
 def test_a_full_disk_for_packets_leaves_the_rows_and_ends_in_1(mock: str, tmp_path: Path) -> None:
     with Logged(mock, tmp_path, "-w", "/dev/full", "-o", "ndjson") as proxy:
         proxy.talk()
@@ -214,3 +221,27 @@ def test_what_is_asked_wrongly(mock: str, words: tuple[str, ...], text: str) -> 
     assert outcome.code in (1, 2)
     assert outcome.err.startswith(f"kw: {text}")
     assert outcome.err.count("\n") == 1
+
+
+@pytest.mark.long
+def test_a_refused_request_names_the_option_that_refused_it(mock: str, tmp_path: Path) -> None:
+    words = ("-o", "ndjson", "--as-kafka", "2.8", "--hide", "DescribeCluster")
+    with Logged(mock, tmp_path, *words) as proxy:
+        for frame in (request(FETCH, 13), request(DESCRIBE_CLUSTER, 0), request(API_VERSIONS, 5)):
+            with socket.create_connection(("127.0.0.1", proxy.base), timeout=20) as client:
+                client.sendall(frame)
+                client.shutdown(socket.SHUT_WR)
+                while client.recv(4096):
+                    pass
+        said = proxy.end()
+    rows = {row["api"]: row for row in proxy.rows()}
+    assert {name: (row["status"], row["refused"]["by"], row["refused"]["reason"]) for name, row in rows.items()} == {
+        "Fetch": ("unanswered", "--as-kafka 2.8", "0 to 12 are served"),
+        "DescribeCluster": ("unanswered", "--hide DescribeCluster", "is not served"),
+        "ApiVersions": ("complete", "--as-kafka 2.8", "0 to 3 are served"),
+    }
+    valid = jsonschema.Draft202012Validator(SCHEMA)
+    assert [error.message for row in rows.values() for error in valid.iter_errors(row)] == []
+    assert "3 exchanges refused, as other brokers would (-f refused shows them)" in said
+    shown = kw("sniff", str(proxy.out), "-o", "text", "-f", "refused ~ as-kafka and api == Fetch")
+    assert (shown.out.count("Fetch 13"), shown.out.count("⚡ refused by --as-kafka 2.8 unanswered")) == (1, 1)

@@ -42,6 +42,9 @@ class Client:
     def decided(self, *_: object) -> None:
         raise AssertionError
 
+    def tell_refusal(self, *_: object) -> None:
+        """Nobody is told."""
+
     def tell_fault(self, *_: object) -> None:
         raise AssertionError
 

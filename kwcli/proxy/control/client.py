@@ -77,7 +77,10 @@ def ask(port: int, method: str, path: str, fields: Mapping[str, Any], variables:
 
 
 # Of an exchange record, a table shows these; `-o ndjson` all of it.
-_EXCHANGE = ("time", "latency_ms", "client_id", "api", "api_version", "correlation_id", "status", "errors", "fault")
+_EXCHANGE = (
+    *("time", "latency_ms", "client_id", "api", "api_version", "correlation_id", "status", "errors"),
+    *("fault", "refused"),
+)
 
 
 def write_rows(env: Environment, rows: list[dict[str, Any]], settings: Settings) -> None:
@@ -109,5 +112,5 @@ def _cell(value: Any) -> str:
     if isinstance(value, list):
         return ",".join(str(each["name"]) if isinstance(each, dict) and "name" in each else str(each) for each in value)
     if isinstance(value, dict):
-        return clean(str(value.get("action", value)))
+        return clean(str(value.get("action", value.get("by", value))))
     return clean(str(value))

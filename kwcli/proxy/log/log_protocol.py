@@ -84,7 +84,7 @@ class MessageKind(IntEnum):
     DROPPED = 11  # COUNTS: bytes, exchanges, connections left out so far
     PLAN = 12  # JSON: what to do
     DIALLED = 13  # JSON: [local, upstream]
-    FAULT = 14  # JSON: {id, rule, action, hit}: what a rule has done to the exchange with this correlation id
+    DECISION = 14  # JSON: {id, fault | refused}: what was decided about the exchange with this correlation id
     TLS = 15  # JSON: [version, cipher] between client and proxy
     EVENT = 16  # what people were told, of this connection or (0) of none
 

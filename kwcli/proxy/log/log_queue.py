@@ -271,10 +271,10 @@ class LogQueue:
         if connection not in self._unseen and self._room():
             self._tell(MessageKind.DIALLED, connection, time_ns, json.dumps([local, upstream]).encode())
 
-    def fault(self, connection: int, said: dict[str, object], time_ns: int) -> None:
-        """What a rule has done to an exchange that is not settled yet."""
+    def decision(self, connection: int, said: dict[str, object], time_ns: int) -> None:
+        """What was decided about an exchange that is not settled yet: correlation `id`, and `fault` or `refused`."""
         if connection not in self._unseen and self._room():
-            self._tell(MessageKind.FAULT, connection, time_ns, json.dumps(said).encode())
+            self._tell(MessageKind.DECISION, connection, time_ns, json.dumps(said).encode())
 
     def tls(self, connection: int, version: str, cipher: str, time_ns: int) -> None:
         """What a client's TLS is."""

@@ -148,8 +148,8 @@ class Recorder:
             else:
                 version, cipher = json.loads(content)
                 self._rows.happened(kept.ends, "tls", time_ns, {"version": version, "cipher": cipher})
-        elif kind == MessageKind.FAULT:
-            self._rows.fault(kept.connection.number, json.loads(content))
+        elif kind == MessageKind.DECISION:
+            self._rows.decision(kept.connection.number, json.loads(content))
         elif kind == MessageKind.DIALLED and self._files is not None:
             kept.upstream = self._begun(tuple(json.loads(content)), time_ns, UPSTREAM)
         elif kind in (MessageKind.RAW, MessageKind.RAW_SERVER) and kept.upstream is not None:

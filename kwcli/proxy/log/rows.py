@@ -5,10 +5,10 @@ A client connection enters as one whose first byte was seen and whose other end,
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
@@ -35,6 +35,8 @@ __all__ = ["LogRows"]
 
 # Answers that were not asked for twice: how many times of them are kept for one connection.
 TIMES_MOST = 10_000
+# Keys of the record that say who decided, and how many were decided about, in words.
+_DECIDED: Final = {"fault": "with a fault on purpose", "refused": "refused, as other brokers would"}
 
 
 class LogRows:
@@ -52,8 +54,8 @@ class LogRows:
         self._output = Output(env, Progress(env, None, wanted=False), prompt=True)
         self._renderer = open_renderer(plan.settings, self._output.write)
         self._upstream: dict[int, dict[int, deque[float]]] = {}
-        self._faults: dict[tuple[int, int], list[dict[str, Any]]] = {}  # connection and correlation id → what was done
-        self._faulty = 0  # exchanges that rules of faults have touched
+        self._decisions: dict[tuple[int, int], list[dict[str, Any]]] = {}  # by connection and correlation id
+        self._decided: Counter[str] = Counter()  # exchanges with a `fault`, and those that were `refused`
         self._shown = 0
         self._begun = env.monotonic()
         self.listening = plan.rows
@@ -78,11 +80,11 @@ class LogRows:
             del times[next(iter(times))]
         times.setdefault(correlation_id, deque()).append(latency_ms)
 
-    def fault(self, number: int, said: dict[str, Any]) -> None:
-        """What a rule has done to an exchange of which the chunks that settle it come after this."""
+    def decision(self, number: int, said: dict[str, Any]) -> None:
+        """`fault` or `refused` of the exchange `id`; the chunks that settle it come after this."""
         place = (number, said.pop("id"))
-        if place in self._faults or len(self._faults) < TIMES_MOST:
-            self._faults.setdefault(place, []).append(said)
+        if place in self._decisions or len(self._decisions) < TIMES_MOST:
+            self._decisions.setdefault(place, []).append(said)
 
     def happened(self, ends: tuple[str, str, int], what: str, time_ns: int, more: Mapping[str, Any]) -> None:
         """A row of kind `connection`, where they are asked for: `what` is opened, tls, login or closed.
@@ -131,8 +133,10 @@ class LogRows:
                 zone=find_zone(self._settings.zone),
             )
             self._env.say(lines[1] if len(lines) > 1 else lines[0])
-            if self._faulty:
-                self._env.say(f"kw: {count_of(self._faulty, 'exchange')} with a fault on purpose (-f fault shows them)")
+            for name, text in _DECIDED.items():
+                if self._decided[name]:
+                    count = count_of(self._decided[name], "exchange")
+                    self._env.say(f"kw: {count} {text} (-f {name} shows them)")
 
     def _show(self, rows: list[Settled]) -> None:
         for row in rows:
@@ -163,12 +167,9 @@ class LogRows:
                 extra["upstream_latency_ms"] = waiting.popleft()
                 if not waiting:
                     del times[correlation_id]
-        if self._faults and correlation_id is not None:
-            found = self._faults.pop((exchange.ends.number, correlation_id), None)
-            if found:
-                first, *more = found
-                extra["fault"] = {**first, "more": more} if more else first
-                self._faulty += 1
+        if self._decisions and correlation_id is not None:
+            extra |= _merged(self._decisions.pop((exchange.ends.number, correlation_id), []))
+            self._decided.update(extra.keys() & _DECIDED.keys())
         exchange.extra = extra if exchange.extra is None else {**exchange.extra, **extra}
 
     def _guard(self, write: Any, *arguments: Any) -> None:
@@ -182,3 +183,15 @@ class LogRows:
         except OSError as error:
             self.listening, self.failed = False, True
             self._env.say(f"kw: {unwritten(error, 'standard output') or error}; no more rows are written")
+
+
+def _merged(decisions: list[dict[str, Any]]) -> dict[str, Any]:
+    """Keys of the record of all that was decided about an exchange."""
+    made: dict[str, Any] = {}
+    for decision in decisions:
+        for name, said in decision.items():
+            if name in made:
+                made[name].setdefault("more", []).append(said)
+            else:
+                made[name] = said
+    return made

@@ -292,7 +292,14 @@ class Relay:
     def tell_fault(self, correlation_id: int, rule: int, action: str, hit: int) -> None:
         """Have the log say that a rule of faults has done something to an exchange."""
         if self._feed is not None:
-            self._feed.fault(self.number, {"id": correlation_id, "rule": rule, "action": action, "hit": hit}, now_ns())
+            said = {"rule": rule, "action": action, "hit": hit}
+            self._feed.decision(self.number, {"id": correlation_id, "fault": said}, now_ns())
+
+    def tell_refusal(self, correlation_id: int, by: str, reason: str) -> None:
+        """Have the log say which option does not serve a request."""
+        if self._feed is not None:
+            said = {"by": by, "reason": reason}
+            self._feed.decision(self.number, {"id": correlation_id, "refused": said}, now_ns())
 
     def _timed(self, side: int) -> None:
         """The time of a frame has come, or of a piece of it."""

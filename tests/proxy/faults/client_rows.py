@@ -152,6 +152,7 @@ DIFFERENCES: Final = (
     Difference("no such topic", "node", "produce", "gives up", _ASKS_ONCE, "UNKNOWN_TOPIC_OR_PARTITION"),
     Difference("black hole", "node", "produce", "gives up", _SAME, "timed out"),
     Difference("lost answer", "node", "produce", "gives up", _SAME, "timed out"),
+    Difference("leader-election", "node", "transact", "may give up", _FEW, "not the leader for that topic-partition"),
     Difference("leader-election", "node", "produce", "may give up", _FEW, "NOT_LEADER_FOR_PARTITION"),
     Difference("cut", "node", "consume", "may give up", _WAITS, LATE),
     Difference("auth-expiry", "node", "produce", "may give up", _LOGS_IN, "SASL PLAIN authentication failed"),

@@ -53,6 +53,10 @@ class FaultyStage(Stage):
     def tell_fault(self, correlation_id: int, rule: int, action: str, hit: int) -> None:
         self.told.append((correlation_id, rule, action, hit))
 
+    def tell_refusal(self, correlation_id: int, by: str, reason: str) -> None:
+        """No rule of faults refuses."""
+        raise AssertionError((correlation_id, by, reason))
+
 
 def frames(data: bytes) -> list[bytes]:
     """The frames, with their size fields; the last one may be cut off."""

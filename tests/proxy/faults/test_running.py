@@ -17,11 +17,8 @@ from kwcli.playground.run import MockCluster
 from kwcli.proxy.command import deciders_of
 from kwcli.proxy.faults.rule_files import RuleFiles
 from tests.cli.worlds import kw
-from tests.proxy.hidden import ROOT
 from tests.proxy.running import ANSWERS, ASKED, WAIT_S, Running, beat, echo, frame, in_loop, rest, running
-from tests.proxy.test_logged import Logged
-
-SCHEMA = json.loads((ROOT / "decoders" / "messages" / "record.schema.json").read_bytes())
+from tests.proxy.test_logged import SCHEMA, Logged
 
 
 @asynccontextmanager
@@ -129,6 +126,7 @@ def test_the_log_says_what_was_done_and_the_end_how_often(mock: str, tmp_path: P
     assert text.count("⚡ error NOT_LEADER_OR_FOLLOWER NOT_LEADER_OR_FOLLOWER") == 1
 
 
+@pytest.mark.long
 def test_events_are_rows_when_they_are_asked_for(mock: str, tmp_path: Path) -> None:
     words = ("-o", "ndjson", "--events", "--fault", "reset, first 1, when api == Produce")
     with Logged(mock, tmp_path, *words) as proxy:
