@@ -8,7 +8,9 @@ import random
 import re
 import shutil
 import stat
+from argparse import Namespace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
@@ -17,7 +19,9 @@ from kwcli.env import Exit, Failure
 from kwcli.pipeline.store.commits import COMMITS
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.store.store import open_store, tables_at
+from kwcli.pipeline.watch import run as watch_run
 from kwcli.pipeline.watch.decode import decode_points
+from tests.bench.watch import soak
 from tests.captures.shipped import FOLDER, capture_bytes
 from tests.pipeline.odd import odd_capture, packets
 from tests.pipeline.watched import Watched, run_over, tables_in
@@ -38,7 +42,7 @@ def ring(folder: Path, capture: bytes, count: int) -> list[Path]:
     return paths
 
 
-@pytest.mark.parametrize("name", ["raw SASL", "odd"])
+@pytest.mark.parametrize("name", [pytest.param("raw SASL", marks=pytest.mark.long), "odd"])
 def test_files_that_grow_byte_by_byte(tmp_path: Path, name: str) -> None:
     capture = RAW if name == "raw SASL" else odd_capture(20)
     rng = random.Random(name)
@@ -403,3 +407,30 @@ def test_who_reads_once_is_told_by_the_exit_code_of_a_source_that_is_not_there(t
         watching.run()
         assert watching.exit() == Exit.FAILURE
     assert watched.said == f"kw: {tmp_path}/none/in.pcap: no such file\n"
+
+
+def test_what_comes_between_two_batches_waits_from_then_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = ring(tmp_path / "aside", RAW, 2)
+    (tmp_path / "in").mkdir()
+    shutil.copy(first, tmp_path / "in" / first.name)
+    watched = Watched([str(tmp_path / "in")], tmp_path / "out", lateness_s=5.0, interval_s=10.0)
+    begun = watched.clock.now
+
+    def sleep(seconds: float) -> None:
+        watched.clock.now += seconds
+        if watched.clock.now >= begun + 6:  # the first batch was at 5, the second may be at 15
+            shutil.copy(second, tmp_path / "in" / second.name)
+        if watched.clock.now > begun + 15:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(watch_run, "time", SimpleNamespace(sleep=sleep))
+    with watched.started() as watching:
+        with pytest.raises(KeyboardInterrupt):
+            watching.run()
+        assert watching.batch == 2
+
+
+@pytest.mark.full
+def test_rows_are_there_within_15_seconds_of_their_packets(tmp_path: Path) -> None:
+    """A minute of 20 MB/s, of a ring whose files are closed every 2.5 s."""
+    assert soak(Namespace(minutes=1.0, rate=20.0, file=50.0, words=["--doctor"]), tmp_path)

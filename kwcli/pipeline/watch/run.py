@@ -155,6 +155,7 @@ class Watch:
         self._counts: Counter[str] = Counter()
         self._tally = RunCounts()
         self._problems: list[str] = []
+        self._kept = True  # by a commit: all that was wrong so far
         self._findings = WatchFindings(read_thresholds(wanted.thresholds)) if wanted.doctor else None
         self._damaged = 0
         self._said: dict[str, str] = {}
@@ -212,19 +213,37 @@ class Watch:
             if done is not None:
                 self._note(done)
             self._say_now_and_then()
-            if not self._captures.whole:
-                rest = self._wanted.interval_s - (self._env.monotonic() - begun)
-                time.sleep(LOOK_S if done is None else max(rest, 0.0))
+            if done is None and not self._captures.whole:
+                time.sleep(LOOK_S)
+            elif not self._captures.whole:
+                self._rest(begun)
+
+    def _rest(self, begun: float) -> None:
+        """Wait until a batch that began then may be followed by another.
+
+        What comes meanwhile is seen at once: the time that a file waits for its lateness begins there.
+        """
+        while (left := self._wanted.interval_s - (self._env.monotonic() - begun)) > LOOK_S:
+            time.sleep(LOOK_S)
+            with suppress(Failure, OSError):  # the next batch meets it again, and tells it
+                self._look()
+        time.sleep(max(left, 0.0))
+
+    def _look(self) -> None:
+        """See what is there, and tell what is wrong with it."""
+        problems = self._captures.look(self._env.monotonic())
+        self._tell(problems)
+        self._tell_unreachable()
+        self._kept = self._kept and not problems
 
     def step(self) -> BatchDone | None:
         """One batch; None where there is nothing to read. Raises Failure and OSError where nothing was committed."""
         begun = self._env.monotonic()
-        problems = self._captures.look(begun)
-        plan, more = self._captures.plan(begun)
-        self._tell([*problems, *more])
-        self._tell_unreachable()
+        self._look()
+        plan, problems = self._captures.plan(begun)
+        self._tell(problems)
         if not plan.points:
-            if problems or more:  # which a commit keeps
+            if problems or not self._kept:
                 self._do(BatchPlan((), plan.files, 0, frozenset()), begun, ends=False)
             return None
         return self._do(plan, begun, ends=False)
@@ -275,7 +294,7 @@ class Watch:
             tables=self._tables(),
             facts=self._facts(),
         )
-        self.batch, self._states = batch, states
+        self.batch, self._states, self._kept = batch, states, True
         self._committed_s, self._took_s = self._env.monotonic(), self._env.monotonic() - begun
         self._tell(report.problems, counted=False)
         self._store.files.remove(staging.folder)
@@ -318,6 +337,7 @@ class Watch:
 
     def _load(self) -> None:
         """Be as the latest commit says."""
+        self._kept = True  # what is wrong beyond it is found again
         value = self._store.newest()
         if value is None:
             self._captures.forget()
