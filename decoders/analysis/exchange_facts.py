@@ -169,7 +169,7 @@ def topic_of(exchange: Exchange, element: Any) -> str | None:
     for name in TOPIC_FIELDS:
         value = element.get(name)
         if value:
-            return topic_in(exchange, value)
+            return value if value.__class__ is str else topic_in(exchange, value)
     return None
 
 

@@ -87,6 +87,16 @@ class GroupStatistics:
         if len(self._waiting) >= WAITING_MAX:
             self.bins()
 
+    def measure_all(self, values: Sequence[int]) -> None:
+        """Take several values of the metric, one at least."""
+        low, high = min(values), max(values)
+        self.low, self.high = (min(low, self.low), max(high, self.high)) if self.values else (low, high)
+        self.values += len(values)
+        self.total += sum(values)
+        self._waiting += values
+        if len(self._waiting) >= WAITING_MAX:
+            self.bins()
+
     def gather(self, bins: Mapping[int, int], total: int, low: int, high: int) -> None:
         """Take values that are in bins already: their sum, the least and the greatest of them."""
         self.low, self.high = (min(low, self.low), max(high, self.high)) if self.values else (low, high)

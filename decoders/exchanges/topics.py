@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -97,12 +97,10 @@ def at_path(value: Any, path: str) -> Iterator[Any]:
         yield inner
 
 
-def structs(view: Any, name: str) -> Iterator[dict[str, Any]]:
+def structs(view: Any, name: str) -> Sequence[dict[str, Any]]:
     """The structs of an array of a view; when a side cannot be decoded its view ends in the middle."""
-    if isinstance(view, dict):
-        for item in view.get(name) or ():
-            if isinstance(item, dict):
-                yield item
+    found = view.get(name) if isinstance(view, dict) else None
+    return [item for item in found if isinstance(item, dict)] if found else ()
 
 
 def nameless_ids(plan: Plan, prefix: str = "") -> Iterator[str]:

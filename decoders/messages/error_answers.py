@@ -60,9 +60,11 @@ def error_answer(
     *,
     message: str | None = None,
     throttle_ms: int = 0,
+    in_partitions: bool = False,
 ) -> ErrorAnswer:
     """The answer to a decoded request. Raises UnknownApi or UnsupportedVersion.
 
+    `in_partitions`: where brokers place errors by what is wrong, this one is of the partitions, whatever its name.
     A Fetch inside a session is to come from `FetchSessions.whole`. The code may be any, known to Kafka or not.
     """
     name = api(api_key).name
@@ -71,7 +73,7 @@ def error_answer(
     known = ERRORS.get(code)
     error = _Error(code, message, message or (known.meaning if known else f"error {code}"))
     plan = _plan(api_key, version)
-    row = _row(api_key, version, known.name if known else None)
+    row = IN_PARTITIONS[api_key][1] if in_partitions else _row(api_key, version, known.name if known else None)
     body = _filled(row, plan, request, {}, error)
     if any(field.name == THROTTLE for field in plan.fields):
         body[THROTTLE] = throttle_ms

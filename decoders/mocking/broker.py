@@ -25,10 +25,9 @@ from decoders.apis import keys
 from decoders.errors import DecodeError
 from decoders.frames.live_framing import SIZE, SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX, MOCK_BUFFERED_MAX, MOCK_QUEUED_MAX
-from decoders.messages.error_answers import error_answer
 from decoders.messages.whole_messages import decode_request, encode_response
 from decoders.mocking.cluster import Cluster, MockLogin, Refusal
-from decoders.mocking.results import Outcome, fit_to_version, raw_token_follows
+from decoders.mocking.results import Outcome, fit_to_version, raw_token_follows, refusal_answer
 
 __all__ = ["MockBrokers", "MockConnection"]
 
@@ -271,7 +270,7 @@ class MockBrokers:
 
     def _refuse(self, call: MockCall, refusal: Refusal) -> None:
         """Answer with an error of the whole request; where an answer has no place for it, close, as brokers do."""
-        answer = error_answer(call.api_key, call.version, call.body, refusal.code, message=refusal.text)
+        answer = refusal_answer(call, refusal)
         if answer.body is None or not answer.places:
             self.disconnect(call.connection, f"refused with error {refusal.code}")
         else:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from decoders.limits import MOCK_GROUPS_MAX, MOCK_MEMBERS_MAX
 from decoders.mocking.cluster import Call, Cluster, Refusal, Timer
-from decoders.mocking.results import Outcome
+from decoders.mocking.results import Outcome, refused
 
 __all__ = [
     *("ClassicGroup", "State", "handle_heartbeat", "handle_join_group"),
@@ -106,7 +106,7 @@ class ClassicGroup:
                 self.promised = {name: at for name, at in self.promised.items() if at > self.cluster.now_ms}
                 self._check_room(len(self.promised))
                 self.promised[member_id] = self.cluster.now_ms + body["session_timeout_ms"]
-                return {"error_code": MEMBER_ID_REQUIRED, "member_id": member_id}
+                return {**refused(call, Refusal(MEMBER_ID_REQUIRED)), "member_id": member_id}
         elif member_id not in self.members and self.promised.pop(member_id, None) is None:
             raise Refusal(UNKNOWN_MEMBER_ID)
         known = self.members.get(member_id)
@@ -160,7 +160,7 @@ class ClassicGroup:
         if known is not None:
             for waiting in (known.joining, known.syncing):
                 if waiting is not None and waiting is not call:
-                    waiting.answer({"error_code": FENCED_INSTANCE_ID, "member_id": known.id, "assignment": b""})
+                    waiting.answer(refused(waiting, Refusal(FENCED_INSTANCE_ID)))
             known.joining = known.syncing = None
             self.members = {fresh if name == known.id else name: member for name, member in self.members.items()}
             if self.leader == known.id:
@@ -182,7 +182,7 @@ class ClassicGroup:
             if member.syncing is not None:
                 waiting, member.syncing = member.syncing, None
                 member.deadline_ms = self.cluster.now_ms + member.session_ms
-                waiting.answer({"error_code": REBALANCE_IN_PROGRESS, "assignment": b""})
+                waiting.answer(refused(waiting, Refusal(REBALANCE_IN_PROGRESS)))
         self.state = State.PREPARING
         longest = max((member.rebalance_ms for member in self.members.values()), default=0)
         self._stop()
@@ -367,7 +367,7 @@ class ClassicGroup:
         del self.members[member.id]
         for waiting in (member.joining, member.syncing):
             if waiting is not None and not waiting.gone:
-                waiting.answer({"error_code": UNKNOWN_MEMBER_ID, "member_id": member.id, "assignment": b""})
+                waiting.answer(refused(waiting, Refusal(UNKNOWN_MEMBER_ID)))
         if not self.members:
             self._empty()
         elif self.state is State.PREPARING:
@@ -394,29 +394,18 @@ def _existing(cluster: Cluster, group_id: str) -> ClassicGroup:
 def handle_join_group(cluster: Cluster, call: Call) -> dict[str, Any] | Outcome:
     """A member comes in."""
     group_id, member_id = call.body["group_id"], call.body["member_id"]
-    try:
-        cluster.check_coordinator(call, 0, group_id)
-        found = cluster.groups.get(group_id)
-        if found is not None and found.kind != ClassicGroup.kind and not found.is_empty:
-            raise Refusal(INCONSISTENT_GROUP_PROTOCOL)
-        if not isinstance(found, ClassicGroup):
-            if member_id and call.body.get("group_instance_id") is None:
-                raise Refusal(UNKNOWN_MEMBER_ID)
-            if found is None and len(cluster.groups) >= MOCK_GROUPS_MAX:
-                cluster.note(f"the mock has {MOCK_GROUPS_MAX:,} groups: it takes no more")
-                raise Refusal(GROUP_MAX_SIZE_REACHED)
-            found = cluster.groups[group_id] = ClassicGroup(cluster, group_id)
-        answer = found.join(call)
-    except Refusal as refusal:
-        answer = {"error_code": refusal.code, "member_id": member_id}
-    if isinstance(answer, dict):
-        return _join_body(call, answer)
-    return answer
-
-
-def _join_body(call: Call, answer: dict[str, Any]) -> dict[str, Any]:
-    """An error says nothing of a protocol: before version 7 as an empty name."""
-    return {"protocol_name": "" if call.version < 7 else None, "leader": "", "members": [], **answer}
+    cluster.check_coordinator(call, 0, group_id)
+    found = cluster.groups.get(group_id)
+    if found is not None and found.kind != ClassicGroup.kind and not found.is_empty:
+        raise Refusal(INCONSISTENT_GROUP_PROTOCOL)
+    if not isinstance(found, ClassicGroup):
+        if member_id and call.body.get("group_instance_id") is None:
+            raise Refusal(UNKNOWN_MEMBER_ID)
+        if found is None and len(cluster.groups) >= MOCK_GROUPS_MAX:
+            cluster.note(f"the mock has {MOCK_GROUPS_MAX:,} groups: it takes no more")
+            raise Refusal(GROUP_MAX_SIZE_REACHED)
+        found = cluster.groups[group_id] = ClassicGroup(cluster, group_id)
+    return found.join(call)
 
 
 def handle_sync_group(cluster: Cluster, call: Call) -> dict[str, Any] | Outcome:

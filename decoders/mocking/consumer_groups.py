@@ -288,27 +288,18 @@ def _assignment(places: set[Place]) -> dict[str, Any]:
 def handle_consumer_group_heartbeat(cluster: Cluster, call: Call) -> dict[str, Any]:
     """A member comes, is there, or goes."""
     group_id = call.body["group_id"]
-    try:
-        cluster.check_coordinator(call, 0, group_id)
-        found = cluster.groups.get(group_id)
-        if found is not None and found.kind != ConsumerGroup.kind and not found.is_empty:
-            raise Refusal(INCONSISTENT_GROUP_PROTOCOL)
-        if not isinstance(found, ConsumerGroup):
-            if call.body["member_epoch"] != 0:
-                raise Refusal(UNKNOWN_MEMBER_ID)
-            if found is None and len(cluster.groups) >= MOCK_GROUPS_MAX:
-                cluster.note(f"the mock has {MOCK_GROUPS_MAX:,} groups: it takes no more")
-                raise Refusal(GROUP_MAX_SIZE_REACHED)
-            found = ConsumerGroup(cluster, group_id)
-            answer = found.beat(call)
-            cluster.groups[group_id] = found
-            return answer
+    cluster.check_coordinator(call, 0, group_id)
+    found = cluster.groups.get(group_id)
+    if found is not None and found.kind != ConsumerGroup.kind and not found.is_empty:
+        raise Refusal(INCONSISTENT_GROUP_PROTOCOL)
+    if isinstance(found, ConsumerGroup):
         return found.beat(call)
-    except Refusal as refusal:
-        return {
-            "error_code": refusal.code,
-            "error_message": refusal.text,
-            "member_id": call.body["member_id"],
-            "member_epoch": call.body["member_epoch"],
-            "heartbeat_interval_ms": HEARTBEAT_MS,
-        }
+    if call.body["member_epoch"] != 0:
+        raise Refusal(UNKNOWN_MEMBER_ID)
+    if found is None and len(cluster.groups) >= MOCK_GROUPS_MAX:
+        cluster.note(f"the mock has {MOCK_GROUPS_MAX:,} groups: it takes no more")
+        raise Refusal(GROUP_MAX_SIZE_REACHED)
+    made = ConsumerGroup(cluster, group_id)
+    answer = made.beat(call)
+    cluster.groups[group_id] = made
+    return answer

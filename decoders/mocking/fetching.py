@@ -15,7 +15,7 @@ from uuid import UUID
 from decoders.limits import MOCK_SESSIONS_MAX
 from decoders.mocking.cluster import Call, Cluster, Refusal, Timer, TopicPartition
 from decoders.mocking.partition_log import MAGIC, PartitionLog, without_codec
-from decoders.mocking.results import Outcome
+from decoders.mocking.results import Outcome, refused
 
 __all__ = ["Fetches", "handle_fetch"]
 
@@ -66,10 +66,7 @@ class Fetches:
             for topic in body["topics"]
             for row in topic["partitions"]
         }
-        try:
-            session, incremental = self._session(call, asked)
-        except Refusal as refusal:
-            return {"error_code": refusal.code, "session_id": 0, "responses": []}
+        session, incremental = self._session(call, asked)
         waiting = _WaitingFetch(call, session, incremental, session.partitions if session else asked, set())
         answer, size, failed = self._answer(waiting)
         wait_ms = min(body["max_wait_ms"], _WAIT_MAX_MS)
@@ -129,20 +126,28 @@ class Fetches:
         self, waiting: _WaitingFetch, key: Wanted, asked: dict[str, Any], left: int, *, first: bool
     ) -> dict[str, Any]:
         cluster, call = self.cluster, waiting.call
-        row: dict[str, Any] = {"partition_index": key[1], "error_code": 0, "high_watermark": -1, "records": b""}
-        row["aborted_transactions"] = None
+        named = _named(key)
         try:
-            topic = cluster.find_topic({"topic_id" if isinstance(key[0], UUID) else "topic": key[0]})
+            topic = cluster.find_topic(named)
             cluster.check_error(call, topic.name, key[1])
             log = cluster.find_log(topic, key[1], call.node)
             offset = asked["fetch_offset"]
-            row |= {"high_watermark": log.end, "last_stable_offset": log.stable_end, "log_start_offset": log.start}
             if not log.start <= offset <= log.end:
                 raise Refusal(OFFSET_OUT_OF_RANGE)
-            waiting.places.add((topic.name, key[1]))
-            self._read(call, log, offset, min(left, max(asked["partition_max_bytes"], 0)), row, first=first)
         except Refusal as refusal:
-            row["error_code"] = refusal.code
+            answer = refused(call, refusal, {"topics": [{**named, "partitions": [asked]}]}, in_partitions=True)
+            row: dict[str, Any] = answer["responses"][0]["partitions"][0]
+            return row
+        waiting.places.add((topic.name, key[1]))
+        row = {
+            "partition_index": key[1],
+            "error_code": 0,
+            "high_watermark": log.end,
+            "last_stable_offset": log.stable_end,
+            "log_start_offset": log.start,
+            "aborted_transactions": None,
+        }
+        self._read(call, log, offset, min(left, max(asked["partition_max_bytes"], 0)), row, first=first)
         return row
 
     def _read(self, call: Call, log: PartitionLog, offset: int, size: int, row: dict[str, Any], *, first: bool) -> None:
@@ -174,8 +179,7 @@ class Fetches:
                 session.told[key] = news
                 if waiting.incremental and not row["records"] and not row["error_code"] and known == news:
                     continue
-            place: dict[str, Any] = {"topic_id" if isinstance(key[0], UUID) else "topic": key[0], "partitions": []}
-            topics.setdefault(key[0], place)["partitions"].append(row)
+            topics.setdefault(key[0], {**_named(key), "partitions": []})["partitions"].append(row)
         return {
             "error_code": 0,
             "session_id": 0 if session is None else session.id,
@@ -201,6 +205,11 @@ class Fetches:
         timer = self._waiting.pop(number).timer
         if timer is not None:
             timer.cancel()
+
+
+def _named(key: Wanted) -> dict[str, Any]:
+    """What names the topic of a partition in requests and responses."""
+    return {"topic_id" if isinstance(key[0], UUID) else "topic": key[0]}
 
 
 def handle_fetch(fetches: Fetches, call: Call) -> dict[str, Any] | Outcome:

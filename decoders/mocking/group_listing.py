@@ -8,6 +8,7 @@ from uuid import UUID
 from decoders.mocking.classic_groups import ClassicGroup, State
 from decoders.mocking.cluster import Call, Cluster, Refusal
 from decoders.mocking.consumer_groups import ConsumerGroup, Place
+from decoders.mocking.results import refused
 
 __all__ = [
     *("handle_consumer_group_describe", "handle_delete_groups", "handle_describe_groups", "handle_list_groups"),
@@ -56,21 +57,28 @@ def _check_known(cluster: Cluster, call: Call, name: str) -> None:
         raise Refusal(GROUP_ID_NOT_FOUND, f"there is no group {name!r}")
 
 
+def _refused_row(call: Call, refusal: Refusal, asked: str, name: str, told: str = "groups") -> dict[str, Any]:
+    """The row of a group with an error; `asked` and `told` are where requests and responses have their groups."""
+    row: dict[str, Any] = refused(call, refusal, {asked: [name]})[told][0]
+    return row
+
+
 def handle_describe_groups(cluster: Cluster, call: Call) -> dict[str, Any]:
     """Groups whose members assign partitions themselves."""
     return {"groups": [_classic_row(cluster, call, name) for name in call.body["groups"]]}
 
 
 def _classic_row(cluster: Cluster, call: Call, name: str) -> dict[str, Any]:
-    dead = {"group_id": name, "group_state": "Dead", "protocol_type": "", "protocol_data": "", "members": []}
+    found = cluster.groups.get(name)
     try:
         _check_known(cluster, call, name)
+        if isinstance(found, ConsumerGroup):
+            raise Refusal(GROUP_ID_NOT_FOUND, f"{name!r} is a consumer group")
     except Refusal as refusal:
-        unknown = refusal.code == GROUP_ID_NOT_FOUND and call.version < _NOT_FOUND_FROM
-        return {**dead, "error_code": 0 if unknown else refusal.code, "error_message": refusal.text}
-    found = cluster.groups.get(name)
-    if isinstance(found, ConsumerGroup):
-        return {**dead, "error_code": GROUP_ID_NOT_FOUND if call.version >= _NOT_FOUND_FROM else 0}
+        if refusal.code != GROUP_ID_NOT_FOUND:
+            return _refused_row(call, refusal, "groups", name)
+        dead = {"group_id": name, "group_state": "Dead"}
+        return dead if call.version < _NOT_FOUND_FROM else {**_refused_row(call, refusal, "groups", name), **dead}
     _, state, protocol_type = _state(cluster, name)
     row = {"error_code": 0, "group_id": name, "group_state": state, "protocol_type": protocol_type}
     if not isinstance(found, ClassicGroup):
@@ -101,8 +109,7 @@ def _consumer_row(cluster: Cluster, call: Call, name: str) -> dict[str, Any]:
         if not isinstance(found, ConsumerGroup):
             raise Refusal(GROUP_ID_NOT_FOUND, f"there is no consumer group {name!r}")
     except Refusal as refusal:
-        nothing = {"group_state": "Dead", "group_epoch": 0, "assignment_epoch": 0, "assignor_name": "", "members": []}
-        return {"error_code": refusal.code, "error_message": refusal.text, "group_id": name, **nothing}
+        return _refused_row(call, refusal, "group_ids", name)
     return {
         "error_code": 0,
         "error_message": None,
@@ -146,7 +153,6 @@ def handle_delete_groups(cluster: Cluster, call: Call) -> dict[str, Any]:
     """Forget groups that have no members, and their offsets."""
     rows = []
     for name in call.body["groups_names"]:
-        code, text = 0, None
         try:
             _check_known(cluster, call, name)
             found = cluster.groups.get(name)
@@ -154,7 +160,7 @@ def handle_delete_groups(cluster: Cluster, call: Call) -> dict[str, Any]:
                 raise Refusal(NON_EMPTY_GROUP, f"group {name!r} has members")
             cluster.groups.pop(name, None)
             cluster.offsets.pop(name, None)
+            rows.append({"group_id": name, "error_code": 0})
         except Refusal as refusal:
-            code, text = refusal.code, refusal.text
-        rows.append({"group_id": name, "error_code": code, "error_message": text})
+            rows.append(_refused_row(call, refusal, "groups_names", name, "results"))
     return {"results": rows}

@@ -120,11 +120,10 @@ def handle_sasl_authenticate(cluster: Cluster, call: Call) -> dict[str, Any]:  #
     """The next token of a login that a handshake has begun."""
     login = call.login
     if login is None or login.done:
-        text = "no SaslHandshake came before"
-        return {"error_code": ILLEGAL_SASL_STATE, "error_message": text, "auth_bytes": b""}
+        raise Refusal(ILLEGAL_SASL_STATE, "no SaslHandshake came before")
     try:
         token = login.answer(call.body["auth_bytes"])
-    except Refusal as refusal:
+    except Refusal:
         call.login = None
-        return {"error_code": refusal.code, "error_message": refusal.text, "auth_bytes": b""}
+        raise
     return {"error_code": NONE, "error_message": None, "auth_bytes": token, "session_lifetime_ms": 0}

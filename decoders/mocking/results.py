@@ -1,16 +1,36 @@
-"""What a handler gives back, and how its body becomes one of the version that was asked."""
+"""What a handler gives back: a body that becomes one of the version that was asked, or the answer of a refusal."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum, auto
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from decoders.apis import api
 from decoders.apis.keys import SASL_HANDSHAKE
+from decoders.messages.error_answers import ErrorAnswer, error_answer
 from decoders.schema.model import Plan, resolve
 
-__all__ = ["Outcome", "fit_to_version", "raw_token_follows"]
+if TYPE_CHECKING:
+    from decoders.mocking.cluster import Refusal
+
+__all__ = ["Outcome", "fit_to_version", "raw_token_follows", "refusal_answer", "refused"]
+
+
+class AskedRequest(Protocol):
+    """A request that came in, decoded."""
+
+    @property
+    def api_key(self) -> int:
+        """Its API."""
+
+    @property
+    def version(self) -> int:
+        """Of the API."""
+
+    @property
+    def body(self) -> Mapping[str, Any]:
+        """Its fields."""
 
 
 class Outcome(Enum):
@@ -37,6 +57,26 @@ def _fit(plan: Plan, body: Mapping[str, Any]) -> dict[str, Any]:
             value = [_fit(inner, each) for each in value] if field.array else _fit(inner, value)
         out[field.name] = value
     return out
+
+
+def refusal_answer(
+    call: AskedRequest, refusal: Refusal, asked: Mapping[str, Any] | None = None, *, in_partitions: bool = False
+) -> ErrorAnswer:
+    """The answer to a request that is refused, by the table of error answers (apis/error_places.py).
+
+    `asked` replaces fields of the request: one with a single element gives the row of that element.
+    """
+    body = call.body if asked is None else {**call.body, **asked}
+    return error_answer(
+        call.api_key, call.version, body, refusal.code, message=refusal.text, in_partitions=in_partitions
+    )
+
+
+def refused(
+    call: AskedRequest, refusal: Refusal, asked: Mapping[str, Any] | None = None, *, in_partitions: bool = False
+) -> dict[str, Any]:
+    """The body of that answer; a request that is never answered has none."""
+    return refusal_answer(call, refusal, asked, in_partitions=in_partitions).body or {}
 
 
 def raw_token_follows(api_key: int, version: int, body: Mapping[str, Any]) -> bool:

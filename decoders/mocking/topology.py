@@ -15,6 +15,7 @@ from decoders.mocking.cluster import (
     Refusal,
     Topic,
 )
+from decoders.mocking.results import refused
 
 __all__ = [
     *("handle_create_topics", "handle_delete_topics", "handle_describe_cluster", "handle_find_coordinator"),
@@ -27,11 +28,22 @@ _PARTITIONS_MAX: Final = 1000  # of one topic that a client makes
 INVALID_REQUEST: Final = 42
 INVALID_PARTITIONS: Final = 37
 TOPIC_ALREADY_EXISTS: Final = 36
+MISMATCHED_ENDPOINT_TYPE: Final = 114
+UNSUPPORTED_ENDPOINT_TYPE: Final = 115
+# What DescribeCluster asks for.
+_BROKERS: Final = 1
+_CONTROLLERS: Final = 2
 NONE: Final = 0
 
 
 def _broker(node: Node, key: str = "node_id") -> dict[str, Any]:
     return {key: node.id, "host": node.host, "port": node.port, "rack": node.rack}
+
+
+def _refused_row(call: Call, refusal: Refusal, field: str, asked: Any, told: str | None = None) -> dict[str, Any]:
+    """The row of what `asked` is in that field of the request, with an error; `told`: the field of the response."""
+    row: dict[str, Any] = refused(call, refusal, {field: [asked]})[told or field][0]
+    return row
 
 
 def handle_metadata(cluster: Cluster, call: Call) -> dict[str, Any]:
@@ -71,9 +83,7 @@ def _asked_topic(cluster: Cluster, call: Call, asked: dict[str, Any]) -> dict[st
             found = cluster.create_topic(name)
         return _topic_row(found)
     except Refusal as refusal:
-        # Before version 12 a topic has a name in every answer.
-        shown = "" if name is None and call.version < 12 else name
-        return {"error_code": refusal.code, "name": shown, "topic_id": topic_id, "partitions": []}
+        return _refused_row(call, refusal, "topics", asked)
 
 
 def _topic_row(topic: Topic) -> dict[str, Any]:
@@ -97,8 +107,11 @@ def _topic_row(topic: Topic) -> dict[str, Any]:
     }
 
 
-def handle_describe_cluster(cluster: Cluster, call: Call) -> dict[str, Any]:  # noqa: ARG001  # as all handlers
-    """The nodes."""
+def handle_describe_cluster(cluster: Cluster, call: Call) -> dict[str, Any]:
+    """The nodes; controllers are asked for elsewhere."""
+    kind = call.body.get("endpoint_type", _BROKERS)
+    if kind != _BROKERS:
+        raise Refusal(MISMATCHED_ENDPOINT_TYPE if kind == _CONTROLLERS else UNSUPPORTED_ENDPOINT_TYPE)
     return {
         "cluster_id": cluster.cluster_id,
         "controller_id": cluster.controller,
@@ -108,21 +121,25 @@ def handle_describe_cluster(cluster: Cluster, call: Call) -> dict[str, Any]:  # 
 
 def handle_find_coordinator(cluster: Cluster, call: Call) -> dict[str, Any]:
     """The coordinator of groups (0) and transactional ids (1)."""
-    body = call.body
-    kind = body.get("key_type", 0)
-    rows = [_coordinator(cluster, call, kind, key) for key in body.get("coordinator_keys", [body.get("key")])]
-    return {**rows[0], "coordinators": rows} if rows else {"coordinators": []}
+    keys = call.body.get("coordinator_keys")
+    if keys is None:
+        return _coordinator(cluster, call, call.body["key"])
+    rows = []
+    for key in keys:
+        try:
+            rows.append(_coordinator(cluster, call, key))
+        except Refusal as refusal:
+            rows.append(_refused_row(call, refusal, "coordinator_keys", key, "coordinators"))
+    return {"coordinators": rows}
 
 
-def _coordinator(cluster: Cluster, call: Call, kind: int, key: str) -> dict[str, Any]:
-    try:
-        cluster.check_error(call, key)
-        if kind not in (0, 1):
-            raise Refusal(INVALID_REQUEST)
-        node = cluster.nodes[cluster.coordinator(kind, key)]
-    except Refusal as refusal:
-        nowhere = {"node_id": -1, "host": "", "port": -1}
-        return {"key": key, **nowhere, "error_code": refusal.code, "error_message": refusal.text}
+def _coordinator(cluster: Cluster, call: Call, key: str) -> dict[str, Any]:
+    """The row of a key. Raises Refusal."""
+    cluster.check_error(call, key)
+    kind = call.body.get("key_type", 0)
+    if kind not in (0, 1):
+        raise Refusal(INVALID_REQUEST)
+    node = cluster.nodes[cluster.coordinator(kind, key)]
     return {"key": key, **_broker(node), "error_code": NONE, "error_message": None}
 
 
@@ -148,7 +165,7 @@ def _created(cluster: Cluster, call: Call, asked: dict[str, Any]) -> dict[str, A
         topic = cluster.create_topic(name, count)
         cluster.absent.discard(name)
     except Refusal as refusal:
-        return {"name": name, "error_code": refusal.code, "error_message": refusal.text, "configs": None}
+        return _refused_row(call, refusal, "topics", asked)
     return {
         "name": name,
         "topic_id": topic.id,
@@ -162,15 +179,14 @@ def _created(cluster: Cluster, call: Call, asked: dict[str, Any]) -> dict[str, A
 
 def handle_delete_topics(cluster: Cluster, call: Call) -> dict[str, Any]:
     """Forget topics."""
-    body = call.body
-    asked = body.get("topics") or [{"name": name} for name in body.get("topic_names", [])]
+    field = "topics" if "topics" in call.body else "topic_names"
     rows = []
-    for each in asked:
-        by_name = each["name"] is not None
+    for asked in call.body[field]:
+        name = asked["name"] if field == "topics" else asked
         try:
-            topic = cluster.find_topic({"name": each["name"]} if by_name else {"topic_id": each["topic_id"]})
+            topic = cluster.find_topic({"topic_id": asked["topic_id"]} if name is None else {"name": name})
             cluster.delete_topic(topic)
             rows.append({"name": topic.name, "topic_id": topic.id, "error_code": NONE})
         except Refusal as refusal:
-            rows.append({"name": each["name"], "error_code": refusal.code, "error_message": refusal.text})
+            rows.append(_refused_row(call, refusal, field, asked, "responses"))
     return {"responses": rows}

@@ -132,32 +132,28 @@ def handle_init_producer_id(cluster: Cluster, call: Call) -> dict[str, Any]:
     """A producer id; of a transactional id the same with a newer epoch, which fences whoever had it."""
     body = call.body
     transactional_id = body["transactional_id"]
-    nothing = {"producer_id": -1, "producer_epoch": -1}
     if transactional_id is None:
         return {"error_code": 0, "producer_id": _new_producer_id(cluster), "producer_epoch": 0}
-    try:
-        if not transactional_id:
-            raise Refusal(INVALID_REQUEST)
-        cluster.check_coordinator(call, 1, transactional_id)
-        if not 0 < body["transaction_timeout_ms"] <= _TIMEOUT_MAX_MS:
-            raise Refusal(INVALID_TRANSACTION_TIMEOUT)
-        found: _Transaction | None = cluster.transactions.get(transactional_id)
-        producer_id = body.get("producer_id", -1)
-        if found is None:
-            if len(cluster.transactions) >= MOCK_GROUPS_MAX:
-                cluster.note(f"the mock has {MOCK_GROUPS_MAX:,} transactional ids: it takes no more")
-                raise Refusal(POLICY_VIOLATION)
-            found = cluster.transactions[transactional_id] = _Transaction(_new_producer_id(cluster))
-        else:
-            if producer_id >= 0 and (producer_id, body["producer_epoch"]) != (found.producer_id, found.epoch):
-                raise Refusal(_fenced(call))
-            _bump(cluster, found)
-            if found.ongoing:
-                _end(cluster, found, commit=False)
-        found.timeout_ms = body["transaction_timeout_ms"]
-        found.last_result = None
-    except Refusal as refusal:
-        return {"error_code": refusal.code, **nothing}
+    if not transactional_id:
+        raise Refusal(INVALID_REQUEST)
+    cluster.check_coordinator(call, 1, transactional_id)
+    if not 0 < body["transaction_timeout_ms"] <= _TIMEOUT_MAX_MS:
+        raise Refusal(INVALID_TRANSACTION_TIMEOUT)
+    found: _Transaction | None = cluster.transactions.get(transactional_id)
+    producer_id = body.get("producer_id", -1)
+    if found is None:
+        if len(cluster.transactions) >= MOCK_GROUPS_MAX:
+            cluster.note(f"the mock has {MOCK_GROUPS_MAX:,} transactional ids: it takes no more")
+            raise Refusal(POLICY_VIOLATION)
+        found = cluster.transactions[transactional_id] = _Transaction(_new_producer_id(cluster))
+    else:
+        if producer_id >= 0 and (producer_id, body["producer_epoch"]) != (found.producer_id, found.epoch):
+            raise Refusal(_fenced(call))
+        _bump(cluster, found)
+        if found.ongoing:
+            _end(cluster, found, commit=False)
+    found.timeout_ms = body["transaction_timeout_ms"]
+    found.last_result = None
     return {"error_code": 0, "producer_id": found.producer_id, "producer_epoch": found.epoch}
 
 

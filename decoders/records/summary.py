@@ -162,23 +162,41 @@ class BatchHead(NamedTuple):
     crc: int | None
 
 
-def batch_heads(records: Any, raw: bytes | None) -> Iterator[BatchHead]:
+def batch_heads(records: Any, raw: bytes | None) -> Iterable[BatchHead]:
     """The headers of what a view has of a records field (`summarize_view`), one a whole batch, in order."""
+    if records.__class__ is tuple and raw is not None:
+        at, size = records
+        if size >= SIZE and LOG_OVERHEAD + int.from_bytes(raw[at + 8 : at + 12], "big") == size:
+            # One batch, as most are: a generator would cost more than its header.
+            head = _head_at(raw, at, at + size)
+            if head is not None:
+                return (head,)
+    return _each_head(records, raw)
+
+
+def _head_at(raw: bytes, at: int, end: int) -> BatchHead | None:
+    """The header of the whole batch of magic 2 at an offset; None where there is none."""
+    base, length, _, magic, crc, attributes, delta, _, newest, producer, epoch, sequence, count = HEADER.unpack_from(
+        raw, at
+    )
+    size = LOG_OVERHEAD + length
+    if magic != 2 or size < SIZE or at + size > end or count < 0:
+        return None
+    codec, sound = _CODECS[attributes & CODEC_MASK], is_sound(raw, at, at + size)
+    fields = (2, codec, count, size, base, base + delta, newest, sound, producer, epoch, sequence, crc)
+    return tuple.__new__(BatchHead, fields)
+
+
+def _each_head(records: Any, raw: bytes | None) -> Iterator[BatchHead]:
     if records.__class__ is tuple and raw is not None:
         at, size = records
         end = at + size
         while end - at >= SIZE:
-            base, length, _, magic, crc, attributes, delta, _, newest, producer, epoch, sequence, count = (
-                HEADER.unpack_from(raw, at)
-            )
-            stop = at + LOG_OVERHEAD + length
-            if magic != 2 or length < SIZE - LOG_OVERHEAD or stop > end or count < 0:
+            head = _head_at(raw, at, end)
+            if head is None:
                 break
-            codec = _CODECS[attributes & CODEC_MASK]
-            sound = is_sound(raw, at, stop)
-            last = base + delta
-            yield BatchHead(2, codec, count, stop - at, base, last, newest, sound, producer, epoch, sequence, crc)
-            at = stop
+            yield head
+            at += head.size
         if at < end:
             from decoders.records.model import Budget
             from decoders.records.read import batches_json

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from decoders.analysis import dimensions
 from decoders.analysis.dimensions import METRICS
+from decoders.analysis.doctor.peers import BrokerLatencies
 from decoders.analysis.exchange_facts import WAITING
-from decoders.analysis.fold import ACCURACY, Fold, bins_of, percentile
+from decoders.analysis.fold import ACCURACY, Fold, bin_of, bins_of, percentile
 from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import Statistics
 from decoders.analysis.tally import BatchSizes, ClientVersions, Tally, TopicBatches
@@ -282,6 +283,36 @@ def test_percentiles_are_within_one_percent(values: list[int], percent: int) -> 
 def test_sketches_of_parts_add_up_to_that_of_the_whole(parts: list[list[int]]) -> None:
     whole = bins_of(value for part in parts for value in part)
     assert sum((bins_of(part) for part in parts), Counter()) == whole
+
+
+@given(st.lists(st.integers(-(10**6), (1 << 63) - 1)))
+def test_many_values_get_the_bin_that_each_of_them_gets(values: list[int]) -> None:
+    assert bins_of(values) == Counter(bin_of(value) for value in values)
+
+
+@given(st.randoms(use_true_random=False), st.integers(1, 60))
+def test_latencies_counted_together_are_those_counted_in_parts(random: Random, parts: int) -> None:
+    times = [random.randrange(10**18, 10**18 + 10 ** random.randrange(9, 14)) for _ in range(150)]
+    measured = [("b:1", 0, random.choice("xy"), at, random.randrange(-1, 10**9)) for at in times]
+    whole, merged = BrokerLatencies(), BrokerLatencies()
+    for each in measured:
+        whole.measure(*each)
+    for number in range(parts):
+        part = BrokerLatencies()
+        for each in measured[number::parts]:
+            part.measure(*each)
+        merged.merge(part)
+    assert _in_order(merged.state()) == _in_order(whole.state())
+
+
+def _in_order(state: list[Any]) -> list[Any]:
+    """A state of latencies, its groups with the sketches and all sums in the order of their keys."""
+    groups, *sums, shift, first, last = state
+    return [
+        {where: [*its[:3], sorted(its[4].items())] for where, its in groups},
+        *(dict(map(tuple, some)) for some in sums),
+        *(shift, first, last),
+    ]
 
 
 def test_different_statistics_do_not_merge() -> None:

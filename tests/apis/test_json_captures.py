@@ -112,6 +112,7 @@ def test_what_a_record_shows_can_be_sent_again(name: str) -> None:
     assert found["compressed again"] + found["cut"] < found["request"] / 5
 
 
+@pytest.mark.long
 def test_what_a_record_leaves_out_is_named() -> None:
     options: Counter[str] = Counter()
     for name in CLEAN:

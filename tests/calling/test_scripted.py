@@ -52,6 +52,7 @@ def all_topics(node: Node, led: Any) -> Any:
     return answer
 
 
+@pytest.mark.long
 def test_a_partition_that_stays_without_a_leader_is_given_up_at_the_time_out() -> None:
     with Node({METADATA: (0, 12), LIST_OFFSETS: (1, 1)}, {}) as node:
         node.answers = {METADATA: metadata(node, leader=lambda: -1)}
@@ -184,6 +185,7 @@ def test_of_all_nodes_those_that_cannot_be_reached_are_said_and_the_others_shown
     assert outcome.err.startswith(f"kw: {gone.server} refused the connection")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("output", ["text", "ndjson"])
 def test_a_request_that_nobody_answers_is_shown_and_a_time_out(output: str) -> None:
     with Node({METADATA: (0, 12)}, {METADATA: lambda _: None}) as node:

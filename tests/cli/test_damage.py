@@ -79,6 +79,7 @@ def test_an_address_that_talks_to_itself() -> None:
     assert " · 2 packets · " in outcome.err
 
 
+@pytest.mark.long
 def test_a_client_whose_name_is_no_text() -> None:
     """ApiVersions with a software name that is not UTF-8, in every output."""
     data = capture(next(path for path in CAPTURES if path.name == "first-steps.pcapng"))

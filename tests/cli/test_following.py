@@ -502,6 +502,7 @@ def test_tcpdump_writes_and_rotates(tmp_path: Path, options: tuple[str, ...], wo
         assert files > 1
 
 
+@pytest.mark.long
 def test_idle_costs_next_to_nothing(tmp_path: Path) -> None:
     append(tmp_path / "x.pcap", CAPTURE)
     with running("sniff", str(tmp_path / "x.pcap"), "--follow", "-o", "ndjson") as process:

@@ -162,6 +162,7 @@ def test_a_capture_that_was_cut(tmp_path: Path, size: int) -> None:
     seen(path)
 
 
+@pytest.mark.long
 def test_answers_without_their_requests(tmp_path: Path) -> None:
     path = tmp_path / "answers.pcap"
     path.write_bytes(captured(None, requests=False))

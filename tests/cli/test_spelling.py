@@ -38,6 +38,7 @@ def test_words_that_are_near_nothing(word: str) -> None:
     assert did_you_mean(word, NAMES) == ""
 
 
+@pytest.mark.long
 def test_every_name_is_nearest_to_itself_and_to_its_misspelling() -> None:
     for name in NAMES:
         assert nearest_words(name, NAMES)[0] == name

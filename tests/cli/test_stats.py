@@ -53,6 +53,7 @@ def shown(*words: str, columns: int) -> Outcome:
     return kw("stats", *words, env=world(terminal=True, columns=columns, variables={"NO_COLOR": "1"}))
 
 
+@pytest.mark.long
 def test_every_column_sorts() -> None:
     """All numbers of a row do, and both sides' bytes together; what only another metric has says which."""
     (row, *_), (of_records, *_) = rows(TOUR), rows(TOUR, "--metric", "records")

@@ -47,6 +47,7 @@ def jar(version: str) -> Path:
     return next(path for path in found if path.name.startswith("kafka-clients"))
 
 
+@pytest.mark.long
 @pytest.mark.oracle
 def test_our_declarations_are_those_of_the_newest_releases() -> None:
     assert TRUTHS[-1].startswith(RELEASES[-1])

@@ -164,6 +164,7 @@ def test_never_without_being_asked() -> None:
     assert Counter(row.kind for row in rows)["skipped"] > 10
 
 
+@pytest.mark.long
 def test_a_state_in_between_is_taken_up() -> None:
     every = answers_only("tour.pcapng")
     whole = [to_json_dict(row) for row in guessed(every)]

@@ -104,6 +104,7 @@ def test_what_stays_of_a_connection_is_small(how: str) -> None:
     assert held / 2000 < 1000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", [pytest.param("idle", marks=pytest.mark.long), "half"])
 def test_a_connection_that_says_nothing_is_small(how: str) -> None:
     engine = Engine()

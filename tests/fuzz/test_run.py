@@ -70,6 +70,7 @@ def test_what_fails_is_told_with_the_command_that_repeats_it(capfd: pytest.Captu
     assert said.out.endswith(f", {ENOUGH} failures\n")
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_what_does_not_end_in_a_destructor_is_a_failure(capfd: pytest.CaptureFixture[str]) -> None:
     assert run({"slow": Class(slow_to_end, 1)}, 0, 0) == 1

@@ -20,6 +20,7 @@ SCHEMA = json.loads((ROOT / "decoders" / "messages" / "record.schema.json").read
 SASL = str(ROOT / "captures" / "sasl-framed.pcapng")
 
 
+@pytest.mark.long
 def test_exchanges_are_printed_as_of_a_proxy(tmp_path: Path) -> None:
     path = tmp_path / "x.pcapng"
     words = ("-o", "ndjson", "--records", "--events", "-f", "api in (Produce, SaslAuthenticate)", "-w", str(path))

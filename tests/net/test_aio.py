@@ -187,6 +187,7 @@ def test_clients_are_greeted_and_nothing_of_theirs_is_lost(run: Run[Any], files:
         assert run(greeted(server_context(files / "broker.pem"), config(protocol="SSL", tls=tls))) == (b"kwkw", [])
 
 
+@pytest.mark.long
 def test_clients_that_speak_no_tls_are_told_of(run: Run[Any], files: Path) -> None:
     answer, (failure,) = run(greeted(server_context(files / "broker.pem"), config()))
     assert answer is None

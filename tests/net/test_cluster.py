@@ -6,6 +6,8 @@ import socket
 import struct
 import time
 
+import pytest
+
 import decoders
 from kwcli.net.cluster import ClusterClient
 from kwcli.net.config.client_config import ClientConfig
@@ -43,6 +45,7 @@ class Node:
         return framed(decoders.encode_response(key, layout, value, correlation_id=correlation_id))
 
 
+@pytest.mark.long
 def test_a_silent_server_leaves_time_for_the_others() -> None:
     told: list[str] = []
     node = Node()

@@ -175,6 +175,7 @@ def test_what_brokers_and_other_programs_read_stops_nothing() -> None:
     assert len(config.remarks) == len(names)
 
 
+@pytest.mark.long
 def test_what_is_proposed_is_known() -> None:
     known = {name for row in PROPERTIES for name in row.names}
     assert {meant.partition("=")[0] for meant in _MEANT.values()} <= known

@@ -139,6 +139,7 @@ def test_a_browser_shows_it(browser: Browser, page: Path, width: int, dark: bool
     assert ground == ("rgb(18, 21, 26)" if dark else "rgb(251, 252, 253)")
 
 
+@pytest.mark.long
 def test_it_follows_the_reader_to_the_dark(browser: Browser, page: Path) -> None:
     browser.open(page, 1440)
     color = "getComputedStyle(document.querySelector('.numbers text')).fill"

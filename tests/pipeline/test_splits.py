@@ -135,6 +135,7 @@ def test_one_capture_in_any_splits(seed: int) -> None:
             assert (pieces[0].begin, pieces[-1].end) == (0, len(data))
 
 
+@pytest.mark.long
 @given(st.integers(0, 2**32))
 @settings(max_examples=100, deadline=None)
 def test_what_was_read_is_read_again(seed: int) -> None:
@@ -159,6 +160,7 @@ def test_what_was_read_is_read_again(seed: int) -> None:
         assert [segment for some in reading.again() for segment in some] == since
 
 
+@pytest.mark.long
 @given(st.integers(0, 2**32))
 @settings(max_examples=200, deadline=None)
 def test_several_captures_in_any_splits(seed: int) -> None:

@@ -135,7 +135,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return found
 
 
-@pytest.mark.parametrize("raw", [False, True], ids=["stitch", "shuffle"])
+@pytest.mark.parametrize("raw", [False, pytest.param(True, marks=pytest.mark.long)], ids=["stitch", "shuffle"])
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in (1, 2))])
 @pytest.mark.parametrize(
     ("name", "files", "size", "loss", "packed"),
@@ -147,7 +147,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
         ("hot", 3, 500_000, 0.02, False),
         ("raw SASL", 1, 5_000, 0.0, False),
         ("raw SASL", 6, 9_000, 0.03, False),
-        ("the same again and again", 1, 100_000, 0.0, False),
+        pytest.param("the same again and again", 1, 100_000, 0.0, False, marks=pytest.mark.long),
     ],
 )
 def test_the_same_tables(

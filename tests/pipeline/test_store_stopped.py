@@ -82,6 +82,7 @@ def old(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "before", [True, pytest.param(False, marks=pytest.mark.full)], ids=["over old tables", "into a new folder"]
 )

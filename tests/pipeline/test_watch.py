@@ -42,7 +42,7 @@ def ring(folder: Path, capture: bytes, count: int) -> list[Path]:
     return paths
 
 
-@pytest.mark.parametrize("name", ["raw SASL", "odd"])
+@pytest.mark.parametrize("name", [pytest.param("raw SASL", marks=pytest.mark.long), "odd"])
 def test_files_that_grow_byte_by_byte(tmp_path: Path, name: str) -> None:
     capture = RAW if name == "raw SASL" else odd_capture(20)
     rng = random.Random(name)

@@ -49,6 +49,7 @@ def is_the_commit(out: Path, *more: str) -> bool:
     return named == sorted(value["sizes"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("renames", [True, False])
 def test_a_reader_of_delta_sees_the_rows_of_a_run_whenever_a_watch_dies(
     tmp_path: Path, renames: bool, monkeypatch: pytest.MonkeyPatch
@@ -106,6 +107,7 @@ def dies_after_one(follow: Any) -> Any:
     return dies
 
 
+@pytest.mark.long
 def test_dates_that_are_compacted_or_dropped_are_so_in_the_log(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     out = tmp_path / "out"

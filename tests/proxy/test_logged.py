@@ -137,6 +137,7 @@ def test_filters_and_text(mock: str, tmp_path: Path) -> None:
     assert f"{len(lines)} of " in said
 
 
+@pytest.mark.long
 def test_clients_go_on_when_nobody_reads_or_the_log_dies(mock: str, tmp_path: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
@@ -149,6 +150,7 @@ def test_clients_go_on_when_nobody_reads_or_the_log_dies(mock: str, tmp_path: Pa
     assert "Traceback" not in said
 
 
+@pytest.mark.long
 def test_a_full_disk_for_packets_leaves_the_rows_and_ends_in_1(mock: str, tmp_path: Path) -> None:
     with Logged(mock, tmp_path, "-w", "/dev/full", "-o", "ndjson") as proxy:
         proxy.talk()

@@ -81,7 +81,7 @@ def test_a_cell_has_as_many_values_as_it_may(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("look", [guess_request, lambda frame: request_verdict(frame, 0)], ids=["guess", "verdict"])
-@pytest.mark.parametrize("name", ["created topics", "topics"])
+@pytest.mark.parametrize("name", ["topics", pytest.param("created topics", marks=pytest.mark.long)])
 def test_what_a_large_request_is_is_told_without_its_values(name: str, look: Callable[[bytes], object]) -> None:
     frame = BOMBS[name](SIZE).request
     look(BOMBS[name](1000).request)  # what is made once
@@ -114,6 +114,7 @@ def test_the_first_batch_of_many_is_read_alone() -> None:
     assert first_batch(b"\0") == read_batches(b"\0", records=False)[0]
 
 
+@pytest.mark.long
 def test_an_answer_to_a_call_stays_small(tmp_path: Path) -> None:
     made = BOMBS["failing topics"](4 * MIB)
     key, version = unpack_from(">hh", made.request, 4)

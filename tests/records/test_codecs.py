@@ -252,6 +252,7 @@ def bombs_in_little_memory() -> None:
             unpack(codec, data or lz4_claim(), 4 * MIB)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="address space is measured in /proc")
 def test_bombs_fit_in_little_memory() -> None:
     program = "from tests.records.test_codecs import bombs_in_little_memory as bombs; bombs()"

@@ -192,6 +192,7 @@ def test_tables_with_bodies_say_what_the_capture_says(stored: Path) -> None:
     assert (outcome.code, outcome.err) == (Exit.FINDINGS, "kw: Kafka 4.0 turns away 1 client\n")
 
 
+@pytest.mark.long
 def test_a_log_without_sizes_is_a_report_too(tmp_path: Path) -> None:
     log = str(CAPTURES / "first-steps.requests.log.gz")
     jsonschema.validate(said("report", log, "-o", "json"), SCHEMA)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
 from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 
@@ -58,6 +59,7 @@ def told(chunks: list[Chunk]) -> dict[str, Told]:
     return out
 
 
+@pytest.mark.long
 @given(st.integers(0, 2**48))
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_a_connection_alone_is_the_same(seed: int) -> None:

@@ -85,6 +85,7 @@ def lossy(connections: int, packets: int, loss: float, step_ns: int = MS // 9) -
     return segments
 
 
+@pytest.mark.long
 @given(st.integers(0, 2**48))
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_a_look_does_what_one_at_all_of_them_does(seed: int) -> None:
@@ -100,6 +101,7 @@ def test_a_look_does_what_one_at_all_of_them_does_on_a_busy_broker() -> None:
     assert sum(isinstance(chunk[-1], Gap) for chunk in chunks) > 300
 
 
+@pytest.mark.long
 @given(st.integers(0, 2**48))
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_how_many_are_looked_at_in_one_go_is_no_matter_to_a_connection(seed: int) -> None:

@@ -21,7 +21,7 @@ from decoders.analysis.audit import OFFERED, offered_in
 from decoders.analysis.dimensions import DIMENSIONS, client_of, host_of, needs_of
 from decoders.analysis.doctor.diagnosis import diagnose
 from decoders.analysis.doctor.looks import LOOKS, produced_in_vain
-from decoders.analysis.doctor.observations import Observations
+from decoders.analysis.doctor.observations import Observation, Observations
 from decoders.analysis.doctor.peers import BrokerLatencies
 from decoders.analysis.doctor.thresholds import Thresholds
 from decoders.analysis.exchange_facts import (
@@ -54,6 +54,8 @@ _COMPARED: Final = frozenset({PRODUCE, METADATA, OFFSET_COMMIT, HEARTBEAT, 1})
 NS_PER_S: Final = 1_000_000_000
 # Frames from this size on are remembered, whatever is called huge later.
 _LARGE: Final = 1 << 20
+# Connections whose client is remembered between their exchanges.
+_LINKS_MAX: Final = 1024
 _ENTITIES: Final = (("group", "groupId"), ("transactional_id", "transactionalId"))
 # What went well: client, API, subject.
 _Done = tuple[str, int, str | None]
@@ -69,6 +71,7 @@ class Doctor:
         self._latencies = BrokerLatencies()
         self._offers: dict[tuple[str, int], Versions] = {}
         self._faults: list[str] = []
+        self._links: dict[tuple[str | None, str, str], tuple[str, Observation]] = {}
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
         """Names, throttling and what the looks read."""
@@ -98,9 +101,8 @@ class Doctor:
             return
         exchange.view("request")  # looks at both sides
         ends = exchange.ends
-        client = client_of(exchange.client_id, ends.client)
         seen = self._seen
-        link = seen.at("client", client, host_of(ends.client), ends.broker)
+        client, link = self._links.get((exchange.client_id, ends.client, ends.broker)) or self._link(exchange)
         link.see(exchange)
         if not exchange.place and exchange.request_packet:
             link.add("connections", 1)
@@ -128,6 +130,18 @@ class Doctor:
             self._errors(exchange, key, client)
         else:
             self._succeeded(exchange, key, client)
+
+    def _link(self, exchange: Exchange) -> tuple[str, Observation]:
+        """What the client is called and what is observed of it at its broker, remembered for its connection."""
+        ends = exchange.ends
+        client = client_of(exchange.client_id, ends.client)
+        key = "client", client, host_of(ends.client), ends.broker
+        found = client, self._seen.at(*key)
+        if len(self._links) >= _LINKS_MAX:
+            self._links.clear()
+        if self._seen.get(*key) is not None:  # within the limit
+            self._links[exchange.client_id, ends.client, ends.broker] = found
+        return found
 
     def end(self, ended: Ended) -> None:
         """Observe the end of a connection: who cut it, who took nothing, whom nobody let in."""
@@ -230,6 +244,7 @@ class Doctor:
     def resume(self, state: bytes) -> None:
         """Go on where `export` was called. Raises DecodeError."""
         seen, done, latencies, offers, faults = fields(unpack(state), bytes, list, list, list, list)
+        self._links = {}
         self._seen.resume(seen)
         for item in done:
             place, time_ns = fields(item, tuple, int)

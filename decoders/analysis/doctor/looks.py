@@ -98,8 +98,7 @@ def _produced(seen: Observations, exchange: Exchange, client: str) -> None:
                         clock.peak("ahead", ahead)
                         clock.see(exchange)
             if batches:
-                its.add("batches", batches)
-                its.add("records", records)
+                its.add_all((("batches", batches), ("records", records)))
                 if plain:
                     its.add("plain", plain)
             its.add("bytes", size)

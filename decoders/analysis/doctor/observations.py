@@ -83,6 +83,12 @@ class Observation:
         """Add to a sum."""
         self.sums[name] = self.sums.get(name, 0) + amount
 
+    def add_all(self, amounts: Iterable[tuple[str, int]]) -> None:
+        """Add to several sums."""
+        sums = self.sums
+        for name, amount in amounts:
+            sums[name] = sums.get(name, 0) + amount
+
     def peak(self, name: str, value: int) -> None:
         """Keep the greatest value."""
         before = self.most.get(name)

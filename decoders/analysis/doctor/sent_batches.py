@@ -99,11 +99,18 @@ class SentBatches:
         unknown = code is None or code in _UNKNOWN
         refused = bool(code) and not unknown
         last = shown_by(exchange)
-        self._join(number, SentAgain(client, topic, idempotent, 1, int(refused), int(unknown), last[0], last))
+        before = self._entries.get(number)
+        if before is None or before.last[0] >= last[0]:
+            self._join(number, SentAgain(client, topic, idempotent, 1, int(refused), int(unknown), last[0], last))
+            return
+        _, _, _, tries, refusals, unknowns, began, _ = before  # most come in order
+        self._entries[number] = SentAgain(
+            client, topic, idempotent, tries + 1, refusals + refused, unknowns + unknown, began, last
+        )
 
     def _is_passed_over(self, number: int) -> bool:
         heap = self._heap
-        return len(heap) >= BATCHES_REMEMBERED_MAX and number >= -heap[0] and number not in self._entries
+        return len(heap) >= BATCHES_REMEMBERED_MAX and number > -heap[0]
 
     def _join(self, number: int, its: SentAgain) -> None:
         before = self._entries.get(number)
@@ -151,10 +158,16 @@ def _is_retry(its: SentAgain) -> bool:
 
 def _joined(one: SentAgain, other: SentAgain) -> SentAgain:
     """Two counts of one batch, told of who sent it last."""
-    late = max(one, other, key=lambda its: (its.last[0], its.last[2], its.last[3], its.client))
-    return late._replace(
-        tries=one.tries + other.tries,
-        refused=one.refused + other.refused,
-        unknown=one.unknown + other.unknown,
-        began=min(one.began, other.began),
+    late = other
+    if one.last[0] >= other.last[0]:
+        late = max(one, other, key=lambda its: (its.last[0], its.last[2], its.last[3], its.client))
+    return SentAgain(
+        late.client,
+        late.topic,
+        late.idempotent,
+        one.tries + other.tries,
+        one.refused + other.refused,
+        one.unknown + other.unknown,
+        min(one.began, other.began),
+        late.last,
     )

@@ -21,7 +21,7 @@ between the two moments where the end went past it; where no two moments say it,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
@@ -410,7 +410,7 @@ class GroupOffsets:
         exchange: Exchange,
         where: tuple[str | None, Any],
         position: int | None,
-        heads: Iterator[Any],
+        heads: Iterable[Any],
         newest: int,
     ) -> None:
         """A consumer has got batches, or none, of a partition of which it wanted `position` next."""

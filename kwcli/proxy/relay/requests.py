@@ -275,6 +275,7 @@ class Requests:
         in_flight = state.in_flight
         end = len(data)
         known = self._routes.known
+        prefiltered = self._prefiltered
         left = TURN
         while end - at >= _SHORTEST:
             if left <= 0:
@@ -289,8 +290,14 @@ class Requests:
             stop = at + SIZE_FIELD + size
             answered: bool | None = True
             if route.reads >= WANTED:
-                assert isinstance(route, WantedRule)
-                if self._may_want(route, number, size, data, at) and self._keep(route, size, out):
+                if TYPE_CHECKING:
+                    assert isinstance(route, WantedRule)
+                # Inline, since it is all that a rule costs which does not match (tests.bench.proxy --faults).
+                asked, head, least, possible = prefiltered.get(number, _NOTHING)
+                if asked is not route or size < least or not data.startswith(head, at + HEAD):
+                    possible = self._possible(route, number, data, at, min(stop, end))
+                wanted = possible and (possible is True or stop > end or possible(data, at, stop))
+                if wanted and self._keep(route, size, out):
                     left -= DECIDED
                     at = self._want(route, correlation_id, data, at, now_ns, out)
                     if state.closed or self._blocked or self._framer.wanted:
@@ -311,11 +318,15 @@ class Requests:
             at = stop
             if route.reads == MECHANISM:
                 return at
-        if end - at >= SIZE_FIELD and not 8 <= SIZE.unpack_from(data, at)[0] <= REQUEST_MAX:
-            self._refuse(data, at, out)
-        elif at != end:
-            self._framer.leave(data, at)
+        self._leave(data, at, out)
         return at
+
+    def _leave(self, data: bytes, at: int, out: list[Command]) -> None:
+        """What is behind the last request whose header is whole."""
+        if len(data) - at >= SIZE_FIELD and not 8 <= SIZE.unpack_from(data, at)[0] <= REQUEST_MAX:
+            self._refuse(data, at, out)
+        elif at != len(data):
+            self._framer.leave(data, at)
 
     def _deep(self, route: RequestRule, data: bytes, at: int, stop: int, out: list[Command]) -> bool | None:
         """Whether a request of which more than the header matters is answered; None: not known yet, or refused."""
@@ -366,23 +377,13 @@ class Requests:
 
     # Requests that somebody may want
 
-    def _may_want(self, route: WantedRule, number: int, size: int, data: bytes, at: int) -> bool:
-        """Whether somebody may want the request at `at`, as far as its header and its bytes tell."""
-        known, head, least, possible = self._prefiltered.get(number, _NOTHING)
-        if known is not route or size < least or not data.startswith(head, at + HEAD):
-            end = min(at + SIZE_FIELD + size, len(data))
-            client_id = request_rules.read_client_id(route.api_key, route.version, data, at, end)
-            if client_id is None:
-                return True
-            possible = self._prefilter(route, number, *client_id)
-        if possible is False or possible is True:
-            return possible
-        end = at + SIZE_FIELD + size
-        return end > len(data) or possible(data, at, end)
-
-    def _prefilter(self, route: WantedRule, number: int, head: bytes, client_id: bytes | None) -> Possible:
-        """Ask what is possible for requests with such a header."""
+    def _possible(self, route: WantedRule, number: int, data: bytes, at: int, end: int) -> Possible:
+        """Ask whether somebody may want requests with a header like that of the one at `at`."""
         assert self._interventions is not None
+        found = request_rules.read_client_id(route.api_key, route.version, data, at, end)
+        if found is None:
+            return True
+        head, client_id = found
         possible = self._interventions.possible(route.api_key, route.version, client_id)
         if self._routes.known.get(number) is route:  # a client that makes up numbers fills no memory
             self._prefiltered[number] = Prefiltered(route, head, HEAD - SIZE_FIELD + len(head), possible)

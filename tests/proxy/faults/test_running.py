@@ -126,6 +126,7 @@ def test_the_log_says_what_was_done_and_the_end_how_often(mock: str, tmp_path: P
     assert text.count("⚡ error NOT_LEADER_OR_FOLLOWER NOT_LEADER_OR_FOLLOWER") == 1
 
 
+@pytest.mark.long
 def test_events_are_rows_when_they_are_asked_for(mock: str, tmp_path: Path) -> None:
     words = ("-o", "ndjson", "--events", "--fault", "reset, first 1, when api == Produce")
     with Logged(mock, tmp_path, *words) as proxy:

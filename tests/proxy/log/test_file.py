@@ -211,6 +211,7 @@ def test_a_gap_of_one_connection_costs_no_rows_of_another(tmp_path: Path) -> Non
     assert sum(row["client"].endswith(":5001") and row["status"] == "complete" for row in rows) == 6
 
 
+@pytest.mark.long
 def test_rows_and_file_find_their_step_again_behind_a_gap(tmp_path: Path) -> None:
     told = conversation(30_000)
     path = tmp_path / "x.pcapng"
