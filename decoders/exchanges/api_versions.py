@@ -471,6 +471,7 @@ class ApiVersions:
 Paths = Mapping[tuple[int, Side], Iterable[str]]
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Needs:
     """A set of wishes; `|` unites two."""
 

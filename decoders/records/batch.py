@@ -226,7 +226,7 @@ def fast_rows(  # noqa: C901 - one loop without calls is the point
             if size & 1:
                 raise NotPlain
         if data[at]:
-            block = data[at:end] if len(seen) < _SEEN_MAX and end - at < _SEEN_SIZE else b""
+            block = data[at:end] if len(seen) < _SEEN_MAX and 0 < end - at < _SEEN_SIZE else b""
             if block in seen:
                 headers = seen[block]
                 at = end

@@ -1,28 +1,37 @@
-"""`python -m tests.bench.watch [--minutes 30] [--rate 20] [--file 50]`: `kw pipeline watch` of a ring that never ends.
+"""`python -m tests.bench.watch [--minutes 30] [--rate 20] [--file 50] [-- WORDS]`: a watch of a ring that never ends.
 
-Writes a ring of captures at so many MB a second, each file of so many MB, and watches it meanwhile; old files of the
-ring are deleted. Prints what was written, CPU seconds for each MB, lag, how long after a file was closed its last row
-was committed, and the memory of the watch over time. Ends with 1 where a file was lost, where freshness exceeds 15 s,
-or where the memory of the last quarter is more than a tenth above that of the second one.
+Writes a ring of captures at so many MB a second, each file of so many MB, packets with the time at which they are
+written, and has `kw pipeline watch` (WORDS are more of its options) decode it meanwhile; old files of the ring are
+deleted. Prints what was written, CPU seconds for each MB and how long the watch waited for a core, freshness (the time
+from a packet to its row in the tables, of all rows; and from the end of a file to its last row), lag, batches, and
+memory over time, by process. Ends with 1 where a file was lost, where a row was older than 15 s, or where the memory
+of the last quarter is more than a tenth above that of the second one.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import struct
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from kwcli.pipeline.store.commits import newest_commit
+import pyarrow.parquet as pq
+
+from kwcli.pipeline.store.commits import COMMITS, newest_commit
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.watch.captures import TrackedFile
+from tests.bench.tree import ROLES
 from tests.bench.volume import write
 from tests.pipeline.odd import packets
 
@@ -31,7 +40,12 @@ PASSES: Final = 250
 FRESH_S: Final = 15.0
 FLAT: Final = 1.1
 RING: Final = 20
+# So often something is written, and looked at.
+STEP_S: Final = 0.1
+MEMORY_S: Final = 2.0
 _IP: Final = 16 + 14 + 12  # of the source, in a record of Ethernet
+_STAMP: Final = struct.Struct("<II")
+_BATCH: Final = re.compile(rb"in ([\d.]+) s; ")
 
 
 class Template:
@@ -43,23 +57,80 @@ class Template:
         data = path.read_bytes()
         path.unlink()
         self.header = data[:24]
+        self.size = len(data) - 24
         self._records = [bytearray(record) for record in packets(data)]
-        self._begin = struct.unpack_from("<II", self._records[0])[0]
-        last = struct.unpack_from("<II", self._records[-1])[0]
-        self._span = last - self._begin + 1
         self._client = self._records[0][_IP : _IP + 4]
 
-    def bytes_of(self, number: int, now_s: int) -> bytes:
-        """All records, as if they came at this time."""
-        other = bytes([*self._client[:2], number % PASSES, self._client[3]])
+    def slices(self, number: int, step: int) -> Iterator[bytes]:
+        """All records, about `step` bytes at a time, with the time at which they are asked for."""
+        third = number % PASSES
+        some: list[bytearray] = []
+        size = 0
         for record in self._records:
-            seconds = struct.unpack_from("<I", record)[0]
-            struct.pack_into("<I", record, 0, now_s + (seconds - self._begin) % self._span)
             for at in (_IP, _IP + 4):
                 if record[at : at + 2] == self._client[:2] and record[at + 3] == self._client[3]:
-                    record[at + 2] = other[2]
-        self._begin = now_s
-        return b"".join(self._records)
+                    record[at + 2] = third
+            some.append(record)
+            size += len(record)
+            if size >= step:
+                yield _stamped(some)
+                some, size = [], 0
+        yield _stamped(some)
+
+
+def _stamped(records: list[bytearray]) -> bytes:
+    now = _STAMP.pack(*divmod(time.time_ns() // 1000, 10**6))
+    for record in records:
+        record[:8] = now
+    return b"".join(records)
+
+
+@dataclass
+class Seen:
+    """What was seen of a watch: `fresh` counts rows by tenths of a second from packet to row."""
+
+    files: OutputFolder
+    closed: dict[str, float] = field(default_factory=dict)  # names → when, until their last row is there
+    ends: list[float] = field(default_factory=list)
+    fresh: Counter[int] = field(default_factory=Counter)
+    lags: list[int] = field(default_factory=list)
+    memory: list[tuple[float, dict[str, float]]] = field(default_factory=list)
+    _commits: list[str] = field(default_factory=list)
+    _paths: set[str] = field(default_factory=set)
+
+    def look(self) -> None:
+        """Take down what a new commit has brought."""
+        commits = self.files.names(COMMITS)
+        if commits == self._commits:
+            return
+        value: dict[str, Any] | None = newest_commit(self.files)
+        if value is None:
+            return
+        now_s, now_ns = time.monotonic(), time.time_ns()
+        for path in value["sizes"].keys() - self._paths:
+            if path.startswith("exchanges/"):
+                if not self.files.exists(path):
+                    return  # it is being renamed: soon
+                for at in pq.read_table(self.files.path(path), columns=["time_ns"])["time_ns"].to_pylist():
+                    self.fresh[(now_ns - at) // 10**8] += 1
+            self._paths.add(path)
+        self._commits = commits
+        behind = 0
+        for file in (TrackedFile.of_row(row) for row in value["watch"]["captures"]["files"]):
+            name = os.path.basename(file.path)
+            try:
+                size = os.stat(file.path).st_size
+            except FileNotFoundError:
+                continue
+            behind += size - file.at
+            if name in self.closed and file.at >= size:
+                self.ends.append(now_s - self.closed.pop(name))
+        self.lags.append(behind)
+
+    def quantile(self, share: float) -> float:
+        """So many of the rows were there within this time, in seconds."""
+        rows = sorted(self.fresh.elements())
+        return (rows[int(share * (len(rows) - 1))] + 1) / 10
 
 
 def soak(options: argparse.Namespace, folder: Path) -> bool:
@@ -68,72 +139,63 @@ def soak(options: argparse.Namespace, folder: Path) -> bool:
     source.mkdir()
     template = Template(int(options.file * 1e6), folder)
     command = [sys.executable, "-m", "kwcli.main", "pipeline", "watch", str(source), "--out", str(out), "-v"]
-    command += ["--master", options.master] if options.master else []
     log = folder / "said"
-    closed: dict[str, float] = {}
-    fresh: list[float] = []
-    memory: list[tuple[float, float]] = []
-    lags: list[float] = []
-    files = OutputFolder(str(out))
-    with log.open("wb") as said, subprocess.Popen(command, stderr=said) as process:
+    seen = Seen(OutputFolder(str(out)))
+    with log.open("wb") as said, subprocess.Popen([*command, *options.words], stdout=said, stderr=said) as process:
         begun = time.monotonic()
-        number, written = 0, 0
+        number = 0
         due = begun
         while time.monotonic() - begun < options.minutes * 60:
-            data = template.bytes_of(number, int(time.time()))
             path = source / f"dump{number:06}.pcap"
-            place = 0
             with path.open("wb") as file:
                 file.write(template.header)
-                while place < len(data):  # a tenth of a second at a time
-                    step = int(options.rate * 1e5)
-                    file.write(data[place : place + step])
+                for data in template.slices(number, int(options.rate * 1e6 * STEP_S)):
+                    file.write(data)
                     file.flush()
-                    place += step
-                    due += 0.1
+                    due += len(data) / (options.rate * 1e6)
+                    seen.look()
+                    _remember(seen, begun, process.pid)
                     time.sleep(max(due - time.monotonic(), 0))
-            written += len(data)
-            closed[path.name] = time.monotonic()
-            _look(files, closed, fresh, lags)
-            memory.append((time.monotonic() - begun, _memory_mb(process.pid)))
+            seen.closed[path.name] = time.monotonic()
             number += 1
             if number > RING:
                 (source / f"dump{number - RING - 1:06}.pcap").unlink()
         took = time.monotonic() - begun
-        while closed and time.monotonic() - begun < took + 60:
-            _look(files, closed, fresh, lags)
-            time.sleep(0.2)
-        cpu = _cpu_s(process.pid)
+        while seen.closed and time.monotonic() - begun < took + 60:
+            seen.look()
+            time.sleep(STEP_S)
+        cpu, waited = _cpu_s(process.pid)
         process.terminate()
         process.wait(60)
-    lost = log.read_bytes().count(b"are lost") + len(closed)
-    second, last = _quarter(memory, 1), _quarter(memory, 3)
-    print(f"{written / 1e6:,.0f} MB in {took:.0f} s: {written / 1e6 / took:.1f} MB/s, {number} files, {lost} lost")
-    print(f"CPU {cpu:.0f} s: {cpu / (written / 1e6) * 1000:.1f} ms for a MB, {cpu / took:.2f} cores")
-    print(f"fresh behind the end of a file: {median(fresh):.1f} s, at most {max(fresh):.1f} s")
-    print(f"bytes that wait: {median(lags) / 1e6:.1f} MB, at most {max(lags) / 1e6:.1f} MB")
-    print(f"memory: {second:.0f} MB in the second quarter, {last:.0f} MB in the last ({last / second:.2f})")
-    return not lost and max(fresh) <= FRESH_S and last <= second * FLAT
+    words = log.read_bytes()
+    lost = words.count(b"are lost") + len(seen.closed)
+    written = template.size * number / 1e6
+    print(f"{written:,.0f} MB in {took:.0f} s: {written / took:.1f} MB/s, {number} files, {lost} lost")
+    print(f"CPU {cpu:.0f} s: {cpu / written * 1000:.1f} ms for a MB, {cpu / took:.2f} cores; {waited:.0f} s for a core")
+    print(
+        f"from a packet to its row, {seen.fresh.total():,} rows: median {seen.quantile(0.5):.1f} s,"
+        f" p99 {seen.quantile(0.99):.1f} s, at most {seen.quantile(1):.1f} s"
+    )
+    print(f"from the end of a file to its last row: median {median(seen.ends):.1f} s, at most {max(seen.ends):.1f} s")
+    print(f"bytes that wait: median {median(seen.lags) / 1e6:.1f} MB, at most {max(seen.lags) / 1e6:.1f} MB")
+    batches = sorted(float(found) for found in _BATCH.findall(words))
+    print(f"{len(batches)} batches: median {median(batches):.1f} s, at most {batches[-1]:.1f} s")
+    flat = [_memory_line(role, seen.memory) for role in sorted({role for _, one in seen.memory for role in one})]
+    return not lost and seen.quantile(1) <= FRESH_S and all(flat)
 
 
-def _look(files: OutputFolder, closed: dict[str, float], fresh: list[float], lags: list[float]) -> None:
-    """Which files are committed to their end."""
-    value: dict[str, Any] | None = newest_commit(files)
-    if value is None:
-        return
-    now = time.monotonic()
-    rows = [TrackedFile.of_row(row) for row in value["watch"]["captures"]["files"]]
-    behind = 0
-    for file in rows:
-        name = os.path.basename(file.path)
-        try:
-            size = os.stat(file.path).st_size
-        except FileNotFoundError:
-            continue
-        behind += size - file.at
-        if name in closed and file.at >= size:
-            fresh.append(now - closed.pop(name))
-    lags.append(behind)
+def _memory_line(role: str, memory: list[tuple[float, dict[str, float]]]) -> bool:
+    """Print the memory of a role; whether it did not grow."""
+    size = max(len(memory) // 8, 1)
+    parts = [max(one.get(role, 0.0) for _, one in memory[at : at + size]) for at in range(0, len(memory), size)][:8]
+    print(f"memory of {role}: {', '.join(f'{part:.0f}' for part in parts)} MB, each the most of an eighth of the time")
+    return max(parts[6:], default=0.0) <= FLAT * max(parts[2:4], default=parts[-1])
+
+
+def _remember(seen: Seen, begun: float, pid: int) -> None:
+    at = time.monotonic() - begun
+    if not seen.memory or at - seen.memory[-1][0] >= MEMORY_S:
+        seen.memory.append((at, _memory_mb(pid)))
 
 
 def _tree(pid: int) -> list[int]:
@@ -148,17 +210,22 @@ def _tree(pid: int) -> list[int]:
     return found
 
 
-def _memory_mb(pid: int) -> float:
-    total = 0
+def _memory_mb(pid: int) -> dict[str, float]:
+    """What all processes of a role have in memory."""
+    total: Counter[str] = Counter()
     for one in _tree(pid):
         try:
-            total += int(Path(f"/proc/{one}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+            words = Path(f"/proc/{one}/cmdline").read_text(errors="replace")
+            pages = int(Path(f"/proc/{one}/statm").read_text().split()[1])
         except OSError:
             continue
-    return total / 1e6
+        role = next((role for word, role in ROLES if one != pid and word in words), "kw")
+        total[role] += pages * os.sysconf("SC_PAGE_SIZE")
+    return {role: size / 1e6 for role, size in total.items()}
 
 
-def _cpu_s(pid: int) -> float:
+def _cpu_s(pid: int) -> tuple[float, float]:
+    """CPU seconds of a process and all below it, and those for which its first thread had work and no core."""
     total = 0.0
     for one in _tree(pid):
         try:
@@ -166,12 +233,7 @@ def _cpu_s(pid: int) -> float:
         except OSError:
             continue
         total += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    return total
-
-
-def _quarter(memory: list[tuple[float, float]], which: int) -> float:
-    size = max(len(memory) // 4, 1)
-    return max(mb for _, mb in memory[which * size : (which + 1) * size] or memory[-1:])
+    return total, int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
 
 
 def main() -> int:
@@ -179,7 +241,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--rate", type=float, default=20.0, help="MB a second")
     parser.add_argument("--file", type=float, default=50.0, help="MB of a file")
-    parser.add_argument("--master", help="on Spark")
+    parser.add_argument("words", nargs="*", help="more options of the watch, behind --")
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="kw-watch-"))
     try:

@@ -12,7 +12,7 @@ from decoders.exchanges import history
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled
 from decoders.exchanges.pairer import Pairer
-from decoders.messages.from_record import from_json_dict
+from decoders.messages.from_record import FromRecords
 from decoders.messages.record import to_json_dict
 from tests.captures.shipped import CLEAN, segments
 from tests.exchanges.chunked import Line, Row, exchanges
@@ -105,7 +105,7 @@ def test_what_is_remembered_agrees_with_what_brokers_and_batches_say(name: str) 
         named = (record["request"] or {}).get("group_id")
         if "group" in record and named is not None:
             assert record["group"]["id"] == named
-        back = from_json_dict(record)
+        back = FromRecords().read(record)
         assert to_json_dict(back) == record
 
 

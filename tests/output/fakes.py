@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, cast
 from uuid import UUID
 
 from decoders.apis import api
 from decoders.apis.error_codes import error_name
 from decoders.apis.expected_errors import expected_codes
-from decoders.exchanges.api_versions import Failure
+from decoders.exchanges.api_versions import ApiVersion, Failure, Needs
 from decoders.exchanges.exchange import ApiError, Exchange, Skipped
 from decoders.exchanges.topics import WELL_KNOWN
 
 # 2026-11-21 03:04:05.123456 UTC
 TIME_NS = 1_795_230_245_123_456_000
+
+
+@cache
+def _spec(key: int | None, version: int | None) -> ApiVersion:
+    return ApiVersion(key, version, Needs())
 
 
 class FakeEnds:
@@ -59,8 +65,8 @@ class Fake:
     extra: dict[str, Any] | None = None
 
     @property
-    def spec(self) -> object:
-        return self.api_key, self.api_version
+    def spec(self) -> ApiVersion:
+        return _spec(self.api_key, self.api_version)
 
     @property
     def outcome(self) -> str:

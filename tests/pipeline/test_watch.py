@@ -8,7 +8,9 @@ import random
 import re
 import shutil
 import stat
+from argparse import Namespace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
@@ -17,7 +19,9 @@ from kwcli.env import Exit, Failure
 from kwcli.pipeline.store.commits import COMMITS
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.store.store import open_store, tables_at
+from kwcli.pipeline.watch import run as watch_run
 from kwcli.pipeline.watch.decode import decode_points
+from tests.bench.watch import soak
 from tests.captures.shipped import FOLDER, capture_bytes
 from tests.pipeline.odd import odd_capture, packets
 from tests.pipeline.watched import Watched, run_over, tables_in
@@ -264,6 +268,42 @@ def test_a_file_that_is_emptied_while_it_is_read_costs_the_batch(tmp_path: Path)
     assert tables_in(tmp_path / "out") == tables_in(tmp_path / "run")
 
 
+def test_a_file_that_goes_once_it_is_read_costs_nothing(tmp_path: Path) -> None:
+    """A ring that is almost too small: or no batch would ever come to its end."""
+    kept = ring(tmp_path / "aside", RAW, 3)
+    shutil.copytree(tmp_path / "aside", tmp_path / "in")
+    watched = Watched([str(tmp_path / "in")], tmp_path / "out")
+
+    def decode(batch: Any, points: Any) -> Any:
+        found = [decode_points(batch, points)]
+        (tmp_path / "in" / kept[0].name).unlink()
+        return found
+
+    with watched.started(decode) as watching:
+        assert watching.step() is not None
+    watched.finish()
+    assert watched.said == ""
+    run_over([str(tmp_path / "aside")], tmp_path / "run")
+    assert tables_in(tmp_path / "out") == tables_in(tmp_path / "run")
+
+
+def test_a_file_that_is_away_before_it_is_read_costs_the_batch(tmp_path: Path) -> None:
+    """It may be back: a share that is away for a moment."""
+    kept = ring(tmp_path / "in", RAW, 2)
+    watched = Watched([str(tmp_path / "in")], tmp_path / "out")
+
+    def decode(batch: Any, points: Any) -> Any:
+        kept[0].rename(tmp_path / "away")
+        return [decode_points(batch, points)]
+
+    with watched.started(decode) as watching, pytest.raises(Failure, match="was emptied or replaced while it was read"):
+        watching.step()
+    (tmp_path / "away").rename(kept[0])
+    watched.finish()
+    run_over([str(tmp_path / "in")], tmp_path / "run")
+    assert tables_in(tmp_path / "out") == tables_in(tmp_path / "run")
+
+
 class Full(OutputFolder):
     """A disk that is full after so many writes."""
 
@@ -403,3 +443,30 @@ def test_who_reads_once_is_told_by_the_exit_code_of_a_source_that_is_not_there(t
         watching.run()
         assert watching.exit() == Exit.FAILURE
     assert watched.said == f"kw: {tmp_path}/none/in.pcap: no such file\n"
+
+
+def test_what_comes_between_two_batches_waits_from_then_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = ring(tmp_path / "aside", RAW, 2)
+    (tmp_path / "in").mkdir()
+    shutil.copy(first, tmp_path / "in" / first.name)
+    watched = Watched([str(tmp_path / "in")], tmp_path / "out", lateness_s=5.0, interval_s=10.0)
+    begun = watched.clock.now
+
+    def sleep(seconds: float) -> None:
+        watched.clock.now += seconds
+        if watched.clock.now >= begun + 6:  # the first batch was at 5, the second may be at 15
+            shutil.copy(second, tmp_path / "in" / second.name)
+        if watched.clock.now > begun + 15:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(watch_run, "time", SimpleNamespace(sleep=sleep))
+    with watched.started() as watching:
+        with pytest.raises(KeyboardInterrupt):
+            watching.run()
+        assert watching.batch == 2
+
+
+@pytest.mark.full
+def test_rows_are_there_within_15_seconds_of_their_packets(tmp_path: Path) -> None:
+    """A minute of 20 MB/s, of a ring whose files are closed every 2.5 s."""
+    assert soak(Namespace(minutes=1.0, rate=20.0, file=50.0, words=["--doctor"]), tmp_path)

@@ -9,15 +9,16 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from tests.bench.volume import write
+from tests.pipeline import test_watch_delta, test_watch_iceberg
 from tests.pipeline.jobs import rows_in
 from tests.pipeline.odd import packets
-from tests.pipeline.test_watch_delta import is_the_commit
 from tests.pipeline.test_watch_doctor import are_those_of, doctor_of
 from tests.pipeline.watched import run_over, tables_in
 
@@ -86,15 +87,21 @@ def watch_killed(tmp_path: Path, kills: int, size: int, *words: str, longest_s: 
     return len({name.rpartition("-")[0] for name in names})
 
 
-@pytest.mark.long
-def test_killed_some_times(tmp_path: Path) -> None:
-    """With findings and logs of Delta, of which none is lost or doubled either."""
+@pytest.mark.parametrize(
+    ("table_format", "in_log"),
+    [
+        pytest.param("delta", test_watch_delta.is_the_commit, marks=pytest.mark.long),
+        pytest.param("iceberg", test_watch_iceberg.is_the_commit, marks=pytest.mark.full),
+    ],
+)
+def test_killed_some_times(tmp_path: Path, table_format: str, in_log: Callable[..., bool]) -> None:
+    """With findings and the logs of a format, of which none is lost or doubled either."""
     few = [word for name in ("batch.least", "plain.size") for word in ("--threshold", f"{name}=1")]
     few += ["--threshold", "batch.rate=0", "--threshold", "batch.records=1000000"]
-    words = ["--doctor", "--format", "delta", *few]
+    words = ["--doctor", "--format", table_format, *few]
     assert watch_killed(tmp_path, 5, 2_000_000, *words, longest_s=2.0) > 2
     out = tmp_path / "out"
-    assert is_the_commit(out, "findings")
+    assert in_log(out, "findings")
     expected = doctor_of(tmp_path / "whole.pcap", *few)
     assert expected
     assert are_those_of(rows_in(out, "findings"), expected)

@@ -50,6 +50,7 @@ def test_records(monkeypatch: pytest.MonkeyPatch, codec: str, size: int) -> None
     assert written == values
 
 
+@pytest.mark.plain
 def test_what_is_over_the_limit_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("decoders.records.read._AT_ONCE", 0)
     data = encode_batch([Record(index, 0, None, b"x") for index in range(10)], Batch(codec="zstd")) * 3

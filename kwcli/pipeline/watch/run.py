@@ -45,7 +45,7 @@ from kwcli.key_logs import KeyLogFiles
 from kwcli.output.units import count_of
 from kwcli.pipeline.choose_engine import choose_engine
 from kwcli.pipeline.job_spec import JobSpec, RowFilter
-from kwcli.pipeline.store.batches import DELTA, PARQUET, BatchStore, Change, open_batches, require_delta
+from kwcli.pipeline.store.batches import PARQUET, BatchStore, Change, open_batches, require_format
 from kwcli.pipeline.store.manifest import as_json_values
 from kwcli.pipeline.store.store import as_failures, empty_files
 from kwcli.pipeline.tables.findings import findings_batch
@@ -101,8 +101,7 @@ def watch(env: Environment, options: RunOptions, wanted: WatchOptions) -> Exit:
     """Watch until somebody ends it, or as far as was asked for. Raises Failure."""
     KeyLogFiles(options.keylogs)  # what cannot be read is told before the folder is touched
     chosen = choose_engine(options, 0, env.variables)
-    if wanted.table_format == DELTA:
-        require_delta()
+    require_format(wanted.table_format)
     with (
         open_batches(options.out, renames=wanted.renames, table_format=wanted.table_format) as store,
         _decoding(env, chosen) as decode,
@@ -155,6 +154,7 @@ class Watch:
         self._counts: Counter[str] = Counter()
         self._tally = RunCounts()
         self._problems: list[str] = []
+        self._kept = True  # by a commit: all that was wrong so far
         self._findings = WatchFindings(read_thresholds(wanted.thresholds)) if wanted.doctor else None
         self._damaged = 0
         self._said: dict[str, str] = {}
@@ -178,9 +178,8 @@ class Watch:
         goes_on = f"going on behind batch {self.batch:,}" if self.batch else "watching"
         self._env.say(f"kw: {goes_on}: {', '.join(self._words())}; {engine}; Ctrl-C ends")
         if not self._wanted.renames:
-            others = (
-                "what reads Delta" if self._wanted.table_format == DELTA else "nothing else, without --format delta"
-            )
+            log = self._wanted.table_format
+            others = "nothing else, without --format delta" if log == PARQUET else f"what reads {log.title()}"
             self._env.say(f"kw: {self._options.out}: files count when a commit names them: kw reads them, and {others}")
 
     def run(self) -> None:
@@ -212,19 +211,37 @@ class Watch:
             if done is not None:
                 self._note(done)
             self._say_now_and_then()
-            if not self._captures.whole:
-                rest = self._wanted.interval_s - (self._env.monotonic() - begun)
-                time.sleep(LOOK_S if done is None else max(rest, 0.0))
+            if done is None and not self._captures.whole:
+                time.sleep(LOOK_S)
+            elif not self._captures.whole:
+                self._rest(begun)
+
+    def _rest(self, begun: float) -> None:
+        """Wait until a batch that began then may be followed by another.
+
+        What comes meanwhile is seen at once: the time that a file waits for its lateness begins there.
+        """
+        while (left := self._wanted.interval_s - (self._env.monotonic() - begun)) > LOOK_S:
+            time.sleep(LOOK_S)
+            with suppress(Failure, OSError):  # the next batch meets it again, and tells it
+                self._look()
+        time.sleep(max(left, 0.0))
+
+    def _look(self) -> None:
+        """See what is there, and tell what is wrong with it."""
+        problems = self._captures.look(self._env.monotonic())
+        self._tell(problems)
+        self._tell_unreachable()
+        self._kept = self._kept and not problems
 
     def step(self) -> BatchDone | None:
         """One batch; None where there is nothing to read. Raises Failure and OSError where nothing was committed."""
         begun = self._env.monotonic()
-        problems = self._captures.look(begun)
-        plan, more = self._captures.plan(begun)
-        self._tell([*problems, *more])
-        self._tell_unreachable()
+        self._look()
+        plan, problems = self._captures.plan(begun)
+        self._tell(problems)
         if not plan.points:
-            if problems or more:  # which a commit keeps
+            if problems or not self._kept:
                 self._do(BatchPlan((), plan.files, 0, frozenset()), begun, ends=False)
             return None
         return self._do(plan, begun, ends=False)
@@ -244,7 +261,7 @@ class Watch:
         staging = self._store.staging(batch)
         order = BatchInput(self._spec(plan), staging, self._states, ends)
         report = merge_reports(self._decode(order, plan.points))
-        changed = self._captures.changed() if plan.size else []
+        changed = self._captures.changed(report.left) if plan.size else []
         if changed:
             raise Failure(f"{changed[0]}: was emptied or replaced while it was read: the batch is done again")
         states = {} if ends else self._states | dict(report.states)
@@ -275,7 +292,7 @@ class Watch:
             tables=self._tables(),
             facts=self._facts(),
         )
-        self.batch, self._states = batch, states
+        self.batch, self._states, self._kept = batch, states, True
         self._committed_s, self._took_s = self._env.monotonic(), self._env.monotonic() - begun
         self._tell(report.problems, counted=False)
         self._store.files.remove(staging.folder)
@@ -318,6 +335,7 @@ class Watch:
 
     def _load(self) -> None:
         """Be as the latest commit says."""
+        self._kept = True  # what is wrong beyond it is found again
         value = self._store.newest()
         if value is None:
             self._captures.forget()
