@@ -22,6 +22,7 @@ from kwcli.proxy.relay.intervention import (
     LOCAL,
     PASS,
     UNTOUCHED,
+    DecidedFrames,
     Decision,
     HeldExchange,
     Interventions,
@@ -54,7 +55,6 @@ from kwcli.proxy.relay.state import (
     SEND_SERVER,
     SERVER,
     STOP_READING,
-    TIMER,
     YIELD,
     Command,
     State,
@@ -81,13 +81,12 @@ DECIDED: Final = 16
 _NOTHING: Final = Prefiltered(None, b"", 0, True)
 
 
-class Requests:
+class Requests(DecidedFrames):
     """One direction of one connection; `responses` is the other one."""
 
     __slots__ = (
         "_begun",
         "_blocked",
-        "_due",
         "_ended",
         "_framer",
         "_interventions",
@@ -102,7 +101,10 @@ class Requests:
         "_wanted",
     )
 
+    _side = CLIENT
+
     def __init__(self, state: State, responses: Responses, interventions: Interventions | None = None) -> None:
+        super().__init__()
         self._state = state
         self._responses = responses
         self._interventions = interventions
@@ -111,7 +113,6 @@ class Requests:
         self._sent = 0  # bytes of those at hand that have gone to the broker
         self._wanted: tuple[WantedRule, int] | None = None  # rule and correlation id of the request that is collected
         self._blocked = False  # until it is decided about a request, or time to send it
-        self._due: tuple[HeldExchange, Decision] | None = None  # at that time
         self._ended = False  # meanwhile the client has ended its side
         self._strange = True  # nothing is known of this connection yet
         self._framer = Framer()
@@ -171,8 +172,7 @@ class Requests:
         """The time of a delayed request has come."""
         out: list[Command] = []
         if self._due is not None and not self._state.closed:
-            (exchange, decision), self._due = self._due, None
-            self._carry_out(exchange, decision, now_ns, out)
+            self._do_due(now_ns, out)
             self._unblock(now_ns, out)
         return out
 
@@ -420,7 +420,7 @@ class Requests:
             return stop
         self._give_on(data, at, out)
         self._sent = stop
-        self._decided(exchange, decision, now_ns, out)
+        self._do(exchange, decision, now_ns, out)
         if self._blocked:
             self._late = (data, stop)
         return stop
@@ -440,7 +440,7 @@ class Requests:
         (route, correlation_id), self._wanted = self._wanted, None
         self._sent = 0
         exchange = self._exchange(route, correlation_id, frame, now_ns, out)
-        self._decided(exchange, self._interventions.request(exchange, now_ns), now_ns, out)
+        self._do(exchange, self._interventions.request(exchange, now_ns), now_ns, out)
         if self._state.closed:
             return
         if self._blocked:
@@ -455,13 +455,6 @@ class Requests:
         base = route.base
         answered = self._deep(base, frame, 0, len(frame), out) if base.reads else True
         return HeldExchange(base, correlation_id, frame, now_ns, answered=answered is not False)
-
-    def _decided(self, exchange: HeldExchange, decision: Decision | None, now_ns: int, out: list[Command]) -> None:
-        """Do what was decided, or wait for it."""
-        if decision is None:
-            self._block(out)
-        else:
-            self._do(exchange, decision, now_ns, out)
 
     def _block(self, out: list[Command]) -> None:
         if not self._blocked:
@@ -480,14 +473,6 @@ class Requests:
         out.append((READ_ON, CLIENT))
         if self._ended:
             out += self.finish(now_ns)
-
-    def _do(self, exchange: HeldExchange, decision: Decision, now_ns: int, out: list[Command]) -> None:
-        if decision.delay_ns > 0:
-            self._due = (exchange, decision)
-            self._block(out)
-            out.append((TIMER, CLIENT, decision.delay_ns))
-        else:
-            self._carry_out(exchange, decision, now_ns, out)
 
     def _carry_out(self, exchange: HeldExchange, decision: Decision, now_ns: int, out: list[Command]) -> None:
         state = self._state
