@@ -106,6 +106,11 @@ TRUTH: Final[dict[str, dict[str, int]]] = {
     },
     "faults/metadata-storm.pcap.zst": {"warning metadata-storm": 1},
     "faults/no-connection.pcap.zst": {"warning no-connection": 1},
+    "faults/partition-offline.pcap.zst": {
+        "error partition-offline": 1,
+        "warning leader-missing": 1,
+        "note capture-begins-late": 1,
+    },
     "faults/producer-fenced.pcap.zst": {"note answered-with-error": 1, "note producer-fenced": 1},
     "faults/records-corrupt.pcap.zst": {"error records-corrupt": 1, "warning records-refused": 1},
     "faults/retransmissions.pcap.zst": {"warning retransmissions": 1, "note many-in-flight": 1},

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from threading import Event, Thread
 from typing import Final
 
-from tests.analysis.faults.actors import Actor, Fault
+from decoders.apis.keys import METADATA
+from tests.analysis.faults.actors import Actor, Fault, RawClient
 from tests.broker.cluster import Cluster
 from tests.broker.options import Options
 
@@ -78,6 +79,18 @@ def _behind(actor: NodesActor) -> None:
         time.sleep(5)
 
 
+def _only_replica_hangs(actor: NodesActor) -> None:
+    """The topic's only replica is given up, and another node says so."""
+    home = actor.leader()
+    other = next(node for node in actor.cluster.nodes if node.broker and node.id != home)
+    actor.cluster.pause_node(home)
+    time.sleep(8)
+    client = RawClient(f"127.0.0.1:{other.ports['PLAINTEXT']}")
+    answer = client.ask(METADATA, 9, {"topics": [{"name": actor.topic}]})
+    assert answer["topics"][0]["partitions"][0]["leader_id"] == -1
+    client.socket.close()
+
+
 def _leaders_hang(actor: NodesActor) -> None:
     quick = {"request.timeout.ms": 2000, "socket.timeout.ms": 2500}
     with actor.writing(count=5, **quick):
@@ -145,6 +158,7 @@ NODE_FAULTS: Final[tuple[Fault[NodesActor], ...]] = (
     Fault("isr-flapping", _in_and_out_of_sync, replicas=3, besides=HANG),
     Fault("follower-behind", _behind, replicas=3, besides=HANG),
     Fault("isr-shrunk", _out_of_sync, replicas=3, besides=HANG),
+    Fault("partition-offline", _only_replica_hangs, besides=HANG | {"leader-missing"}),
     Fault("sent-twice", _answers_lost(idempotent=False), besides=HANG),
     Fault("sent-again", _answers_lost(idempotent=True), besides=HANG),
     Fault("leaders-move", _leaders_hang, replicas=3, besides=HANG),
