@@ -260,8 +260,11 @@ def test_a_file_that_is_emptied_while_it_is_read_costs_the_batch(tmp_path: Path)
         path.write_bytes(odd_capture(20))
         return found
 
-    with watched.started(decode) as watching, pytest.raises(Failure, match="was emptied or replaced while it was read"):
-        watching.step()
+    with watched.started(decode) as watching:
+        size = watching._captures.batch_size
+        with pytest.raises(Failure, match="was emptied or replaced while it was read"):
+            watching.step()
+        assert watching._captures.batch_size == size // 2  # by a ring that is faster than a batch
     assert not OutputFolder(str(tmp_path / "out")).names(COMMITS)
     watched.finish()
     run_over([str(path)], tmp_path / "run")

@@ -74,6 +74,8 @@ LOOK_S: Final = 0.5
 # A batch that failed is tried again after so long, and after twice that, up to the longest.
 RETRY_S: Final = 1.0
 RETRY_MAX_S: Final = 30.0
+# A batch whose files were emptied while it was read is tried again with half of its bytes, down to so many.
+BATCH_MIN: Final = 1 << 20
 # How often it is said how far things are.
 SAY_S: Final = 60.0
 # Problems of captures that a commit keeps: the latest ones.
@@ -262,7 +264,8 @@ class Watch:
         order = BatchInput(self._spec(plan), staging, self._states, ends)
         report = merge_reports(self._decode(order, plan.points))
         changed = self._captures.changed(report.left) if plan.size else []
-        if changed:
+        if changed:  # a ring that is faster than the batch, perhaps: a smaller one is ready sooner
+            self._captures.batch_size = max(self._captures.batch_size // 2, min(BATCH_MIN, self._wanted.batch_size))
             raise Failure(f"{changed[0]}: was emptied or replaced while it was read: the batch is done again")
         states = {} if ends else self._states | dict(report.states)
         state = self._captures.committed(plan, report.left, report.last_ns)
@@ -293,6 +296,7 @@ class Watch:
             facts=self._facts(),
         )
         self.batch, self._states, self._kept = batch, states, True
+        self._captures.batch_size = min(self._captures.batch_size * 2, self._wanted.batch_size)
         self._committed_s, self._took_s = self._env.monotonic(), self._env.monotonic() - begun
         self._tell(report.problems, counted=False)
         self._store.files.remove(staging.folder)
