@@ -19,12 +19,10 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import isfinite
 from tempfile import TemporaryDirectory
-from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
@@ -32,6 +30,7 @@ import pyarrow as pa
 
 from decoders.limits import SQL_MEMORY_MAX
 from kwcli.env import Exit, Failure
+from kwcli.pipeline.background import Background
 from kwcli.pipeline.query_output import (
     QueryResult,
     TableFiles,
@@ -154,23 +153,15 @@ class TablesDatabase:
 
     def _wait_for(self, do: Callable[..., Any], *words: Any) -> Any:
         """What `do` gives in a thread of its own: where DuckDB works for long in this one, nobody hears Ctrl-C."""
-        found: Future[Any] = Future()
-
-        def work() -> None:
-            try:
-                found.set_result(do(*words))
-            except BaseException as problem:
-                found.set_exception(problem)
-
-        thread = Thread(target=work, daemon=True)
+        work = Background(lambda: do(*words))
         try:
-            thread.start()
-            return found.result()
+            work.start()
+            return work.result()
         except KeyboardInterrupt:
             # A query that has not quite begun forgets that it was interrupted.
-            while thread.is_alive():
+            while work.is_alive():
                 self._database.interrupt()
-                thread.join(_INTERRUPTED_AGAIN_S)
+                work.join(_INTERRUPTED_AGAIN_S)
             raise
         except (duckdb.Error, pa.ArrowException, OSError) as problem:  # the last is Arrow's word for the first
             raise Failure(_told(problem, self._query, self._tables)) from None
