@@ -874,7 +874,7 @@ _kw_option() {  # how many values an option takes, and what they may be; `--opti
         "pipeline watch --interval") left=1 kind= ;;
         "pipeline watch --batch-size") left=1 kind= ;;
         "pipeline watch --keep") left=1 kind= ;;
-        "pipeline watch --format") left=1 kind=words list="parquet delta" ;;
+        "pipeline watch --format") left=1 kind=words list="parquet delta iceberg" ;;
         "pipeline watch --metrics") left=1 kind= ;;
         "pipeline watch --threshold") left=1 kind= ;;
         "apis --release") left=1 kind=releases ;;

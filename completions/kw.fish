@@ -1200,7 +1200,7 @@ complete -c kw -n '__kw_any \'pipeline watch\'' -l lateness -x -d 'A new file wa
 complete -c kw -n '__kw_any \'pipeline watch\'' -l interval -x -d 'At least so long from batch to batch.'
 complete -c kw -n '__kw_any \'pipeline watch\'' -l batch-size -x -d 'Bytes of capture in one batch, about.'
 complete -c kw -n '__kw_any \'pipeline watch\'' -l no-rename -d 'For stores without atomic rename; kw alone reads.'
-complete -c kw -n '__kw_any \'pipeline watch\'' -l format -x -a 'parquet delta' -d 'Of the tables: plain Parquet, or Delta: the same files with a log.'
+complete -c kw -n '__kw_any \'pipeline watch\'' -l format -x -a 'parquet delta iceberg' -d 'Of the tables: plain Parquet, or the same files with a log of Delta or Iceberg.'
 complete -c kw -n '__kw_any \'pipeline watch\'' -l metrics -x -d 'Tell Prometheus on http://127.0.0.1:PORT/metrics, or at this address.'
 complete -c kw -n '__kw_any \'pipeline watch\'' -l doctor -d 'Tell what is wrong as it appears: NDJSON lines, and the table findings.'
 complete -c kw -n '__kw_any \'pipeline watch\'' -l threshold -x -d 'Of a finding: from how much on; repeatable.'

@@ -15,7 +15,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
 
 if TYPE_CHECKING:
-    from decoders.exchanges.exchange import Settled
+    from decoders.exchanges.exchange import Ended, Settled
     from kwcli.pager import PagedOutput
     from kwcli.terminal import Writable
 
@@ -147,6 +147,8 @@ class StoredRows(Protocol):
     def lacking(self) -> str | None: ...
 
     def read(self) -> Iterator[tuple[str, list[Settled]]]: ...
+
+    def ends(self) -> Iterator[Ended]: ...
 
 
 def _no_tables(place: str) -> StoredRows:

@@ -32,7 +32,7 @@ from kwcli.input_files import (
 if TYPE_CHECKING:
     from decoders.capture.cut_notes import CutReceiver
     from decoders.errors import DecodeError
-    from decoders.exchanges.exchange import Settled
+    from decoders.exchanges.exchange import Ended, Settled
     from decoders.messages.record_lines import LineReader
     from decoders.tcp.chunks import Segment
     from kwcli.env import Environment, Readable, StoredRows
@@ -246,6 +246,14 @@ class Captures:
                 yield source.name, rows
         for tables in self._tables:
             yield from self._read_tables(tables)
+
+    def ends(self) -> Iterator[Ended]:
+        """How the connections ended that are in tables."""
+        for tables in self._tables:
+            try:
+                yield from tables.ends()
+            except Failure as failure:
+                self.problems.append(failure.text)
 
     def _read_tables(self, tables: StoredRows) -> Iterator[tuple[str, list[Settled]]]:
         taken, read = self.taken, 0

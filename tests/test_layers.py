@@ -66,6 +66,7 @@ RESERVED: Final = {
     "fsspec": "kwcli.pipeline",
     "pandas": "kwcli.pipeline",
     "pyarrow": "kwcli.pipeline",
+    "pyiceberg": "kwcli.pipeline",
     "pyspark": "kwcli.pipeline",
     "rich": "kwcli.help",
     "scapy": "kwcli.sniff.live",

@@ -28,6 +28,7 @@ SHIP: Final = (
     *("advertised-elsewhere", "advertised-loopback", "clock-ahead", "heartbeats-late", "idle-cut", "isr-flapping"),
     *("isr-shrunk", "leaders-move", "no-connection", "producer-fenced", "records-corrupt"),
     *("retransmissions", "sent-again", "sent-twice", "slow-broker", "transactions-abort"),
+    *("fetch-sessions-lost", "metadata-storm", "throttled", "transaction-hangs"),
 )
 
 

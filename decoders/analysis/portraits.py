@@ -32,7 +32,7 @@ from decoders.apis.keys import (
 )
 from decoders.apis.likeness import likeness
 from decoders.errors import LimitExceeded, Malformed
-from decoders.exchanges.addresses import broker_addresses
+from decoders.exchanges.addresses import broker_addresses, listed_nodes
 from decoders.exchanges.api_versions import LOGGING_IN
 from decoders.exchanges.exchange import rfc3339
 from decoders.exchanges.libraries import common_library
@@ -366,11 +366,8 @@ class Brokers(Portraits):
         answer = exchange.view("response") if exchange.api_key in _LISTED else None
         if not isinstance(answer, dict):
             return
-        for node in answer.get("brokers") or ():
-            number, host, port = node.get("node_id", node.get("broker_id")), node.get("host"), node.get("port")
-            if isinstance(number, int) and host and isinstance(port, int):
-                place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-                self._advertised.take((place, number, node.get("rack")), (1, exchange.time_ns))
+        for node in listed_nodes(answer):
+            self._advertised.take((node.address, node.id, node.rack), (1, exchange.time_ns))
         controller = answer.get("controller_id")
         if isinstance(controller, int) and controller >= 0:
             self._controllers.take((controller,), (1, exchange.time_ns))

@@ -31,7 +31,7 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from decoders.apis.keys import DESCRIBE_CLUSTER, FETCH, METADATA, PRODUCE
-from decoders.exchanges.addresses import broker_addresses
+from decoders.exchanges.addresses import broker_addresses, listed_nodes
 from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange, Row
 from decoders.exchanges.libraries import library_of, program_of
 from decoders.exchanges.library_table import LIBRARIES
@@ -510,18 +510,15 @@ class History:
         if cluster is not None and self._clusters.get(exchange.ends.number) != cluster:
             self._clusters[exchange.ends.number] = cluster
             self._news += 1
-        for broker in answer.get("brokers") or ():
-            number, host = broker.get("node_id", broker.get("broker_id")), broker.get("host")
-            if number is None or number < 0 or not host:
-                continue
-            for address in broker_addresses(host, broker.get("port")):
+        for node in listed_nodes(answer):
+            for address in broker_addresses(node.host, node.port):
                 before = self._nodes.get(address)
                 # Answers of old versions do not say all.
-                rack, its = broker.get("rack"), cluster
-                if before is not None and before[0] == number:
+                rack, its = node.rack, cluster
+                if before is not None and before[0] == node.id:
                     rack, its = rack or before[1], cluster or before[2]
-                if before != (number, rack, its) and (before is not None or len(self._nodes) < HISTORY_MAX):
-                    self._nodes[address] = number, rack, its
+                if before != (node.id, rack, its) and (before is not None or len(self._nodes) < HISTORY_MAX):
+                    self._nodes[address] = node.id, rack, its
                     self._news += 1
 
     def _node(self, ends: ConnectionInfo) -> dict[str, Any] | None:

@@ -199,11 +199,6 @@ def _tls(said: Any) -> TlsInfo | None:
     }
 
 
-def from_json_dict(record: Mapping[str, Any]) -> Settled:
-    """The exchange or skipped run of one record. Raises Malformed when it is none."""
-    return FromRecords().read(record)
-
-
 def _set_times(exchange: Exchange, record: Mapping[str, Any]) -> None:
     exchange.time_ns = begun = parse_time(record["time"])
     latency, duration = record["latency_ms"], record["duration_ms"]

@@ -9,10 +9,11 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from uuid import UUID
 
-from decoders.apis.keys import DESCRIBE_CLUSTER, METADATA, PRODUCE
+from decoders.apis.keys import PRODUCE
 from decoders.apis.places import only, places, routed_by
 from decoders.apis.routing import NODE_RESOURCES, route
 from decoders.errors import without_frames
+from decoders.exchanges.addresses import NODE_LISTS
 from decoders.schema.model import Api, Versions
 from decoders.wire.primitives import uuid_bytes
 from decoders.wire.units import format_latency
@@ -307,8 +308,6 @@ def percentile(ordered: Sequence[float], share: float) -> float:
 
 # Error codes that say "not here": NOT_LEADER_OR_FOLLOWER, NOT_COORDINATOR, NOT_CONTROLLER → what the node is not.
 MOVED: Final = {6: "the leader", 16: "the coordinator", 41: "the controller"}
-# Metadata and DescribeCluster tell which node is where.
-NODE_LISTS: Final = (METADATA, DESCRIBE_CLUSTER)
 _BROKERS: Final = frozenset({"brokers"})
 # How long a look-up that still gives the same node is repeated.
 MOVE_S: Final = 1.0

@@ -186,9 +186,9 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
 @click.option(
     "--format",
     "table_format",
-    type=click.Choice(("parquet", "delta")),
+    type=click.Choice(("parquet", "delta", "iceberg")),
     default="parquet",
-    help="Of the tables: plain Parquet, or Delta: the same files with a log.",
+    help="Of the tables: plain Parquet, or the same files with a log of Delta or Iceberg.",
     show_default=True,
 )
 @click.option(

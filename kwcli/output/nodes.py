@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from decoders.apis.keys import DESCRIBE_CLUSTER, METADATA
-from decoders.exchanges.addresses import broker_addresses
+from decoders.exchanges.addresses import broker_addresses, listed_nodes
 from kwcli.output.facts import View
 from kwcli.output.units import cut_left
-
-# Metadata and DescribeCluster tell which node has which address.
-NODE_LISTS: Final = (METADATA, DESCRIBE_CLUSTER)
 
 
 class Nodes:
@@ -23,14 +17,10 @@ class Nodes:
     def learn(self, view: View) -> bool:
         """Take the brokers of a Metadata or DescribeCluster answer; whether they said anything new."""
         news = False
-        for broker in view.get("brokers") or ():
-            number = broker.get("node_id", broker.get("broker_id"))
-            host = broker.get("host")
-            if number is None or not host:
-                continue
-            for address in broker_addresses(host, broker.get("port")):
-                if self._ids.get(address) != number:
-                    self._ids[address] = number
+        for node in listed_nodes(view):
+            for address in broker_addresses(node.host, node.port):
+                if self._ids.get(address) != node.id:
+                    self._ids[address] = node.id
                     news = True
         if news:
             self._shown.clear()

@@ -99,7 +99,7 @@ class RowReader:
     def learn(self, rows: Iterable[Settled]) -> None:
         """Take the addresses of nodes from the answers that list them."""
         if self._learns:
-            from kwcli.output.nodes import NODE_LISTS
+            from decoders.exchanges.addresses import NODE_LISTS
 
             for row in rows:
                 if row.kind == "exchange" and row.api_key in NODE_LISTS:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.compiled import mypyc_attr
+from decoders.exchanges.addresses import NODE_LISTS
 from decoders.wire.units import format_latency, format_size
 from kwcli.output.columns import COLUMNS, TEXT
 from kwcli.output.fact_functions import NO_VIEW, facts_in, no_facts, row_of, trouble_of
 from kwcli.output.facts import FactRoom
-from kwcli.output.nodes import NODE_LISTS, Nodes
+from kwcli.output.nodes import Nodes
 from kwcli.output.units import NS, UTC_ZONE, Zone, cell_width, cut, cut_left, find_zone, palette, short_name
 from kwcli.terminal import clean
 

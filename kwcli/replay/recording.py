@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
 
 from decoders.apis import NAMES
-from decoders.apis.keys import DESCRIBE_CLUSTER, METADATA, PRODUCE
+from decoders.apis.keys import PRODUCE
 from decoders.apis.routing import route
 from decoders.errors import DecodeError, EncodeError
-from decoders.exchanges.addresses import broker_addresses
+from decoders.exchanges.addresses import NODE_LISTS, broker_addresses, listed_nodes
 from decoders.exchanges.topics import WELL_KNOWN
 from decoders.limits import MIB
 from decoders.messages.bodies import Options
@@ -38,7 +38,6 @@ RECORDING_MAX: Final = 2048 * MIB
 WHOLE: Final = Options(records=True)
 # What no client and no tool sends.
 INSIDE: Final = frozenset(key for key in NAMES if not {"client", "tool"} & set(route(key).sent_by))
-_NODE_LISTS: Final = (METADATA, DESCRIBE_CLUSTER)
 
 
 class Allowed(NamedTuple):
@@ -235,15 +234,10 @@ class Recording:
             self._inside[id(exchange.ends)] = exchange.ends
         for text, name in exchange.topic_names.items() if exchange.record is not None else ():
             self.topics.setdefault(UUID(bytes=uuid_bytes(text)), name)
-        if exchange.api_key in _NODE_LISTS and exchange.outcome == "complete" and not exchange.is_orphan:
-            self._learn_nodes(exchange.values("response"))
-
-    def _learn_nodes(self, answer: Mapping[str, Any] | None) -> None:
-        for row in (answer or {}).get("brokers") or ():
-            node = row.get("node_id", row.get("broker_id"))
-            for address in broker_addresses(row.get("host") or "", row.get("port")):
-                if isinstance(node, int):
-                    self.nodes.setdefault(address, node)
+        if exchange.api_key in NODE_LISTS and exchange.outcome == "complete" and not exchange.is_orphan:
+            for node in listed_nodes(exchange.values("response")):
+                for address in broker_addresses(node.host, node.port):
+                    self.nodes.setdefault(address, node.id)
 
 
 def wants_answer(key: int, body: Mapping[str, Any]) -> bool:

@@ -54,8 +54,8 @@ from copy import deepcopy
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
+from decoders.exchanges.addresses import NODE_LISTS
 from kwcli.env import Failure
-from kwcli.output.nodes import NODE_LISTS
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled

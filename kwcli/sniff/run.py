@@ -350,6 +350,10 @@ class Sniffing:
             names, form = ", ".join(captures.records), self._settings.format
             raise Failure(f"{names}: -o {form} shows bytes, and a record has none: give it the capture", Exit.USAGE)
         lacking = 0
+        if self._end_of is not None and self._tables is None:
+            for ended in captures.ends():
+                if self._ports is None or int(ended.ends.broker.rpartition(":")[2] or 0) in self._ports:
+                    self._end_of(ended)
         for name, rows in captures.recorded():
             for row in rows:
                 if (self._names_files or self._tables is not None) and row.kind == "exchange":

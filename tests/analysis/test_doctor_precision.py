@@ -84,6 +84,7 @@ TRUTH: Final[dict[str, dict[str, int]]] = {
     "faults/advertised-elsewhere.pcap.zst": {"note advertised-elsewhere": 1},
     "faults/advertised-loopback.pcap.zst": {"error advertised-loopback": 1},
     "faults/clock-ahead.pcap.zst": {"warning clock-ahead": 1},
+    "faults/fetch-sessions-lost.pcap.zst": {"warning fetch-sessions-lost": 1},
     "faults/heartbeats-late.pcap.zst": {"warning heartbeats-late": 1, "note coordinator-moved": 1},
     "faults/idle-cut.pcap.zst": {"warning idle-cut": 1},
     "faults/isr-flapping.pcap.zst": {
@@ -103,6 +104,7 @@ TRUTH: Final[dict[str, dict[str, int]]] = {
         "note sent-again": 1,
         "note under-replicated": 1,
     },
+    "faults/metadata-storm.pcap.zst": {"warning metadata-storm": 1},
     "faults/no-connection.pcap.zst": {"warning no-connection": 1},
     "faults/producer-fenced.pcap.zst": {"note answered-with-error": 1, "note producer-fenced": 1},
     "faults/records-corrupt.pcap.zst": {"error records-corrupt": 1, "warning records-refused": 1},
@@ -110,6 +112,8 @@ TRUTH: Final[dict[str, dict[str, int]]] = {
     "faults/sent-again.pcap.zst": {"note capture-begins-late": 1, "note coordinator-moved": 1, "note sent-again": 1},
     "faults/sent-twice.pcap.zst": {"warning sent-twice": 1, "warning unanswered": 1, "note capture-begins-late": 1},
     "faults/slow-broker.pcap.zst": {"warning slow-broker": 1, "note capture-begins-late": 1},
+    "faults/throttled.pcap.zst": {"warning throttled": 1},
+    "faults/transaction-hangs.pcap.zst": {"warning transaction-hangs": 1, "note coordinator-moved": 2},
     "faults/transactions-abort.pcap.zst": {
         "warning transactions-abort": 1,
         "note answered-with-error": 1,

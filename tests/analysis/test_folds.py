@@ -29,7 +29,7 @@ from decoders.exchanges.api_versions import Needs
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
 from decoders.messages.bodies import Options
-from decoders.messages.from_record import from_json_dict
+from decoders.messages.from_record import FromRecords
 from decoders.messages.record import to_json_dict
 from tests.captures.shipped import CLEAN, capture_bytes, segments
 from tests.sampling import sampled
@@ -225,7 +225,7 @@ def test_records_are_those_of_the_exchange_records_and_add_up_by_topic(name: str
 
 @pytest.mark.parametrize("metric", ["records", "errors", "bytes", "throttle"])
 def test_exchanges_read_back_from_their_records_give_the_same_rows(metric: str) -> None:
-    read = [from_json_dict(to_json_dict(each, Options())) for each in exchanges("tour.pcapng")]
+    read = [FromRecords().read(to_json_dict(each, Options())) for each in exchanges("tour.pcapng")]
     some = [each for each in read if isinstance(each, Exchange)]
     assert (
         folded(lambda: Statistics(("api", "client"), metric), some).rows()
@@ -350,7 +350,7 @@ def test_topics_are_found_in_short_as_anywhere(name: str) -> None:
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
 def test_times_may_begin_with_1970_or_before(order: tuple[int, ...]) -> None:
-    made = [from_json_dict(to_json_dict(each, Options())) for each in exchanges("tour.pcapng")[:3]]
+    made = [FromRecords().read(to_json_dict(each, Options())) for each in exchanges("tour.pcapng")[:3]]
     some = [each for each in made if isinstance(each, Exchange)]
     for number, each in enumerate(some):
         each.time_ns = (number - 1) * 10**9

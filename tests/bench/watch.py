@@ -198,7 +198,7 @@ def _remember(seen: Seen, begun: float, pid: int) -> None:
         seen.memory.append((at, _memory_mb(pid)))
 
 
-def _tree(pid: int) -> list[int]:
+def process_tree(pid: int) -> list[int]:
     """A process and all below it."""
     found = [pid]
     for one in found:
@@ -213,7 +213,7 @@ def _tree(pid: int) -> list[int]:
 def _memory_mb(pid: int) -> dict[str, float]:
     """What all processes of a role have in memory."""
     total: Counter[str] = Counter()
-    for one in _tree(pid):
+    for one in process_tree(pid):
         try:
             words = Path(f"/proc/{one}/cmdline").read_text(errors="replace")
             pages = int(Path(f"/proc/{one}/statm").read_text().split()[1])
@@ -227,7 +227,7 @@ def _memory_mb(pid: int) -> dict[str, float]:
 def _cpu_s(pid: int) -> tuple[float, float]:
     """CPU seconds of a process and all below it, and those for which its first thread had work and no core."""
     total = 0.0
-    for one in _tree(pid):
+    for one in process_tree(pid):
         try:
             fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
         except OSError:

@@ -18,7 +18,7 @@ from decoders.capture.files import CaptureReader
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled, Skipped
 from decoders.messages.bodies import Options, errors_in
-from decoders.messages.from_record import from_json_dict
+from decoders.messages.from_record import FromRecords
 from decoders.messages.record import SCALARS, to_json_dict
 from decoders.tcp.chunks import Gap
 from decoders.tcp.reassembly import Reassembly
@@ -122,7 +122,7 @@ def test_views_records_and_values_agree(path: Path) -> None:
 def test_a_record_gives_the_exchange_back(path: Path) -> None:
     for each in settled_of(path):
         record = json.loads(to_json_bytes(each))
-        again = from_json_dict(record)
+        again = FromRecords().read(record)
         assert to_json_dict(again) == record
         assert (again.kind, again.time_ns, again.client, again.connection) == (
             *(each.kind, each.time_ns, each.client, each.connection),
@@ -134,7 +134,7 @@ def test_a_record_gives_the_exchange_back(path: Path) -> None:
                     assert getattr(again, name) == getattr(each, name), name
             assert again.response == record["response"]
     with pytest.raises(decoders.DecodeError):
-        from_json_dict({"kind": "exchange"})
+        FromRecords().read({"kind": "exchange"})
 
 
 @pytest.mark.parametrize("path", NEGATIVE, ids=name_of)

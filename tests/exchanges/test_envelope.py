@@ -12,7 +12,7 @@ from decoders import encode_embedded, encode_request
 from decoders.analysis.statistics import Statistics
 from decoders.apis.keys import CREATE_TOPICS, ENVELOPE
 from decoders.exchanges.exchange import Exchange
-from decoders.messages.from_record import from_json_dict
+from decoders.messages.from_record import FromRecords
 from decoders.messages.record import to_json_dict
 from tests.exchanges.talks import Turns, request, response, run, segments
 
@@ -54,7 +54,7 @@ def test_the_inside_is_an_exchange_of_its_own() -> None:
     assert (record["request_size"], record["response_size"]) == (len(CREATE), len(CREATED))
     shared = ("time", "latency_ms", "duration_ms", "client", "broker", "connection", "packets")
     assert [record[name] for name in shared] == [to_json_dict(outer)[name] for name in shared]
-    again: Any = from_json_dict(record)
+    again: Any = FromRecords().read(record)
     assert (again.envelope, to_json_dict(again)) == (inner.envelope, record)
     principal = to_json_dict(outer)["request"]["request_principal"]
     assert (principal["$type"], principal["name"]) == ("DefaultPrincipalData", "alice")

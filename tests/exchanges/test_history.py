@@ -9,10 +9,11 @@ from uuid import UUID
 import pytest
 
 from decoders.exchanges import history
+from decoders.exchanges.addresses import listed_nodes
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled
 from decoders.exchanges.pairer import Pairer
-from decoders.messages.from_record import from_json_dict
+from decoders.messages.from_record import FromRecords
 from decoders.messages.record import to_json_dict
 from tests.captures.shipped import CLEAN, segments
 from tests.exchanges.chunked import Line, Row, exchanges
@@ -105,7 +106,7 @@ def test_what_is_remembered_agrees_with_what_brokers_and_batches_say(name: str) 
         named = (record["request"] or {}).get("group_id")
         if "group" in record and named is not None:
             assert record["group"]["id"] == named
-        back = from_json_dict(record)
+        back = FromRecords().read(record)
         assert to_json_dict(back) == record
 
 
@@ -328,3 +329,17 @@ def test_nothing_is_noted_where_nobody_asks() -> None:
     assert not any(key in each for each in said for key in ("group", "transaction", "node"))
     assert len(exchanges(rows)) > 100
     assert all(one <= two for one, two in pairwise(row.known for row in exchanges(rows)))
+
+
+@pytest.mark.parametrize(
+    ("row", "listed"),
+    [
+        ({"node_id": 3, "host": "k3", "port": 9092, "rack": "a"}, [(3, "k3", 9092, "a", "k3:9092")]),
+        ({"broker_id": 3, "host": "::1", "port": 9092}, [(3, "::1", 9092, None, "[::1]:9092")]),
+        ({"node_id": -1, "host": "k3", "port": 9092}, []),
+        ({"node_id": 3, "host": "", "port": 9092}, []),
+        ({"node_id": 3, "host": "k3"}, []),  # the answer is cut off behind its host
+    ],
+)
+def test_a_node_is_listed_where_it_has_an_id_and_an_address(row: dict[str, Any], listed: list[tuple[Any, ...]]) -> None:
+    assert [(*node, node.address) for node in listed_nodes({"brokers": [row]})] == listed

@@ -11,7 +11,7 @@ import pytest
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.pairer import Pairer
 from decoders.exchanges.pairing import Pairing
-from decoders.messages.from_record import from_json_dict
+from decoders.messages.from_record import FromRecords
 from decoders.messages.record import to_json_dict
 from decoders.protocols.sasl_steps import SaslStep, guess_mechanism, read_step
 from decoders.schema.model import Side
@@ -284,7 +284,7 @@ def test_no_secret_is_in_a_record_and_the_record_gives_who_it_was(name: str) -> 
     records = [to_json_dict(each) for each in exchanges(play(*talk.rows))]
     for secret in (SECRET, NONCE, PROOF, SALT, b"eyJ"):
         assert secret not in orjson.dumps(records)
-    back = [from_json_dict(record) for record in records]
+    back = [FromRecords().read(record) for record in records]
     assert [(each.api, each.user, each.mechanism) for each in back if isinstance(each, Exchange)] == expected
     assert [to_json_dict(each) for each in back] == records
 

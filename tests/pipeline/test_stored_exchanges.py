@@ -27,11 +27,13 @@ from decoders.analysis.topic_portraits import TopicPortraits
 from decoders.capture.files import CaptureReader
 from decoders.errors import Malformed
 from decoders.exchanges.engine import Engine
-from decoders.exchanges.exchange import Exchange, Settled
+from decoders.exchanges.exchange import Ended, Exchange, Settled
 from decoders.messages.bodies import Options
 from kwcli.env import Exit
 from kwcli.output import Wanted
+from kwcli.pipeline.tables.connections import ConnectionColumns, ended_of
 from kwcli.pipeline.tables.stored_exchanges import StoredExchanges, StoredRowReader
+from kwcli.sniff.row_files import without_ends
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes, segments
 from tests.cli.worlds import Outcome, kw
 from tests.pipeline.jobs import job_of
@@ -297,6 +299,47 @@ def test_tables_that_cannot_be_read_are_told_in_a_line(tmp_path: Path) -> None:
     assert f"kw: {out}/exchanges: " in outcome.err
     file.unlink()
     assert kw("clients", str(out)).err.startswith(f"kw: {out}: exchanges/date=2026-11-21/")
+
+
+FAULTS = FOLDER / "faults"
+# Captures with findings that are about connections alone.
+ABOUT_CONNECTIONS = ("idle-cut", "no-connection")
+
+
+def findings(source: Path) -> list[dict[str, Any]]:
+    outcome = kw("doctor", "--fail-on", "never", "-o", "ndjson", str(source))
+    assert outcome.code == Exit.DONE, outcome.err
+    return [orjson.loads(line) for line in outcome.out.splitlines()]
+
+
+@pytest.mark.parametrize("name", ABOUT_CONNECTIONS)
+def test_findings_about_connections_are_made_of_tables_too(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capture = FAULTS / f"{name}.pcap.zst"
+    assert kw("pipeline", "run", str(capture), "--bodies", "--out", str(tmp_path / "t")).code == Exit.DONE
+    expected = findings(capture)
+    assert name in [each["id"] for each in expected]
+    assert findings(tmp_path / "t") == expected
+    # Tables of a version that did not keep how connections ended.
+    monkeypatch.setattr("kwcli.pipeline.tables.stored_exchanges.ENDED_COLUMNS", ("client", "not_kept"))
+    assert findings(tmp_path / "t") == [each for each in expected if each["id"] != name]
+
+
+@pytest.mark.parametrize("name", ["tour.pcapng", "sasl-raw.pcap", "three-nodes.pcapng.zst"])
+def test_ends_of_connections_go_through_tables(name: str) -> None:
+    reader, engine = CaptureReader(), Engine(connections=True)
+    ends: list[Ended] = []
+    without_ends(engine.feed([*reader.feed(capture_bytes(name)), *reader.finish()]) + engine.finish(), ends.append)
+    assert ends
+    ends[0].client_id = "\udcff"  # no UTF-8
+    columns = ConnectionColumns("here")
+    for ended in ends:
+        columns.add(ended)
+    stored = [ended_of(row, ended.ends.number) for row, ended in zip(columns.batch().to_pylist(), ends, strict=True)]
+    assert [(row.ends.number, row.client, row.broker, row.export()) for row in stored] == [
+        (row.ends.number, row.client, row.broker, row.export()) for row in ends
+    ]
 
 
 def spark_tables(spark: SparkSession, folder: Path, name: str) -> str:

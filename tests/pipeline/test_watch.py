@@ -260,11 +260,50 @@ def test_a_file_that_is_emptied_while_it_is_read_costs_the_batch(tmp_path: Path)
         path.write_bytes(odd_capture(20))
         return found
 
-    with watched.started(decode) as watching, pytest.raises(Failure, match="was emptied or replaced while it was read"):
-        watching.step()
+    with watched.started(decode) as watching:
+        size = watching._captures.batch_size
+        with pytest.raises(Failure, match="was emptied or replaced while it was read"):
+            watching.step()
+        assert watching._captures.batch_size == size // 2  # by a ring that is faster than a batch
     assert not OutputFolder(str(tmp_path / "out")).names(COMMITS)
     watched.finish()
     run_over([str(path)], tmp_path / "run")
+    assert tables_in(tmp_path / "out") == tables_in(tmp_path / "run")
+
+
+def test_a_file_that_goes_once_it_is_read_costs_nothing(tmp_path: Path) -> None:
+    """A ring that is almost too small: or no batch would ever come to its end."""
+    kept = ring(tmp_path / "aside", RAW, 3)
+    shutil.copytree(tmp_path / "aside", tmp_path / "in")
+    watched = Watched([str(tmp_path / "in")], tmp_path / "out")
+
+    def decode(batch: Any, points: Any) -> Any:
+        found = [decode_points(batch, points)]
+        (tmp_path / "in" / kept[0].name).unlink()
+        return found
+
+    with watched.started(decode) as watching:
+        assert watching.step() is not None
+    watched.finish()
+    assert watched.said == ""
+    run_over([str(tmp_path / "aside")], tmp_path / "run")
+    assert tables_in(tmp_path / "out") == tables_in(tmp_path / "run")
+
+
+def test_a_file_that_is_away_before_it_is_read_costs_the_batch(tmp_path: Path) -> None:
+    """It may be back: a share that is away for a moment."""
+    kept = ring(tmp_path / "in", RAW, 2)
+    watched = Watched([str(tmp_path / "in")], tmp_path / "out")
+
+    def decode(batch: Any, points: Any) -> Any:
+        kept[0].rename(tmp_path / "away")
+        return [decode_points(batch, points)]
+
+    with watched.started(decode) as watching, pytest.raises(Failure, match="was emptied or replaced while it was read"):
+        watching.step()
+    (tmp_path / "away").rename(kept[0])
+    watched.finish()
+    run_over([str(tmp_path / "in")], tmp_path / "run")
     assert tables_in(tmp_path / "out") == tables_in(tmp_path / "run")
 
 

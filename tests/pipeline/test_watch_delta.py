@@ -63,9 +63,9 @@ def test_a_reader_of_delta_sees_the_rows_of_a_run_whenever_a_watch_dies(
         watched.clock.now += 1
         with watched.started() as watching, monkeypatch.context() as patch:
             if number in (0, 2):  # it dies behind its commit, before the logs
-                patch.setattr(DeltaLogs, "follow", _dies)
+                patch.setattr(DeltaLogs, "follow", dies)
             elif number in (1, 3):  # it dies behind the log of one table
-                patch.setattr(DeltaLogs, "_follow", _dies_after_one(DeltaLogs._follow))
+                patch.setattr(DeltaLogs, "_follow", dies_after_one(DeltaLogs._follow))
             if number < 4:
                 with pytest.raises(RuntimeError, match="killed"):
                     watching.step()
@@ -91,11 +91,11 @@ def test_a_reader_of_delta_sees_the_rows_of_a_run_whenever_a_watch_dies(
     ]  # nothing was open at the end
 
 
-def _dies(*_: Any) -> None:
+def dies(*_: Any) -> None:
     raise RuntimeError("killed")
 
 
-def _dies_after_one(follow: Any) -> Any:
+def dies_after_one(follow: Any) -> Any:
     done: list[str] = []
 
     def dies(self: DeltaLogs, table: str, *more: Any) -> None:

@@ -9,20 +9,32 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from kwcli.pipeline.tables.columns import TABLES
 from tests.bench.volume import write
+from tests.bench.watch import process_tree
+from tests.pipeline import test_watch_delta, test_watch_iceberg
+from tests.pipeline.cluster import cluster
 from tests.pipeline.jobs import rows_in
 from tests.pipeline.odd import packets
-from tests.pipeline.test_watch_delta import is_the_commit
 from tests.pipeline.test_watch_doctor import are_those_of, doctor_of
-from tests.pipeline.watched import run_over, tables_in
+from tests.pipeline.watched import FILE_COLUMNS, run_over, tables_in
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 FILES: Final = 200
+# Findings of a few bytes of healthy traffic, that grow with it.
+FEW: Final = (
+    *("--threshold", "batch.least=1", "--threshold", "plain.size=1"),
+    *("--threshold", "batch.rate=0", "--threshold", "batch.records=1000000"),
+)
 
 
 class Rotating(threading.Thread):
@@ -54,8 +66,19 @@ class Rotating(threading.Thread):
         self.over.set()
 
 
-def watch_killed(tmp_path: Path, kills: int, size: int, *words: str, longest_s: float) -> int:
-    """Kill a watch so many times while captures come; how many batches there were."""
+def watch_killed(
+    tmp_path: Path,
+    kills: int,
+    size: int,
+    *words: str,
+    longest_s: float,
+    env: Mapping[str, str] | None = None,
+    others: Sequence[int] = (),
+) -> int:
+    """Kill a watch so many times while captures come; how many batches there were.
+
+    Before each of these times one process below `others` is killed, if there is any.
+    """
     whole = tmp_path / "whole.pcap"
     write(whole, size, profile="small", connections=20)
     source, aside, out = tmp_path / "in", tmp_path / "aside", tmp_path / "out"
@@ -69,15 +92,19 @@ def watch_killed(tmp_path: Path, kills: int, size: int, *words: str, longest_s: 
     rng = random.Random(kills)
     writer.start()
     for _ in range(kills):
-        with subprocess.Popen(command, cwd=ROOT, start_new_session=True, stderr=subprocess.PIPE) as process:
+        with subprocess.Popen(command, cwd=ROOT, env=env, start_new_session=True, stderr=subprocess.PIPE) as process:
             assert process.stderr is not None
             while (line := process.stderr.readline()) and b"Ctrl-C ends" not in line:
                 pass
             time.sleep(rng.uniform(0, longest_s))
+            below = [pid for other in others for pid in process_tree(other)[1:]]
+            if below:
+                os.kill(rng.choice(below), signal.SIGKILL)
+                time.sleep(rng.uniform(0, longest_s))
             os.killpg(process.pid, signal.SIGKILL)
             assert process.wait(60) == -signal.SIGKILL
     writer.over.wait(600)
-    subprocess.run([*command, "-q", "--finish"], cwd=ROOT, check=True, timeout=600)
+    subprocess.run([*command, "-q", "--finish"], cwd=ROOT, env=env, check=True, timeout=600)
     run_over([str(aside)], tmp_path / "run")
     expected = tables_in(tmp_path / "run")
     assert len(expected["exchanges"]) > 100
@@ -86,18 +113,25 @@ def watch_killed(tmp_path: Path, kills: int, size: int, *words: str, longest_s: 
     return len({name.rpartition("-")[0] for name in names})
 
 
-@pytest.mark.long
-def test_killed_some_times(tmp_path: Path) -> None:
-    """With findings and logs of Delta, of which none is lost or doubled either."""
-    few = [word for name in ("batch.least", "plain.size") for word in ("--threshold", f"{name}=1")]
-    few += ["--threshold", "batch.rate=0", "--threshold", "batch.records=1000000"]
-    words = ["--doctor", "--format", "delta", *few]
-    assert watch_killed(tmp_path, 5, 2_000_000, *words, longest_s=2.0) > 2
-    out = tmp_path / "out"
-    assert is_the_commit(out, "findings")
-    expected = doctor_of(tmp_path / "whole.pcap", *few)
+@pytest.mark.parametrize(
+    ("table_format", "in_log"),
+    [
+        pytest.param("delta", test_watch_delta.is_the_commit, marks=pytest.mark.long),
+        pytest.param("iceberg", test_watch_iceberg.is_the_commit, marks=pytest.mark.full),
+    ],
+)
+def test_killed_some_times(tmp_path: Path, table_format: str, in_log: Callable[..., bool]) -> None:
+    """With findings and the logs of a format, of which none is lost or doubled either."""
+    assert watch_killed(tmp_path, 5, 2_000_000, "--doctor", *FEW, "--format", table_format, longest_s=2.0) > 2
+    assert in_log(tmp_path / "out", "findings")
+    assert has_findings(tmp_path)
+
+
+def has_findings(tmp_path: Path) -> bool:
+    """Whether the table says what kw doctor does of the capture that was written."""
+    expected = doctor_of(tmp_path / "whole.pcap", *FEW)
     assert expected
-    assert are_those_of(rows_in(out, "findings"), expected)
+    return are_those_of(rows_in(tmp_path / "out", "findings"), expected)
 
 
 @pytest.mark.full
@@ -106,6 +140,34 @@ def test_killed_a_hundred_times(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-def test_killed_on_spark(tmp_path: Path) -> None:
+def test_killed_on_spark(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """The driver with its JVM and its Python workers; each start of Spark takes seconds."""
-    assert watch_killed(tmp_path, 6, 3_000_000, "--master", "local[2]", longest_s=6.0) > 2
+    assert watch_killed(tmp_path, 6, 3_000_000, "--doctor", *FEW, "--master", "local[2]", longest_s=6.0) > 2
+    assert has_findings(tmp_path)
+    assert_same_for_spark(request.getfixturevalue("spark"), tmp_path)
+
+
+@pytest.mark.full
+def test_killed_on_a_cluster(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Executors and their Python workers, while the watch goes on, and then its driver."""
+    (tmp_path / "cluster").mkdir()
+    with cluster(tmp_path / "cluster") as made:
+        watch_killed(
+            *(tmp_path, 4, 3_000_000, "--doctor", *FEW, "--master", made.master),
+            longest_s=8.0,
+            env={**os.environ, "PYSPARK_PYTHON": str(made.python)},
+            others=[worker.pid for worker in made.workers],
+        )
+    assert has_findings(tmp_path)
+    assert_same_for_spark(request.getfixturevalue("spark"), tmp_path)
+
+
+def assert_same_for_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """Tables of the watch and of the run, as Spark reads and compares them."""
+    for table in TABLES:
+        watched, ran = (
+            spark.read.parquet(str(tmp_path / folder / table)).drop("date", *FILE_COLUMNS) for folder in ("out", "run")
+        )
+        assert ran.exceptAll(watched).isEmpty()
+        assert watched.exceptAll(ran).isEmpty()
+        assert table == "skipped" or not ran.isEmpty()

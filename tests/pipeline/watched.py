@@ -19,7 +19,7 @@ from kwcli.pipeline.watch.run import Watch
 from tests.pipeline.jobs import rows_in
 
 # Columns with the name of a file: the folder is another one.
-_FILES: Final = ("source_file", "request_end_file", "response_file", "response_end_file")
+FILE_COLUMNS: Final = ("source_file", "request_end_file", "response_file", "response_end_file")
 
 
 class Clock:
@@ -119,7 +119,7 @@ def tables_in(out: Path) -> dict[str, list[dict[str, Any]]]:
     found = {}
     for name in TABLES:
         rows = [
-            {key: os.path.basename(value) if key in _FILES and value else value for key, value in row.items()}
+            {key: os.path.basename(value) if key in FILE_COLUMNS and value else value for key, value in row.items()}
             for row in rows_in(out, name)
         ]
         found[name] = sorted(rows, key=lambda row: (row["time_ns"], repr(row)))

@@ -15,6 +15,7 @@ from decoders.exchanges.exchange import Exchange
 from decoders.filters import Filter, Phase, parse
 from decoders.filters.prefilter import Possible
 from kwcli.proxy.deciders import ConnectionDeciders
+from kwcli.proxy.faults.decider import may_be_in_session
 from kwcli.proxy.frame_filters import WatchedConnection, Watching
 from kwcli.proxy.listeners import Listener
 from kwcli.proxy.relay.intervention import HeldExchange
@@ -112,6 +113,32 @@ def learnt(*filters: Filter) -> Watching:
                     topics.add(identity, topic)
     assert len(topics.names) > 3
     return Watching(filters, topics)
+
+
+@pytest.mark.parametrize("client_id", [None, "", "c" * 40])
+@pytest.mark.parametrize("version", range(4, 19))
+def test_a_fetch_outside_of_sessions_is_known_by_its_bytes(version: int, client_id: str | None) -> None:
+    asked = may_be_in_session(version, None if client_id is None else client_id.encode())
+    for session, inside in (((0, -1), False), ((0, 0), True), ((5, 3), True), ((5, -1), True)):
+        said = dict(zip(("session_id", "session_epoch"), session, strict=True)) if version >= 7 else {}
+        frame = request(FETCH, version, {"max_wait_ms": -1, "min_bytes": 0, **said}, client_id=client_id)
+        if isinstance(asked, bool):
+            assert (asked, version < 7) == (False, True)
+        else:
+            assert asked(b"??" + frame, 2, 2 + len(frame)) is inside
+            assert asked(frame[:30], 0, 30)  # too short to tell
+
+
+@pytest.mark.parametrize(("epoch", "held"), [(-1, False), (0, True)])
+def test_an_error_holds_only_fetches_of_sessions(epoch: int, held: bool) -> None:
+    stage = FaultyStage("error NOT_LEADER_OR_FOLLOWER, when topic == nosuch")
+    topics = [{"topic": "orders", "partitions": [{"partition": 0, "fetch_offset": 1}]}]
+    frame = request(FETCH, 11, {"topics": topics, "session_epoch": epoch}, client_id="c")
+    possible = stage._deciding.possible(FETCH, 11, b"c")
+    assert not isinstance(possible, bool)
+    assert possible(frame, 0, len(frame)) is held
+    named = frame.replace(b"orders", b"nosuch")
+    assert possible(named, 0, len(named))
 
 
 # A filter → of how many in a hundred of all requests the bytes have to say no.

@@ -16,7 +16,7 @@ import pytest
 from decoders.exchanges.engine import Engine, read_settled
 from decoders.exchanges.exchange import Ended, Settled, Skipped
 from decoders.filters import parse
-from decoders.messages.from_record import from_json_dict
+from decoders.messages.from_record import FromRecords
 from decoders.messages.record import to_json_dict
 from decoders.tcp.chunks import Segment
 from decoders.tls.key_log import KeyLog
@@ -75,7 +75,7 @@ def test_the_record_with_tls_is_as_the_schema_says_and_comes_back() -> None:
     for row in settled(made.segments, keys_of(made.key_log))[:20]:
         record = json.loads(json.dumps(to_json_dict(row)))
         validator.validate(record)
-        again = from_json_dict(record)
+        again = FromRecords().read(record)
         assert again.ends.tls == record["tls"]
 
 

@@ -19,6 +19,7 @@ from kwcli.pipeline.tables.stored_exchanges import (
     SKIPPED_COLUMNS,
     StoredRowReader,
     number_connections,
+    read_ends,
 )
 from kwcli.report.exchange_folds import ReportFolds
 
@@ -55,13 +56,14 @@ def fold_here(tables: Tables, progress: Progress | None = None) -> ReportFolds:
             done += batch.num_rows
             if progress is not None:
                 progress.show(done, done)
+    _hear_ends(folds, tables, numbers)
     return folds
 
 
 def fold_there(spark: SparkSession, tables: Tables) -> ReportFolds:
     """All rows, on Spark: each task has folds of its own, which are merged here. Failure says why a task failed."""
-    whole = _folds(tables)
-    fold_part = partial(_fold_part, number_connections(tables))
+    whole, numbers = _folds(tables), number_connections(tables)
+    fold_part = partial(_fold_part, numbers)
     for name, columns in _COLUMNS.items():
         if name not in tables or not tables.files[name]:
             continue
@@ -74,7 +76,14 @@ def fold_there(spark: SparkSession, tables: Tables) -> ReportFolds:
             part = ReportFolds(PLAIN)
             part.resume(bytes(row.state))
             whole.merge(part)
+    _hear_ends(whole, tables, numbers)
     return whole
+
+
+def _hear_ends(folds: ReportFolds, tables: Tables, numbers: Mapping[ConnectionKey, int]) -> None:
+    """How connections ended: a row each, so they are read on this machine always."""
+    for ended in read_ends(tables, numbers):
+        folds.found["findings"].end(ended)
 
 
 def _folds(tables: Tables) -> ReportFolds:

@@ -78,6 +78,14 @@ class Tables:
         for path in self.files[name][:1]:
             self._opened(name, path, columns).close()
 
+    def lacks(self, name: str, columns: Sequence[str]) -> bool:
+        """Whether a file of a table was written without one of these columns."""
+        for path in self.files[name]:
+            with self._opened(name, path, ()) as file:
+                if not set(columns) <= set(file.schema_arrow.names):
+                    return True
+        return False
+
     def batches(self, name: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows of a table, in batches that are large enough to be counted by column."""
         return together(self.read(name, columns, BATCH))

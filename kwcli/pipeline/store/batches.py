@@ -21,6 +21,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
+from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -38,14 +39,19 @@ from kwcli.pipeline.tables.schemas import EPOCH
 from kwcli.pipeline.tables.write import TableWriter, WrittenFile
 
 if TYPE_CHECKING:
-    from kwcli.pipeline.store.delta_logs import DeltaLogs
+    from kwcli.pipeline.store.table_logs import TableLogs
 
-__all__ = ["DELTA", "PARQUET", "BatchStaging", "BatchStore", "Change", "date_of", "open_batches", "require_delta"]
+__all__ = ["FORMATS", "PARQUET", "BatchStaging", "BatchStore", "Change", "date_of", "open_batches", "require_format"]
 
 # Formats of tables: plain files, or files with a log that other readers know.
 PARQUET: Final = "parquet"
-DELTA: Final = "delta"
-DELTA_LOG: Final = "_delta_log"
+# Those with logs → the package that writes them, and the module and class here. Each has its extra under this name.
+_LOGS: Final = {
+    "delta": ("deltalake", "delta_logs", "DeltaLogs"),
+    "iceberg": ("pyiceberg", "iceberg_logs", "IcebergLogs"),
+}
+FORMATS: Final = (PARQUET, *_LOGS)
+_LOG_FOLDERS: Final = ("_delta_log", "metadata")
 STATES: Final = f"{CONTROL}/states"
 # Commits that are kept: the newest, and the one before where the newest turns out not to be whole.
 _KEPT: Final = 2
@@ -99,7 +105,7 @@ class BatchStore:
         self.recovered = ""  # what became of a batch that was interrupted, in words
         self._lock = Lock(files.path(LOCK))
         self._table_format = table_format  # None: that of the commits that are there
-        self._logs: DeltaLogs | None = None
+        self._logs: TableLogs[Any] | None = None
 
     # -- opening -------------------------------------------------------------------------------------------------------
 
@@ -241,13 +247,13 @@ class BatchStore:
 
     def _follow(self, value: Mapping[str, Any] | None) -> None:
         """Have the logs of another format say what a commit says."""
-        if value is None or value.get("table_format", PARQUET) == PARQUET:
+        name = PARQUET if value is None else value.get("table_format", PARQUET)
+        if value is None or name == PARQUET:
             return
         if self._logs is None:
-            require_delta()
-            from kwcli.pipeline.store.delta_logs import DeltaLogs
-
-            self._logs = DeltaLogs(self.files)
+            require_format(name)
+            _, module, made = _LOGS[name]
+            self._logs = getattr(import_module(f"kwcli.pipeline.store.{module}"), made)(self.files)
         self._logs.follow(value)
 
     def commit_change(self, change: Change) -> dict[str, Any]:
@@ -292,7 +298,7 @@ class BatchStore:
             known = set(value["sizes"]) if value is not None else set()
             for table in ALL_TABLES:
                 for path in self.files.walk(table):
-                    if path.startswith(f"{table}/{DELTA_LOG}/"):
+                    if path.split("/")[1] in _LOG_FOLDERS:
                         continue
                     if path not in known and _OURS.fullmatch(path):
                         self.files.unlink(path)
@@ -317,10 +323,10 @@ def _tables(sizes: Mapping[str, Sequence[Any]], names: Iterable[str]) -> dict[st
     }
 
 
-def require_delta() -> None:
-    """Failure where logs of Delta cannot be written."""
-    if find_spec("deltalake") is None:
-        raise Failure('tables of Delta need deltalake, which is not installed: install "kw[delta]"')
+def require_format(name: str) -> None:
+    """Failure where logs of this format cannot be written."""
+    if name in _LOGS and find_spec(_LOGS[name][0]) is None:
+        raise Failure(f'tables of {name.title()} need {_LOGS[name][0]}, which is not installed: install "kw[{name}]"')
 
 
 @contextmanager

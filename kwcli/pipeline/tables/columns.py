@@ -204,6 +204,13 @@ CONNECTIONS: Final[tuple[TableColumn, ...]] = (
     _must("server_missing", "int64", "bytes in those of the broker"),
     _must("client_retransmissions", "int64", "segments that the client sent again"),
     _must("server_retransmissions", "int64", "segments that the broker sent again"),
+    _may(
+        *("client_quiet_ns", "int64"),
+        "how long the client had sent nothing when it reset the connection, else 0; null in tables of earlier versions",
+    ),
+    _may("server_quiet_ns", "int64", "the same of the broker"),
+    _may("client_shut_ns", "int64", "how long in all the client took nothing: its window was 0"),
+    _may("server_shut_ns", "int64", "the same of the broker"),
     _may("client_id", "string", "last client id"),
     _may("client_software_name", "string", "library of the client, as it says itself"),
     _may("client_software_version", "string", "its version"),

@@ -1,17 +1,20 @@
-"""Ends of connections in, record batches of the table `connections` out."""
+"""Ends of connections in, record batches of the table `connections` out; and rows of that table in, the ends out."""
 
 from __future__ import annotations
 
+from binascii import a2b_base64
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kwcli.pipeline.tables.rows import as_text, split_address
+from decoders.exchanges.exchange import ConnectionInfo, Ended
+from decoders.exchanges.topics import Topics
+from kwcli.pipeline.tables.rows import as_text, json_form, split_address
 from kwcli.pipeline.tables.schemas import ENDED, TYPES
 
 if TYPE_CHECKING:
-    from decoders.exchanges.exchange import Ended
+    from collections.abc import Mapping
 
 
 # Columns → attributes of the same meaning.
@@ -33,6 +36,10 @@ _PLAIN: Final[dict[str, str]] = {
     "server_missing": "server_missing",
     "client_retransmissions": "client_again",
     "server_retransmissions": "server_again",
+    "client_quiet_ns": "client_quiet_ns",
+    "server_quiet_ns": "server_quiet_ns",
+    "client_shut_ns": "client_shut_ns",
+    "server_shut_ns": "server_shut_ns",
     "exchanges": "exchanges",
 }
 
@@ -76,8 +83,42 @@ class ConnectionColumns:
         return pa.RecordBatch.from_arrays([made[name] for name in ENDED.names], schema=ENDED)
 
 
+def ended_of(row: Mapping[str, Any], number: int) -> Ended:
+    """The end of a connection of its row, and the number that people know it by."""
+    ends = ConnectionInfo(number, row["client"], row["broker"], row["connection_began_ns"], Topics())
+    name, version = (_original(row[f"client_software_{part}"]) for part in ("name", "version"))
+    user, mechanism = _original(row["user"]), _original(row["mechanism"])
+    values: dict[str, Any] = {
+        attribute: _NONE[column] if row[column] is None and column in _NONE else row[column]
+        for column, attribute in _PLAIN.items()
+    }
+    values["client_id"] = _original(row["client_id"])
+    values["client_software"] = None if name is None else {"name": name, "version": version or ""}
+    nobody = user is None and mechanism is None
+    values["login"] = None if nobody else {"user": user, "mechanism": mechanism}
+    return Ended.resumed(ends, [values[name] for name in Ended.__slots__ if name != "ends"])
+
+
+def _original(text: str | None) -> str | None:
+    """The text that `_shown` was given."""
+    form = json_form(text)
+    try:
+        return form if text is form else a2b_base64(form["base64"]).decode("utf-8", "surrogateescape")
+    except (KeyError, TypeError, ValueError):
+        return text  # a client that calls itself so
+
+
+# Columns that `ended_of` reads.
+ENDED_COLUMNS: Final = (
+    *("client", "broker", "connection_began_ns", "client_id", "client_software_name", "client_software_version"),
+    *("user", "mechanism", *_PLAIN),
+)
 # Where the engine's empty word is the table's null.
 _TEXTS: Final = frozenset({"reason", "detail"})
+# What a null of a column is to the engine; numbers are null in tables of earlier versions.
+_NONE: Final[dict[str, Any]] = dict.fromkeys(_TEXTS, "") | dict.fromkeys(
+    ("client_quiet_ns", "server_quiet_ns", "client_shut_ns", "server_shut_ns"), 0
+)
 
 
 def _shown(text: str | None) -> str | None:

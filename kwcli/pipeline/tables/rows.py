@@ -126,6 +126,16 @@ def as_text(text: str) -> str:
     return form if isinstance(form, str) else orjson.dumps(form).decode()
 
 
+def json_form(text: str | None) -> Any:
+    """The JSON form of a text of a column, of which `as_text` made it: {"base64": …} where it is no UTF-8."""
+    if text is None or not text.startswith('{"base64":"'):
+        return text
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
+
+
 def split_address(address: str) -> tuple[str, int]:
     """`[::1]:9092` → `::1`, 9092."""
     host, _, port = address.rpartition(":")

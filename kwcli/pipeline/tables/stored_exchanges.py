@@ -25,13 +25,14 @@ from decoders.messages.record_lines import TOLD_MAX
 from kwcli.env import Failure
 from kwcli.output.units import count_of
 from kwcli.pipeline.report.tables import Tables
-from kwcli.pipeline.tables.rows import BODY_CUT
+from kwcli.pipeline.tables.connections import ENDED_COLUMNS, ended_of
+from kwcli.pipeline.tables.rows import BODY_CUT, json_form
 from kwcli.pipeline.tables.schemas import SCHEMAS
 
 if TYPE_CHECKING:
-    from decoders.exchanges.exchange import Settled
+    from decoders.exchanges.exchange import Ended, Settled
 
-__all__ = ["ConnectionKey", "StoredExchanges", "StoredRowReader", "number_connections"]
+__all__ = ["ConnectionKey", "StoredExchanges", "StoredRowReader", "number_connections", "read_ends"]
 
 # Point, client, broker, time of the first packet.
 ConnectionKey = tuple[str, str, str, int]
@@ -55,7 +56,6 @@ _COPIED: Final = (
 )
 # What exact times of a row replace, for a record has them in milliseconds.
 _TIMES: Final = ("request_end_ns", "response_ns", "response_end_ns", "place")
-_BASE64: Final = '{"base64":"'
 
 
 class StoredRowReader:
@@ -99,7 +99,7 @@ class StoredRowReader:
         record |= {name: row[name] for name in _COPIED}
         record["time"] = rfc3339(row["time_ns"])
         record["connection"] = self._number(row)
-        record["client_id"] = _text(row["client_id"])
+        record["client_id"] = json_form(row["client_id"])
         record["errors"] = [
             {"path": path, "code": code, "name": name, **({"expected": True} if expected else {})}
             for path, code, name, expected in zip(
@@ -113,16 +113,16 @@ class StoredRowReader:
         }
         further = _said(row) if row["further_keys"] is None else orjson.loads(row["further_keys"])
         names = {
-            identity: _text(name)
+            identity: json_form(name)
             for identity, name in zip(row["topic_ids"], row["topic_names"], strict=True)
             if name is not None
         }
-        software = {name: _text(row[f"client_software_{name}"]) or "" for name in ("name", "version")}
+        software = {name: json_form(row[f"client_software_{name}"]) or "" for name in ("name", "version")}
         columns = {
             "fetch_session": further.pop("fetch_session", None),
             "client_software": None if row["client_software_name"] is None else software,
-            "user": _text(row["user"]),
-            "mechanism": _text(row["mechanism"]),
+            "user": json_form(row["user"]),
+            "mechanism": json_form(row["mechanism"]),
             "topic_names": names or None,
         }
         return record | {name: value for name, value in columns.items() if value is not None} | further
@@ -157,16 +157,6 @@ def _said(row: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _text(text: str | None) -> Any:
-    """A text of the record of that of a column: {"base64": …} where it is no UTF-8."""
-    if text is None or not text.startswith(_BASE64):
-        return text
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return text
-
-
 def number_connections(tables: Tables) -> dict[ConnectionKey, int]:
     """Numbers for the connections in tables that captures read in parts have left without; none where there are many.
 
@@ -188,6 +178,19 @@ def number_connections(tables: Tables) -> dict[ConnectionKey, int]:
     return numbers
 
 
+def read_ends(tables: Tables, numbers: Mapping[ConnectionKey, int]) -> Iterator[Ended]:
+    """How the connections ended that are in tables; none where the table, or a column that this needs, is not there."""
+    if "connections" not in tables or tables.lacks("connections", ENDED_COLUMNS):
+        return
+    for batch in tables.read("connections", ("connection", *_IDENTITY, *_ALSO_ENDED), AT_ONCE):
+        for row in batch.to_pylist():
+            key = (row["point"], row["client"], row["broker"], row["connection_began_ns"])
+            yield ended_of(row, row["connection"] or numbers.get(key, 0))
+
+
+_ALSO_ENDED: Final = tuple(name for name in ENDED_COLUMNS if name not in _IDENTITY)
+
+
 class StoredExchanges:
     """The exchanges and skipped runs in the tables of one folder. Failure says what is wrong with it.
 
@@ -200,7 +203,8 @@ class StoredExchanges:
         if "exchanges" not in self._tables:
             raise Failure(f"{place}: no table of exchanges; kw pipeline run --tables exchanges,… makes one")
         self._names = [name for name in ("exchanges", "skipped") if name in self._tables]
-        self._reader = StoredRowReader(number_connections(self._tables))
+        self._numbers = number_connections(self._tables)
+        self._reader = StoredRowReader(self._numbers)
         self._broken = 0
         self.place = place
         self.rows = sum(self._tables.rows[name] for name in self._names)
@@ -230,6 +234,10 @@ class StoredExchanges:
                     yield file, found
         if self._broken > len(self.problems):
             self.problems.append(f"{self.place}: {self._broken - len(self.problems):,} more rows are no exchanges")
+
+    def ends(self) -> Iterator[Ended]:
+        """How the connections ended, where the tables say it."""
+        return read_ends(self._tables, self._numbers)
 
     def _tell(self, text: str) -> None:
         self._broken += 1

@@ -25,7 +25,7 @@ import hashlib
 import os
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
@@ -486,9 +486,16 @@ class WatchedFiles:
 
     # -- what became of a batch ----------------------------------------------------------------------------------------
 
-    def changed(self) -> list[str]:
-        """The names of files that are not any more what a batch has read: emptied, replaced, gone."""
-        return [file.name for file in self._planned.values() if not _is_same(file)]
+    def changed(self, left: Container[int]) -> list[str]:
+        """The names of files that are not any more what a batch has read: emptied, replaced, or gone.
+
+        One that is gone and was read as far as planned, whose number is in `left`, has given what it had.
+        """
+        return [
+            file.name
+            for number, file in self._planned.items()
+            if not (_is_same(file) or (number in left and not os.path.lexists(file.path)))
+        ]
 
     def committed(
         self, plan: BatchPlan, left: Mapping[int, GrowingState], last_ns: Mapping[str, int]

@@ -45,7 +45,7 @@ from kwcli.key_logs import KeyLogFiles
 from kwcli.output.units import count_of
 from kwcli.pipeline.choose_engine import choose_engine
 from kwcli.pipeline.job_spec import JobSpec, RowFilter
-from kwcli.pipeline.store.batches import DELTA, PARQUET, BatchStore, Change, open_batches, require_delta
+from kwcli.pipeline.store.batches import PARQUET, BatchStore, Change, open_batches, require_format
 from kwcli.pipeline.store.manifest import as_json_values
 from kwcli.pipeline.store.store import as_failures, empty_files
 from kwcli.pipeline.tables.findings import findings_batch
@@ -74,6 +74,8 @@ LOOK_S: Final = 0.5
 # A batch that failed is tried again after so long, and after twice that, up to the longest.
 RETRY_S: Final = 1.0
 RETRY_MAX_S: Final = 30.0
+# A batch whose files were emptied while it was read is tried again with half of its bytes, down to so many.
+BATCH_MIN: Final = 1 << 20
 # How often it is said how far things are.
 SAY_S: Final = 60.0
 # Problems of captures that a commit keeps: the latest ones.
@@ -101,8 +103,7 @@ def watch(env: Environment, options: RunOptions, wanted: WatchOptions) -> Exit:
     """Watch until somebody ends it, or as far as was asked for. Raises Failure."""
     KeyLogFiles(options.keylogs)  # what cannot be read is told before the folder is touched
     chosen = choose_engine(options, 0, env.variables)
-    if wanted.table_format == DELTA:
-        require_delta()
+    require_format(wanted.table_format)
     with (
         open_batches(options.out, renames=wanted.renames, table_format=wanted.table_format) as store,
         _decoding(env, chosen) as decode,
@@ -179,9 +180,8 @@ class Watch:
         goes_on = f"going on behind batch {self.batch:,}" if self.batch else "watching"
         self._env.say(f"kw: {goes_on}: {', '.join(self._words())}; {engine}; Ctrl-C ends")
         if not self._wanted.renames:
-            others = (
-                "what reads Delta" if self._wanted.table_format == DELTA else "nothing else, without --format delta"
-            )
+            log = self._wanted.table_format
+            others = "nothing else, without --format delta" if log == PARQUET else f"what reads {log.title()}"
             self._env.say(f"kw: {self._options.out}: files count when a commit names them: kw reads them, and {others}")
 
     def run(self) -> None:
@@ -263,8 +263,9 @@ class Watch:
         staging = self._store.staging(batch)
         order = BatchInput(self._spec(plan), staging, self._states, ends)
         report = merge_reports(self._decode(order, plan.points))
-        changed = self._captures.changed() if plan.size else []
-        if changed:
+        changed = self._captures.changed(report.left) if plan.size else []
+        if changed:  # a ring that is faster than the batch, perhaps: a smaller one is ready sooner
+            self._captures.batch_size = max(self._captures.batch_size // 2, min(BATCH_MIN, self._wanted.batch_size))
             raise Failure(f"{changed[0]}: was emptied or replaced while it was read: the batch is done again")
         states = {} if ends else self._states | dict(report.states)
         state = self._captures.committed(plan, report.left, report.last_ns)
@@ -295,6 +296,7 @@ class Watch:
             facts=self._facts(),
         )
         self.batch, self._states, self._kept = batch, states, True
+        self._captures.batch_size = min(self._captures.batch_size * 2, self._wanted.batch_size)
         self._committed_s, self._took_s = self._env.monotonic(), self._env.monotonic() - begun
         self._tell(report.problems, counted=False)
         self._store.files.remove(staging.folder)

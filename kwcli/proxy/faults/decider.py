@@ -43,6 +43,11 @@ if TYPE_CHECKING:
 
 # Fetch 13 and Produce 13 name topics by their ids.
 _TOPIC_IDS_SINCE: Final = {0: 13, FETCH: 13}
+# The first versions of Fetch with sessions, with tags, and with the replica's id among the tags.
+_SESSIONS_SINCE: Final = 7
+_FLEXIBLE_SINCE: Final = 12
+_NO_REPLICA_SINCE: Final = 15
+_APART: Final = (0).to_bytes(4, "big") + (-1).to_bytes(4, "big", signed=True)
 _ERRORS: Final = ("error", "error after", "no such topic")
 
 
@@ -155,9 +160,9 @@ class ConnectionFaults:
             if each.ended or not rule.can_be(api_key, version):
                 continue
             possible = prefilter.possible(rule.selection, answered=rule.side == "answer")
-            if possible and api_key == FETCH and rule.action.name in _ERRORS:
-                return True  # what a session asks for is said by all of its fetches
             found.append(possible)
+            if possible and api_key == FETCH and rule.action.name in _ERRORS:
+                found.append(may_be_in_session(version, client_id))
         return some(found)
 
     def request(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
@@ -259,6 +264,20 @@ class ConnectionFaults:
             self._sessions.answered(exchange.memo.asked, {})
         frame = with_size(frame)
         return Decision(frame) if rule.side == "answer" else Decision(reply=frame)
+
+
+def may_be_in_session(version: int, client_id: bytes | None) -> Possible:
+    """Whether a Fetch with this header may begin, continue or end a session: what one asks for all its fetches say.
+
+    A request outside of sessions has session id 0 and epoch -1, at a place that its header decides.
+    """
+    if version < _SESSIONS_SINCE:
+        return False
+    # Size, API key, version, correlation id, client id, count of tags; then the replica's id, as long as it has a place
+    # of its own, the longest time, two sizes and the isolation level.
+    begin = 14 + len(client_id or b"") + (version >= _FLEXIBLE_SINCE) + (4 if version < _NO_REPLICA_SINCE else 0) + 13
+    end = begin + len(_APART)
+    return lambda data, at, stop: stop < at + end or data[at + begin : at + end] != _APART
 
 
 def _forget(exchange: HeldExchange, arguments: Arguments) -> Decision | None:

@@ -39,10 +39,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol
 
 from kwcli.proxy.relay import request_rules
 from kwcli.proxy.relay.request_rules import MECHANISM, REFUSE, WANTED, RequestRule
+from kwcli.proxy.relay.state import TIMER, Command
 
 if TYPE_CHECKING:
     from decoders.filters.prefilter import Possible
@@ -131,6 +132,43 @@ class HeldExchange(RequestRule):
         self.kept = len(request)
         self.decision: Decision | None = None
         self.memo: Any = None
+
+
+class DecidedFrames:
+    """What is decided about the frames of one direction of a connection: carried out at once, or when it is time.
+
+    `_side` is the direction (CLIENT, SERVER), `_due` what waits for its time; `_block` has nothing more read of it.
+    """
+
+    __slots__ = ("_due",)
+
+    _side: ClassVar[int]
+
+    def __init__(self) -> None:
+        self._due: tuple[HeldExchange, Decision] | None = None
+
+    def _do(self, exchange: HeldExchange, decision: Decision | None, now_ns: int, out: list[Command]) -> None:
+        """Carry a decision out, or wait for it (None) or for its time."""
+        if decision is None:
+            self._block(out)
+        elif decision.delay_ns > 0:
+            self._due = (exchange, decision)
+            self._block(out)
+            out.append((TIMER, self._side, decision.delay_ns))
+        else:
+            self._carry_out(exchange, decision, now_ns, out)
+
+    def _do_due(self, now_ns: int, out: list[Command]) -> None:
+        """Its time has come."""
+        if self._due is not None:
+            (exchange, decision), self._due = self._due, None
+            self._carry_out(exchange, decision, now_ns, out)
+
+    def _block(self, out: list[Command]) -> None:
+        raise NotImplementedError
+
+    def _carry_out(self, exchange: HeldExchange, decision: Decision, now_ns: int, out: list[Command]) -> None:
+        raise NotImplementedError
 
 
 class WantedRule(RequestRule):

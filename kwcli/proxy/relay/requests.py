@@ -22,6 +22,7 @@ from kwcli.proxy.relay.intervention import (
     LOCAL,
     PASS,
     UNTOUCHED,
+    DecidedFrames,
     Decision,
     HeldExchange,
     Interventions,
@@ -54,7 +55,6 @@ from kwcli.proxy.relay.state import (
     SEND_SERVER,
     SERVER,
     STOP_READING,
-    TIMER,
     YIELD,
     Command,
     State,
@@ -81,13 +81,12 @@ DECIDED: Final = 16
 _NOTHING: Final = Prefiltered(None, b"", 0, True)
 
 
-class Requests:
+class Requests(DecidedFrames):
     """One direction of one connection; `responses` is the other one."""
 
     __slots__ = (
         "_begun",
         "_blocked",
-        "_due",
         "_ended",
         "_framer",
         "_interventions",
@@ -102,7 +101,10 @@ class Requests:
         "_wanted",
     )
 
+    _side = CLIENT
+
     def __init__(self, state: State, responses: Responses, interventions: Interventions | None = None) -> None:
+        super().__init__()
         self._state = state
         self._responses = responses
         self._interventions = interventions
@@ -111,7 +113,6 @@ class Requests:
         self._sent = 0  # bytes of those at hand that have gone to the broker
         self._wanted: tuple[WantedRule, int] | None = None  # rule and correlation id of the request that is collected
         self._blocked = False  # until it is decided about a request, or time to send it
-        self._due: tuple[HeldExchange, Decision] | None = None  # at that time
         self._ended = False  # meanwhile the client has ended its side
         self._strange = True  # nothing is known of this connection yet
         self._framer = Framer()
@@ -171,8 +172,7 @@ class Requests:
         """The time of a delayed request has come."""
         out: list[Command] = []
         if self._due is not None and not self._state.closed:
-            (exchange, decision), self._due = self._due, None
-            self._carry_out(exchange, decision, now_ns, out)
+            self._do_due(now_ns, out)
             self._unblock(now_ns, out)
         return out
 
@@ -275,6 +275,7 @@ class Requests:
         in_flight = state.in_flight
         end = len(data)
         known = self._routes.known
+        prefiltered = self._prefiltered
         left = TURN
         while end - at >= _SHORTEST:
             if left <= 0:
@@ -289,8 +290,14 @@ class Requests:
             stop = at + SIZE_FIELD + size
             answered: bool | None = True
             if route.reads >= WANTED:
-                assert isinstance(route, WantedRule)
-                if self._may_want(route, number, size, data, at) and self._keep(route, size, out):
+                if TYPE_CHECKING:
+                    assert isinstance(route, WantedRule)
+                # Inline, since it is all that a rule costs which does not match (tests.bench.proxy --faults).
+                asked, head, least, possible = prefiltered.get(number, _NOTHING)
+                if asked is not route or size < least or not data.startswith(head, at + HEAD):
+                    possible = self._possible(route, number, data, at, min(stop, end))
+                wanted = possible and (possible is True or stop > end or possible(data, at, stop))
+                if wanted and self._keep(route, size, out):
                     left -= DECIDED
                     at = self._want(route, correlation_id, data, at, now_ns, out)
                     if state.closed or self._blocked or self._framer.wanted:
@@ -311,11 +318,15 @@ class Requests:
             at = stop
             if route.reads == MECHANISM:
                 return at
-        if end - at >= SIZE_FIELD and not 8 <= SIZE.unpack_from(data, at)[0] <= REQUEST_MAX:
-            self._refuse(data, at, out)
-        elif at != end:
-            self._framer.leave(data, at)
+        self._leave(data, at, out)
         return at
+
+    def _leave(self, data: bytes, at: int, out: list[Command]) -> None:
+        """What is behind the last request whose header is whole."""
+        if len(data) - at >= SIZE_FIELD and not 8 <= SIZE.unpack_from(data, at)[0] <= REQUEST_MAX:
+            self._refuse(data, at, out)
+        elif at != len(data):
+            self._framer.leave(data, at)
 
     def _deep(self, route: RequestRule, data: bytes, at: int, stop: int, out: list[Command]) -> bool | None:
         """Whether a request of which more than the header matters is answered; None: not known yet, or refused."""
@@ -366,23 +377,13 @@ class Requests:
 
     # Requests that somebody may want
 
-    def _may_want(self, route: WantedRule, number: int, size: int, data: bytes, at: int) -> bool:
-        """Whether somebody may want the request at `at`, as far as its header and its bytes tell."""
-        known, head, least, possible = self._prefiltered.get(number, _NOTHING)
-        if known is not route or size < least or not data.startswith(head, at + HEAD):
-            end = min(at + SIZE_FIELD + size, len(data))
-            client_id = request_rules.read_client_id(route.api_key, route.version, data, at, end)
-            if client_id is None:
-                return True
-            possible = self._prefilter(route, number, *client_id)
-        if possible is False or possible is True:
-            return possible
-        end = at + SIZE_FIELD + size
-        return end > len(data) or possible(data, at, end)
-
-    def _prefilter(self, route: WantedRule, number: int, head: bytes, client_id: bytes | None) -> Possible:
-        """Ask what is possible for requests with such a header."""
+    def _possible(self, route: WantedRule, number: int, data: bytes, at: int, end: int) -> Possible:
+        """Ask whether somebody may want requests with a header like that of the one at `at`."""
         assert self._interventions is not None
+        found = request_rules.read_client_id(route.api_key, route.version, data, at, end)
+        if found is None:
+            return True
+        head, client_id = found
         possible = self._interventions.possible(route.api_key, route.version, client_id)
         if self._routes.known.get(number) is route:  # a client that makes up numbers fills no memory
             self._prefiltered[number] = Prefiltered(route, head, HEAD - SIZE_FIELD + len(head), possible)
@@ -419,7 +420,7 @@ class Requests:
             return stop
         self._give_on(data, at, out)
         self._sent = stop
-        self._decided(exchange, decision, now_ns, out)
+        self._do(exchange, decision, now_ns, out)
         if self._blocked:
             self._late = (data, stop)
         return stop
@@ -439,7 +440,7 @@ class Requests:
         (route, correlation_id), self._wanted = self._wanted, None
         self._sent = 0
         exchange = self._exchange(route, correlation_id, frame, now_ns, out)
-        self._decided(exchange, self._interventions.request(exchange, now_ns), now_ns, out)
+        self._do(exchange, self._interventions.request(exchange, now_ns), now_ns, out)
         if self._state.closed:
             return
         if self._blocked:
@@ -454,13 +455,6 @@ class Requests:
         base = route.base
         answered = self._deep(base, frame, 0, len(frame), out) if base.reads else True
         return HeldExchange(base, correlation_id, frame, now_ns, answered=answered is not False)
-
-    def _decided(self, exchange: HeldExchange, decision: Decision | None, now_ns: int, out: list[Command]) -> None:
-        """Do what was decided, or wait for it."""
-        if decision is None:
-            self._block(out)
-        else:
-            self._do(exchange, decision, now_ns, out)
 
     def _block(self, out: list[Command]) -> None:
         if not self._blocked:
@@ -479,14 +473,6 @@ class Requests:
         out.append((READ_ON, CLIENT))
         if self._ended:
             out += self.finish(now_ns)
-
-    def _do(self, exchange: HeldExchange, decision: Decision, now_ns: int, out: list[Command]) -> None:
-        if decision.delay_ns > 0:
-            self._due = (exchange, decision)
-            self._block(out)
-            out.append((TIMER, CLIENT, decision.delay_ns))
-        else:
-            self._carry_out(exchange, decision, now_ns, out)
 
     def _carry_out(self, exchange: HeldExchange, decision: Decision, now_ns: int, out: list[Command]) -> None:
         state = self._state

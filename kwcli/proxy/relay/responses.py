@@ -19,7 +19,7 @@ from decoders.exchanges.sasl_phase import SaslPhase
 from decoders.frames.live_framing import SIZE, SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX, MIB
 from decoders.wire.text import in_bytes
-from kwcli.proxy.relay.intervention import DECIDE, LOCAL, Decision, HeldExchange, Interventions, Then
+from kwcli.proxy.relay.intervention import DECIDE, LOCAL, DecidedFrames, Decision, HeldExchange, Interventions, Then
 from kwcli.proxy.relay.request_rules import CAP, LOGIN, REWRITE, STREAM, TOKEN, RequestRule
 from kwcli.proxy.relay.rewrite import Address, RewriteFailed
 from kwcli.proxy.relay.rewritten_answers import ReadAnswer, Remembered
@@ -57,7 +57,7 @@ _LEAST: Final = {STREAM: 4, REWRITE: 4, CAP: 4, LOGIN: 10, TOKEN: 0, DECIDE: 4, 
 _MOST: Final = dict.fromkeys((REWRITE, CAP, LOGIN, TOKEN, DECIDE), FRAME_MAX) | {STREAM: STREAMED_MAX, LOCAL: 0}
 
 
-class Responses:
+class Responses(DecidedFrames):
     """One direction of one connection; `after_login` is called when SaslHandshake 0 has been answered."""
 
     __slots__ = (
@@ -66,7 +66,6 @@ class Responses:
         "_at",
         "_blocked",
         "_decision",
-        "_due",
         "_ended",
         "_framer",
         "_held",
@@ -84,6 +83,8 @@ class Responses:
         "_yielded",
     )
 
+    _side = SERVER
+
     def __init__(
         self,
         state: State,
@@ -97,8 +98,8 @@ class Responses:
         self._after_login = after_login
         self._timed = timed
         self._interventions = interventions
+        super().__init__()
         self._asked: HeldExchange | None = None  # it is decided about later
-        self._due: tuple[HeldExchange, Decision] | None = None  # or was, and its time comes later
         self._decision: Decision | None = None  # how the answer at hand goes on
         self._steps: deque[tuple[int, bytes]] = deque()  # pieces of it, and the ns to wait before each
         self._framer = Framer()
@@ -383,9 +384,7 @@ class Responses:
         decision = self._interventions.response(exchange, now_ns)
         if decision is None:
             self._asked = exchange
-            self._block(out)
-        else:
-            self._do(exchange, decision, now_ns, out)
+        self._do(exchange, decision, now_ns, out)
 
     def decided(self, exchange: HeldExchange, decision: Decision, now_ns: int) -> list[Command]:
         """What is to be done about the answer that was asked about."""
@@ -401,12 +400,10 @@ class Responses:
         out: list[Command] = []
         if self._state.closed or self._state.withheld:
             return out
+        self._blocked = False
         if self._due is not None:
-            (exchange, decision), self._due = self._due, None
-            self._blocked = False
-            self._carry_out(exchange, decision, now_ns, out)
+            self._do_due(now_ns, out)
         else:
-            self._blocked = False
             self._step(out)
         self._unblock(now_ns, out)
         return out
@@ -422,14 +419,6 @@ class Responses:
             return
         self._blocked = False
         out += self._resume(now_ns)
-
-    def _do(self, exchange: HeldExchange, decision: Decision, now_ns: int, out: list[Command]) -> None:
-        if decision.delay_ns > 0:
-            self._due = (exchange, decision)
-            self._block(out)
-            out.append((TIMER, SERVER, decision.delay_ns))
-        else:
-            self._carry_out(exchange, decision, now_ns, out)
 
     def _carry_out(self, exchange: HeldExchange, decision: Decision, now_ns: int, out: list[Command]) -> None:
         frame = decision.frame if decision.frame is not None else exchange.response

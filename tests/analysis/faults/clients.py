@@ -13,7 +13,10 @@ from decoders.records.model import Record
 from decoders.records.write import encode_batch
 from tests.analysis.faults.actors import VALUE, Actor, Fault, RawClient
 
+_ALTER_CLIENT_QUOTAS: Final = 49
 PLAIN_SIZE: Final = 20 << 20
+# How long a transaction is open before it hangs, by the doctor's default, and a little more.
+HANGS_SECONDS: Final = 70
 
 
 def _one_record_a_batch(actor: Actor) -> None:
@@ -179,6 +182,62 @@ def _corrupt(actor: Actor) -> None:
     client.socket.close()
 
 
+def _over_its_quota(actor: Actor) -> None:
+    """Ten times what the broker lets this client id write in a second."""
+    client = RawClient(actor.place)
+    entity = [{"entity_type": "client-id", "entity_name": "greedy"}]
+    ops = [{"key": "producer_byte_rate", "value": 50_000.0, "remove": False}]
+    asked = {"entries": [{"entity": entity, "ops": ops}], "validate_only": False}
+    assert client.ask(_ALTER_CLIENT_QUOTAS, 0, asked)["entries"][0]["error_code"] == 0
+    client.socket.close()
+    time.sleep(2)  # until the broker has it
+    actor.write(1000, 1000, **{"client.id": "greedy"})
+
+
+def _asks_for_metadata(actor: Actor) -> None:
+    client = RawClient(actor.place)
+    for _ in range(80):
+        client.ask(METADATA, 9, {"topics": []})
+        time.sleep(0.01)
+    client.socket.close()
+
+
+def _never_commits(actor: Actor) -> None:
+    """A producer that begins a transaction and is not heard of again, while another one goes on."""
+    hung = actor.producer(**{"client.id": "hung", "transactional.id": "ledger-3", "transaction.timeout.ms": 300_000})
+    hung.init_transactions(20)
+    hung.begin_transaction()
+    hung.produce(actor.topic, b"x")
+    hung.flush(10)
+    other = actor.producer()
+    end = time.monotonic() + HANGS_SECONDS
+    while time.monotonic() < end:
+        other.produce(actor.topic, b"x")
+        other.flush(5)
+        time.sleep(5)
+
+
+def _one_huge_answer(actor: Actor) -> None:
+    actor.write(40_000, 1000, **{"compression.type": "lz4", "linger.ms": 20})
+    actor.write(PLAIN_SIZE * 2 // 1000, 1000, **{"compression.type": "none"})
+    client = RawClient(actor.place)
+    client.ask(METADATA, 9, {"topics": []})
+    part = {"partition": 0, "fetch_offset": 40_000, "partition_max_bytes": 50 << 20}
+    asked = {"replica_id": -1, "max_wait_ms": 100, "min_bytes": 1, "max_bytes": 50 << 20}
+    client.ask(FETCH, 4, asked | {"topics": [{"topic": actor.topic, "partitions": [part]}]})
+    client.socket.close()
+
+
+def _session_unknown(actor: Actor) -> None:
+    """A client that goes on with sessions that the broker has none of, as after evictions from its cache."""
+    client = RawClient(actor.place)
+    asked = {"replica_id": -1, "max_wait_ms": 100, "min_bytes": 1, "max_bytes": 1 << 20}
+    for number in range(1, 13):
+        answer = client.ask(FETCH, 7, asked | {"session_id": number, "session_epoch": 1, "topics": []})
+        assert answer["error_code"] == 70
+    client.socket.close()
+
+
 CLIENT_FAULTS: Final[tuple[Fault[Actor], ...]] = (
     Fault("small-batches", _one_record_a_batch),
     Fault("no-compression", _uncompressed),
@@ -195,4 +254,9 @@ CLIENT_FAULTS: Final[tuple[Fault[Actor], ...]] = (
     Fault("zero-window", _takes_nothing, besides={"unanswered"}),
     Fault("heartbeats-late", _silent_member),
     Fault("read-again", _reads_again),
+    Fault("throttled", _over_its_quota),
+    Fault("metadata-storm", _asks_for_metadata),
+    Fault("transaction-hangs", _never_commits),
+    Fault("huge-frames", _one_huge_answer, besides={"no-compression"}),
+    Fault("fetch-sessions-lost", _session_unknown),
 )

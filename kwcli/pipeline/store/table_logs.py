@@ -1,0 +1,77 @@
+"""Commits of a watch in, what the log of another table format is to say out: which files of a table count.
+
+The commit of the batch is the commit that counts. What a log says is made equal to it, by what the two differ in,
+behind each commit and at each start; so whoever dies, no file is in a log twice, and none is missing for longer than
+until the next start. Each commit of a log bears the number of the commit that it follows, as `kw_commit`.
+"""
+
+from __future__ import annotations
+
+import errno
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+
+from kwcli.pipeline.store.files import OutputFolder
+
+__all__ = ["LogChange", "TableLogs"]
+
+Log = TypeVar("Log")
+
+
+class LogChange(NamedTuple):
+    """What a log does not say yet. Paths are those below the table; `wanted` has rows and bytes of each file."""
+
+    added: Sequence[str]
+    gone: Sequence[str]
+    wanted: Mapping[str, tuple[int, int]]
+    commit: int
+
+
+class TableLogs(ABC, Generic[Log]):
+    """The logs of the tables of one folder; who calls holds the right to commit."""
+
+    name: ClassVar[str]  # of the format
+    errors: ClassVar[tuple[type[Exception], ...]]  # that its library raises
+
+    def __init__(self, files: OutputFolder) -> None:
+        self._files = files
+        self._known: dict[str, tuple[Log, frozenset[str]]] = {}
+        self._commit = 0  # the one that `_known` is of
+
+    def follow(self, value: Mapping[str, Any]) -> None:
+        """Make the logs say what a commit says. Raises OSError; then the next start does it."""
+        if value["commit"] != self._commit + 1:  # another process may have committed meanwhile
+            self._known.clear()
+        wanted: dict[str, dict[str, tuple[int, int]]] = {table: {} for table in value["tables"]}
+        for path, (table, rows, size) in value["sizes"].items():
+            wanted[table][path.removeprefix(f"{table}/")] = (rows, size)
+        try:
+            for table, its in wanted.items():
+                self._follow(table, its, value["commit"])
+        except Exception as problem:
+            self._known.clear()
+            if not isinstance(problem, (*self.errors, OSError)):
+                raise
+            text = f"the log of a table of {self.name} cannot be written: {str(problem).partition(chr(10))[0]}"
+            raise OSError(errno.EIO, text, self._files.root) from None
+        self._commit = value["commit"]
+
+    def _follow(self, table: str, wanted: Mapping[str, tuple[int, int]], commit: int) -> None:
+        log, known = self._known.get(table) or self._open(table)
+        its = frozenset(path for path, (rows, _) in wanted.items() if self._counts(rows))
+        if its != known:
+            log = self._write(table, log, LogChange(sorted(its - known), sorted(known - its), wanted, commit))
+        self._known[table] = (log, its)
+
+    def _counts(self, _rows: int) -> bool:
+        """Whether a file of so many rows is named in a log."""
+        return True
+
+    @abstractmethod
+    def _open(self, table: str) -> tuple[Log, frozenset[str]]:
+        """The log of a table, made where there is none, and the files that it names."""
+
+    @abstractmethod
+    def _write(self, table: str, log: Log, change: LogChange) -> Log:
+        """Add one commit to a log; the log from then on."""
