@@ -91,7 +91,7 @@ TREES: Final = {
     for path in sorted((ROOT / top).rglob("*.py"))
 }
 # Errors that are raised again in another thread, and tell where they are from.
-RAISED_AGAIN: Final = frozenset({"kwcli.net.deadline", "kwcli.pipeline.plan"})
+RAISED_AGAIN: Final = frozenset({"kwcli.net.deadline", "kwcli.pipeline.background", "kwcli.pipeline.plan"})
 KEEPING: Final = frozenset({"append", "appendleft", "add", "put", "set_exception", "setdefault"})
 DECLARATIONS: Final = {f"decoders.apis.{name}" for name in NAMES.values()}
 

@@ -19,7 +19,6 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import isfinite
@@ -31,6 +30,7 @@ import pyarrow as pa
 
 from decoders.limits import SQL_MEMORY_MAX
 from kwcli.env import Exit, Failure
+from kwcli.pipeline.background import Background
 from kwcli.pipeline.query_output import (
     QueryResult,
     TableFiles,
@@ -74,6 +74,8 @@ _EXPLAIN: Final = re.compile(r"\s*explain\s+(?:analyze\s+)?", re.IGNORECASE)
 # Rows that are fetched at a time.
 _FETCHED: Final = 2048
 _INTERRUPTED_AGAIN_S: Final = 0.05
+# What DuckDB says where it heard Ctrl-C itself.
+_INTERRUPTED: Final = "Query interrupted"
 
 
 class TablesDatabase:
@@ -94,7 +96,7 @@ class TablesDatabase:
                 if name in VIEWS:
                     # What is made of literals alone is made once.
                     kind = "view" if VIEWS[name].of else "table"
-                    self._database.execute(f"create {kind} {_quoted(name)} as {query_of(name)}")
+                    self._execute(f"create {kind} {_quoted(name)} as {query_of(name)}")
             self._set(reachable | {"enable_external_access": False, "lock_configuration": True})
         except BaseException:
             self.close()
@@ -102,7 +104,16 @@ class TablesDatabase:
 
     def _set(self, settings: Mapping[str, Any]) -> None:
         for name, value in settings.items():
-            self._database.execute(f"set {name} = {_literal(value)}")
+            self._execute(f"set {name} = {_literal(value)}")
+
+    def _execute(self, statement: str) -> None:
+        """Have DuckDB do what is done at once. Of Ctrl-C meanwhile it makes an error of its own."""
+        try:
+            self._database.execute(statement)
+        except RuntimeError as problem:
+            if str(problem) != _INTERRUPTED:
+                raise
+            raise KeyboardInterrupt from None
 
     def fill(self, tables: TableFiles) -> None:
         """From now on the tables are these."""
@@ -111,7 +122,7 @@ class TablesDatabase:
             if name in ALL_TABLES:
                 made = _table(name, tables.files[name])
                 try:
-                    self._database.execute(f"create or replace view {_quoted(name)} as {made}")
+                    self._execute(f"create or replace view {_quoted(name)} as {made}")
                 except duckdb.Error as problem:
                     raise Failure(f"{tables.place}/{name}: {_reason(_about(problem))}") from None
 
@@ -135,22 +146,22 @@ class TablesDatabase:
             yield from map(list, zip(*columns, strict=True))
 
     def _batches(self, found: duckdb.DuckDBPyRelation) -> Iterator[pa.RecordBatch]:
-        """What DuckDB gives, fetched in a thread: where it works for long in this one, nobody hears Ctrl-C."""
-        with ThreadPoolExecutor(1) as pool:
-            reader = self._wait_for(pool, found.to_arrow_reader, _FETCHED)
-            while (batch := self._wait_for(pool, next, reader, None)) is not None:
-                yield batch
+        """What DuckDB gives, a piece at a time."""
+        reader = self._wait_for(found.to_arrow_reader, _FETCHED)
+        while (batch := self._wait_for(next, reader, None)) is not None:
+            yield batch
 
-    def _wait_for(self, pool: ThreadPoolExecutor, do: Callable[..., Any], *words: Any) -> Any:
-        coming: Future[Any] | None = None
+    def _wait_for(self, do: Callable[..., Any], *words: Any) -> Any:
+        """What `do` gives in a thread of its own: where DuckDB works for long in this one, nobody hears Ctrl-C."""
+        work = Background(lambda: do(*words))
         try:
-            coming = pool.submit(do, *words)
-            return coming.result()
+            work.start()
+            return work.result()
         except KeyboardInterrupt:
             # A query that has not quite begun forgets that it was interrupted.
-            while coming is not None and not coming.done():
+            while work.is_alive():
                 self._database.interrupt()
-                wait([coming], _INTERRUPTED_AGAIN_S)
+                work.join(_INTERRUPTED_AGAIN_S)
             raise
         except (duckdb.Error, pa.ArrowException, OSError) as problem:  # the last is Arrow's word for the first
             raise Failure(_told(problem, self._query, self._tables)) from None
@@ -160,8 +171,7 @@ class TablesDatabase:
         database, query = self._database, self._query
         try:
             if _refuse_statements(database, query) == duckdb.StatementType.EXPLAIN:
-                with ThreadPoolExecutor(1) as pool:
-                    rows = self._wait_for(pool, lambda: database.execute(query).fetchall())
+                rows = self._wait_for(lambda: database.execute(query).fetchall())
                 values = ", ".join(f"({_literal(str(name))}, {_literal(str(text))})" for name, text in rows)
                 return database.sql(f"select * from (values {values}) as t(plan, text)")
             self._plan()
@@ -173,7 +183,7 @@ class TablesDatabase:
         """Have DuckDB look up all names: what it says of this has the place, which `sql` leaves out."""
         explain = "explain "
         try:
-            self._database.execute(explain + self._query)
+            self._execute(explain + self._query)
         except duckdb.Error as problem:
             raise Failure(_told(problem, self._query, self._tables, before=len(explain)), Exit.USAGE) from None
 

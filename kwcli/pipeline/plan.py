@@ -21,7 +21,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate, chain
@@ -33,6 +33,7 @@ from decoders.capture.merge import before
 from decoders.capture.packet_index import Mark, Walk
 from kwcli.inflating import is_compressed
 from kwcli.inputs import InputProblem
+from kwcli.pipeline.background import Background
 from kwcli.pipeline.read.captures import as_input, open_ranges
 from kwcli.pipeline.read.file_ranges import FileRange, Problem, Split, problem_of
 
@@ -477,16 +478,9 @@ def begin_planning(options: RunOptions, files: list[SourceFile], engine: str) ->
     if _side_by_side(files):
         planned = finished_plan(plan_all(options, files))
         return lambda: planned
-    future: Future[PendingPlan] = Future()
-
-    def make() -> None:
-        try:
-            future.set_result(finished_plan(plan_all(options, files)))
-        except BaseException as problem:
-            future.set_exception(problem)
-
-    Thread(target=make, daemon=True).start()  # an end of the program does not wait for it
-    return future.result
+    planning = Background(lambda: finished_plan(plan_all(options, files)))
+    planning.start()
+    return planning.result
 
 
 def _arriving(file: SourceFile, split_size: int) -> PendingPlan:

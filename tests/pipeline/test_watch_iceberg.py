@@ -29,7 +29,7 @@ RAW: Final = capture_bytes("sasl-raw.pcap")
 
 def table_of(out: Path, table: str) -> StaticTable:
     """A table as a reader without any catalog finds it."""
-    return StaticTable.from_metadata(str(out / table))
+    return StaticTable.from_metadata(str(out / "iceberg" / table))
 
 
 def rows_of(out: Path, table: str) -> list[str]:
@@ -84,6 +84,7 @@ def test_a_reader_of_iceberg_sees_the_rows_of_a_run_whenever_a_watch_dies(
     expected = tables_in(tmp_path / "run")
     for table in TABLES:
         assert rows_of(out, table) == shown(expected[table])
+        assert shown(tables_in(out)[table]) == shown(expected[table])  # to who reads plain Parquet
         commits = commits_of(out, table)
         assert max(Counter(commits).values(), default=1) == 1
     assert not any(avro_left(out, table) for table in TABLES)
@@ -96,7 +97,7 @@ def avro_left(out: Path, table: str) -> set[str]:
     named |= {
         Path(manifest.manifest_path).name for one in found.metadata.snapshots for manifest in one.manifests(found.io)
     }
-    return {path.name for path in (out / table / "metadata").glob("*.avro")} - named
+    return {path.name for path in (out / "iceberg" / table / "metadata").glob("*.avro")} - named
 
 
 @pytest.mark.long
@@ -134,7 +135,7 @@ def test_old_snapshots_are_dropped_with_their_metadata(tmp_path: Path, monkeypat
             assert watching.step() is not None
     assert commits_of(out, "connections") == ["6", "7", "8"]
     assert not avro_left(out, "connections")
-    assert len(list((out / "connections" / "metadata").glob("v*.json"))) == 4
+    assert len(list((out / "iceberg" / "connections" / "metadata").glob("v*.json"))) == 4
     assert is_the_commit(out)
 
 

@@ -51,7 +51,7 @@ _LOGS: Final = {
     "iceberg": ("pyiceberg", "iceberg_logs", "IcebergLogs"),
 }
 FORMATS: Final = (PARQUET, *_LOGS)
-_LOG_FOLDERS: Final = ("_delta_log", "metadata")
+DELTA_LOG: Final = "_delta_log"
 STATES: Final = f"{CONTROL}/states"
 # Commits that are kept: the newest, and the one before where the newest turns out not to be whole.
 _KEPT: Final = 2
@@ -298,7 +298,7 @@ class BatchStore:
             known = set(value["sizes"]) if value is not None else set()
             for table in ALL_TABLES:
                 for path in self.files.walk(table):
-                    if path.split("/")[1] in _LOG_FOLDERS:
+                    if path.startswith(f"{table}/{DELTA_LOG}/"):
                         continue
                     if path not in known and _OURS.fullmatch(path):
                         self.files.unlink(path)

@@ -55,6 +55,8 @@ from kwcli.pipeline.tables.columns import ALL_TABLES
 
 __all__ = ["IcebergLogs"]
 
+# Beside the folders of tables: in those, who reads plain Parquet would take it for rows.
+_FOLDER: Final = "iceberg"
 _HINT: Final = "version-hint.text"
 _VERSION: Final = re.compile(r"v(\d+)\.metadata\.json")
 # Snapshots, and versions of metadata, that are kept: readers that began a while ago go on with theirs.
@@ -71,7 +73,7 @@ _TYPES: Final[dict[str, IcebergType]] = {
 
 
 class IcebergLogs(TableLogs[Table]):
-    """`TABLE/metadata` of each table."""
+    """`iceberg/TABLE/metadata` of each table."""
 
     name = "Iceberg"
     errors = (CommitFailedException, ValidationError, ValidationException, ValueError)
@@ -86,7 +88,7 @@ class IcebergLogs(TableLogs[Table]):
         return rows > 0
 
     def _write(self, table: str, log: Table, change: LogChange) -> Table:
-        location = log.location()
+        location = _uri(self._files, table)
         gone = {f"{location}/{path}" for path in change.gone}
         with log.transaction() as changing:
             update = changing.update_snapshot({"kw_commit": str(change.commit)})
@@ -112,21 +114,21 @@ class IcebergLogs(TableLogs[Table]):
         self._manifests[table] = now
 
     def _below(self, path: str) -> str:
-        return path.removeprefix(f"{_location(self._files, '')}/")
+        return path.removeprefix(_uri(self._files, ""))
 
     def _open(self, table: str) -> tuple[Table, frozenset[str]]:
-        self._files.make_folder(f"{table}/metadata")
+        self._files.make_folder(_metadata(table))
         catalog = FolderCatalog(self._files)
         log = catalog.newest(table)
         if log is None or not _is_of(log.metadata, self._files, table):
             log = catalog.create(table, log)
         self._manifests[table] = {one.snapshot_id: _files_of(log, one) for one in log.metadata.snapshots}
         named = {self._below(path) for its in self._manifests[table].values() for path in its}
-        for name in self._files.names(f"{table}/metadata"):  # what a process that was killed has left
-            path = f"{table}/metadata/{name}"
+        for name in self._files.names(_metadata(table)):  # what a process that was killed has left
+            path = f"{_metadata(table)}/{name}"
             if name.endswith(".avro") and path not in named:
                 self._files.unlink(path)
-        begin = f"{log.location()}/"
+        begin = _uri(self._files, f"{table}/")
         return log, frozenset(task.file.file_path.removeprefix(begin) for task in log.scan().plan_files())
 
 
@@ -140,7 +142,7 @@ class FolderCatalog(NoopCatalog):
     def newest(self, table: str) -> Table | None:
         """A table as its newest metadata has it that is whole; None where there is none."""
         for number in sorted(self._versions(table), reverse=True):
-            data = self._files.read(f"{table}/metadata/v{number}.metadata.json") or b""
+            data = self._files.read(f"{_metadata(table)}/v{number}.metadata.json") or b""
             try:
                 metadata = TableMetadataUtil.parse_raw(data.decode())
             except (ValueError, ValidationError):
@@ -156,7 +158,7 @@ class FolderCatalog(NoopCatalog):
             schema,
             PartitionSpec(PartitionField(time.field_id, 1000, DayTransform(), "time_day")),
             UNSORTED_SORT_ORDER,
-            _location(self._files, table),
+            _uri(self._files, f"{_FOLDER}/{table}"),
             {
                 TableProperties.MANIFEST_MERGE_ENABLED: "true",
                 TableProperties.METADATA_DELETE_AFTER_COMMIT_ENABLED: "true",
@@ -178,7 +180,7 @@ class FolderCatalog(NoopCatalog):
         snapshot = metadata.current_snapshot()
         if snapshot is not None:  # the files that it has brought outlive a power cut before it is there
             for path in _files_of(table, snapshot, snapshot.snapshot_id):
-                self._files.sync(path.removeprefix(f"{_location(self._files, '')}/"))
+                self._files.sync(path.removeprefix(_uri(self._files, "")))
         (name,) = table.name()
         number = 1 + max(self._versions(name))
         self._put(name, metadata, number)
@@ -187,31 +189,38 @@ class FolderCatalog(NoopCatalog):
         )
 
     def _versions(self, table: str) -> list[int]:
-        return [int(found[1]) for name in self._files.names(f"{table}/metadata") if (found := _VERSION.fullmatch(name))]
+        return [int(found[1]) for name in self._files.names(_metadata(table)) if (found := _VERSION.fullmatch(name))]
 
     def _put(self, table: str, metadata: TableMetadata, number: int) -> None:
         self._files.replace(
-            f"{table}/metadata/v{number}.metadata.json", metadata.model_dump_json(exclude_none=True).encode()
+            f"{_metadata(table)}/v{number}.metadata.json", metadata.model_dump_json(exclude_none=True).encode()
         )
-        self._files.replace(f"{table}/metadata/{_HINT}", str(number).encode())
+        self._files.replace(f"{_metadata(table)}/{_HINT}", str(number).encode())
 
     def _place(self, table: str, number: int) -> str:
-        return f"{_location(self._files, table)}/metadata/v{number}.metadata.json"
+        return _uri(self._files, f"{_metadata(table)}/v{number}.metadata.json")
 
     def _table(self, table: str, metadata: TableMetadata, number: int) -> Table:
         place = self._place(table, number)
         return Table((table,), metadata, place, load_file_io(metadata.properties, place), self)
 
 
-def _location(files: OutputFolder, table: str) -> str:
-    """Where metadata says that a table is, or (without one) the folder of all."""
-    return f"file://{files.path(table)}"
+def _metadata(table: str) -> str:
+    """Where the metadata of a table is, below the folder of all."""
+    return f"{_FOLDER}/{table}/metadata"
+
+
+def _uri(files: OutputFolder, path: str) -> str:
+    """A path below the folder as metadata has it."""
+    return f"file://{files.root}/{path}"
 
 
 def _is_of(metadata: TableMetadata, files: OutputFolder, table: str) -> bool:
     """Whether metadata is of this place, and of the columns that are written now."""
     names = [column.name for column in metadata.schema().columns]
-    return metadata.location == _location(files, table) and names == [column.name for column in ALL_TABLES[table]]
+    return metadata.location == _uri(files, f"{_FOLDER}/{table}") and names == [
+        column.name for column in ALL_TABLES[table]
+    ]
 
 
 def _schema_of(table: str) -> Schema:
