@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Generator
 
@@ -23,6 +24,9 @@ hypothesis.settings.load_profile("same")
 # Hundreds of tests start `kw`: what it is made of is compiled once, whatever the environment says of byte code.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# Tests that are run in the background have inherited deafness to Ctrl-C, and so would each program that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
 

@@ -20,7 +20,8 @@ from kwcli.inflating import inflated, is_compressed
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 CAPTURES: Final = sorted(path for path in (ROOT / "captures").rglob("*.pcap*") if path.is_file())
-OUTPUTS: Final = (("text", "-v"), ("ndjson", "--records"), ("json",), ("hex",), ("csv",))
+FILTER: Final = "topic == orders and latency > 1ms and not request.topics[].name == nothing"
+OUTPUTS: Final = (("text", "-v"), ("text", "-f", FILTER), ("ndjson", "--records"), ("json",), ("hex",), ("csv",))
 DAMAGED: Final = 3
 
 

@@ -28,7 +28,7 @@ from kwcli.sniff import following
 from kwcli.sniff.following import Follower
 from kwcli.sniff.ring_names import find_ring
 from tests.captures.shipped import FOLDER
-from tests.cli.test_live import _hear_interrupts, may_capture
+from tests.cli.test_live import may_capture
 from tests.cli.worlds import kw, world, written
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -329,7 +329,7 @@ def running(*words: str, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
     command = [sys.executable, "-m", "kwcli.main", *words]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": environment}
-    with subprocess.Popen(command, cwd=ROOT, **{"preexec_fn": _hear_interrupts, **pipes, **options}) as process:
+    with subprocess.Popen(command, cwd=ROOT, **{**pipes, **options}) as process:
         try:
             yield process
         finally:
@@ -451,7 +451,6 @@ def test_tcpdump_writes_and_rotates(tmp_path: Path, options: tuple[str, ...], wo
     folder.mkdir()
 
     def limit() -> None:
-        _hear_interrupts()
         if end == "full":
             resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))
 

@@ -66,20 +66,13 @@ def broker() -> Iterator[socket.socket]:
         thread.join()
 
 
-def _hear_interrupts() -> None:
-    """Tests that are run in the background have inherited deafness to Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 @needs_capture_socket
 def test_rows_come_as_they_settle(broker: socket.socket, tmp_path: Path) -> None:
     kept = tmp_path / "kept.pcapng"
     port = str(broker.getpeername()[1])
     words = [sys.executable, "-m", "kwcli.main", "sniff", "-i", "lo", "--port", port, "--bpf", f"port {port}"]
     words += ["-o", "ndjson", "-w", str(kept)]
-    with subprocess.Popen(
-        words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=_hear_interrupts
-    ) as process:
+    with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         assert process.stderr.readline() == b"kw: listening on lo; Ctrl-C ends\n"
@@ -131,9 +124,7 @@ def test_no_permission(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_packets_that_cannot_be_kept_are_told_and_rows_go_on(broker: socket.socket) -> None:
     port = str(broker.getpeername()[1])
     words = [sys.executable, "-m", "kwcli.main", "sniff", "-i", "lo", "--port", port, "-w", "/dev/full", "-o", "ndjson"]
-    with subprocess.Popen(
-        words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=_hear_interrupts
-    ) as process:
+    with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stderr.readline()

@@ -21,7 +21,7 @@ from decoders.capture.pcapng_writer import PcapngWriter
 from kwcli.env import Exit, Failure
 from kwcli.options import Rotation
 from kwcli.sniff.packet_file import PacketFile, open_packet_file
-from tests.cli.test_live import HEARTBEAT, _hear_interrupts, frame, needs_capture_socket, read_frame
+from tests.cli.test_live import HEARTBEAT, frame, needs_capture_socket, read_frame
 from tests.cli.worlds import kw, world, written
 
 WRITER: Final = PcapngWriter(1, interface="lo")
@@ -193,7 +193,6 @@ def test_a_ring_is_followed_while_it_is_written_and_a_full_disk_ends_with_1(tmp_
     from tests.cli.test_following import running
 
     def full() -> None:
-        _hear_interrupts()
         if limit is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 

@@ -24,11 +24,6 @@ from tests.oracle.log_sniff import sniff
 _ROOT = Path(__file__).resolve().parents[2]
 
 
-def _hear_interrupts() -> None:
-    """Tests that are run in the background have inherited deafness to Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def _until(true: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 30
     while not true():
@@ -58,7 +53,7 @@ def test_a_live_capture_agrees_with_the_log(tmp_path: Path) -> None:
     command += ["-o", "ndjson", "--records", "--reveal-secrets"]
     lines, said = tmp_path / "lines.ndjson", tmp_path / "said.txt"
     with lines.open("wb") as out, said.open("wb") as err:
-        live = subprocess.Popen(command, cwd=_ROOT, stdout=out, stderr=err, preexec_fn=_hear_interrupts)
+        live = subprocess.Popen(command, cwd=_ROOT, stdout=out, stderr=err)
     try:
         _until(lambda: b"listening on lo" in said.read_bytes())
         with cluster:
