@@ -25,8 +25,8 @@ from tests.analysis.faults.recording import (
 
 # Those whose captures are small; the others are recorded by the tests alone.
 SHIP: Final = (
-    *("advertised-elsewhere", "advertised-loopback", "clock-ahead", "heartbeats-late", "idle-cut", "isr-flapping"),
-    *("isr-shrunk", "leaders-move", "no-connection", "producer-fenced", "records-corrupt"),
+    *("advertised-elsewhere", "advertised-loopback", "advertised-wildcard", "clock-ahead", "heartbeats-late"),
+    *("idle-cut", "isr-flapping", "isr-shrunk", "leaders-move", "no-connection", "producer-fenced", "records-corrupt"),
     *("retransmissions", "sent-again", "sent-twice", "slow-broker", "transactions-abort"),
     *("fetch-sessions-lost", "metadata-storm", "partition-offline", "throttled", "transaction-hangs"),
 )

@@ -83,6 +83,7 @@ TRUTH: Final[dict[str, dict[str, int]]] = {
     "tls/librdkafka-jsse.pcap": {"warning capture": 1},
     "faults/advertised-elsewhere.pcap.zst": {"note advertised-elsewhere": 1},
     "faults/advertised-loopback.pcap.zst": {"error advertised-loopback": 1},
+    "faults/advertised-wildcard.pcap.zst": {"error advertised-wildcard": 1},
     "faults/clock-ahead.pcap.zst": {"warning clock-ahead": 1},
     "faults/fetch-sessions-lost.pcap.zst": {"warning fetch-sessions-lost": 1},
     "faults/heartbeats-late.pcap.zst": {"warning heartbeats-late": 1, "note coordinator-moved": 1},

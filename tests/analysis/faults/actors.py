@@ -38,6 +38,8 @@ class Fault(Generic[Who]):
     besides: Set[str] = frozenset()
     # Of tcpdump, where it is not all traffic with brokers and controllers.
     recorded: str = ""
+    # The host that a broker in a network of its own tells clients.
+    advertised: str = "127.0.0.1"
 
 
 def findings_in(file: Path, *words: str) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from decoders.apis.keys import METADATA
-from tests.analysis.faults.actors import Actor, Fault, RawClient
+from tests.analysis.faults.actors import Actor, Fault, RawClient, rd
 from tests.broker.cluster import Cluster
 from tests.broker.namespace import NetworkNamespace
 from tests.broker.options import Options
@@ -29,13 +29,13 @@ class LinkActor(Actor):
         self.port = self.ports["PLAINTEXT"]
 
 
-def reachable_everywhere(folder: Path) -> Cluster:
-    """A broker that listens to all addresses of its machine, and tells clients that of the loopback."""
+def reachable_everywhere(folder: Path, advertised: str) -> Cluster:
+    """A broker that listens to all addresses of its machine, and tells clients another."""
     cluster = Cluster(Options(class_archive=True), folder)
     ports = cluster.nodes[0].ports
     lines = {
         "listeners": f"PLAINTEXT://0.0.0.0:{ports['PLAINTEXT']},CONTROLLER://127.0.0.1:{ports['CONTROLLER']}",
-        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{ports['PLAINTEXT']}",
+        "advertised.listeners": f"PLAINTEXT://{advertised}:{ports['PLAINTEXT']}",
     }
     cluster.options = Options(class_archive=True, properties=lines)
     return cluster
@@ -50,6 +50,14 @@ def _from_another_machine(actor: LinkActor) -> None:
     client = RawClient(f"{ELSEWHERE}:{actor.port}")
     client.ask(METADATA, 9, {"topics": []})
     client.socket.close()
+
+
+def _told_of_no_address(actor: LinkActor) -> None:
+    """A client that asks for topics, and then connects to what it was told: to no broker."""
+    asking = rd.AdminClient({"bootstrap.servers": f"{ELSEWHERE}:{actor.port}", "log_level": 0})
+    asking.list_topics(timeout=10)
+    with suppress(TimeoutError):
+        asking.create_topics([rd.NewTopic(actor.topic, 1, 1)])[actor.topic].result(3)
 
 
 def _through_another_port(actor: LinkActor) -> None:
@@ -76,6 +84,8 @@ def _not_let_through(actor: LinkActor) -> None:
 LINK_FAULTS: Final[tuple[Fault[LinkActor], ...]] = (
     Fault("retransmissions", _loses_packets),
     Fault("advertised-loopback", _from_another_machine),
+    # Kafka refuses to advertise 0.0.0.0, not its namesake.
+    Fault("advertised-wildcard", _told_of_no_address, partitions=0, advertised="[::]"),
     Fault("advertised-elsewhere", _through_another_port, recorded="tcp and not port {port} and not port {controller}"),
     Fault("no-connection", _not_let_through, besides={"retransmissions"}),
 )

@@ -57,9 +57,10 @@ def record_node_fault(cluster: Cluster, fault: Fault[NodesActor], file: Path) ->
 
 def record_link_fault(folder: Path, fault: Fault[LinkActor], file: Path) -> None:
     """A fault of the network between a client and a broker, both new; `folder` is the broker's."""
-    with NetworkNamespace(ELSEWHERE) as network, reachable_everywhere(folder) as cluster:
+    with NetworkNamespace(ELSEWHERE) as network, reachable_everywhere(folder, fault.advertised) as cluster:
         actor = LinkActor(network, cluster, fault.finding)
-        actor.create()
+        if fault.partitions:
+            actor.create(fault.partitions)
         recorded = (fault.recorded or "tcp port {port}").format(port=actor.port, controller=actor.ports["CONTROLLER"])
         with Recorder(file, [], expression=recorded):
             fault.act(actor)
