@@ -16,6 +16,9 @@ import pytest
 
 from decoders.analysis.doctor.findings import FINDINGS
 from kwcli.env import Exit
+from tests.analysis.faults.clients import CLIENT_FAULTS
+from tests.analysis.faults.links import LINK_FAULTS
+from tests.analysis.faults.nodes import NODE_FAULTS
 from tests.captures.shipped import CLEAN, FOLDER
 from tests.cli.worlds import kw
 
@@ -81,9 +84,11 @@ TRUTH: Final[dict[str, dict[str, int]]] = {
         "note topic-unknown": 2,
     },
     "tls/librdkafka-jsse.pcap": {"warning capture": 1},
+    "faults/access-denied.pcap.zst": {"warning access-denied": 1},
     "faults/advertised-elsewhere.pcap.zst": {"note advertised-elsewhere": 1},
     "faults/advertised-loopback.pcap.zst": {"error advertised-loopback": 1},
     "faults/advertised-wildcard.pcap.zst": {"error advertised-wildcard": 1},
+    "faults/broker-failed.pcap.zst": {"warning broker-failed": 1},
     "faults/clock-ahead.pcap.zst": {"warning clock-ahead": 1},
     "faults/fetch-sessions-lost.pcap.zst": {"warning fetch-sessions-lost": 1},
     "faults/heartbeats-late.pcap.zst": {"warning heartbeats-late": 1, "note coordinator-moved": 1},
@@ -105,26 +110,42 @@ TRUTH: Final[dict[str, dict[str, int]]] = {
         "note sent-again": 1,
         "note under-replicated": 1,
     },
+    "faults/member-fenced.pcap.zst": {"note member-fenced": 1},
     "faults/metadata-storm.pcap.zst": {"warning metadata-storm": 1},
     "faults/no-connection.pcap.zst": {"warning no-connection": 1},
+    "faults/offset-out-of-range.pcap.zst": {"warning offset-out-of-range": 1, "note coordinator-moved": 1},
     "faults/partition-offline.pcap.zst": {
         "error partition-offline": 1,
         "warning leader-missing": 1,
         "note capture-begins-late": 1,
     },
     "faults/producer-fenced.pcap.zst": {"note answered-with-error": 1, "note producer-fenced": 1},
+    "faults/quota-exceeded.pcap.zst": {"warning throttled": 1, "note quota-exceeded": 1},
     "faults/records-corrupt.pcap.zst": {"error records-corrupt": 1, "warning records-refused": 1},
+    "faults/replicas-missing.pcap.zst": {
+        "error replicas-missing": 1,
+        "warning isr-shrunk": 1,
+        "warning under-replicated": 1,
+        "note capture-begins-late": 1,
+    },
     "faults/retransmissions.pcap.zst": {"warning retransmissions": 1, "note many-in-flight": 1},
     "faults/sent-again.pcap.zst": {"note capture-begins-late": 1, "note coordinator-moved": 1, "note sent-again": 1},
     "faults/sent-twice.pcap.zst": {"warning sent-twice": 1, "warning unanswered": 1, "note capture-begins-late": 1},
+    "faults/sequence-broken.pcap.zst": {"warning sequence-broken": 1, "note coordinator-moved": 1},
     "faults/slow-broker.pcap.zst": {"warning slow-broker": 1, "note capture-begins-late": 1},
+    "faults/telemetry-refused.pcap.zst": {"note telemetry-refused": 1},
     "faults/throttled.pcap.zst": {"warning throttled": 1},
+    "faults/too-large.pcap.zst": {"warning too-large": 1},
     "faults/transaction-hangs.pcap.zst": {"warning transaction-hangs": 1, "note coordinator-moved": 2},
     "faults/transactions-abort.pcap.zst": {
         "warning transactions-abort": 1,
         "note answered-with-error": 1,
         "note coordinator-moved": 2,
     },
+}
+# Those of a look at a cluster itself (tests/cli/test_live_doctor.py).
+LIVE: Final = {
+    *("controller-clock", "controller-silent", "feature-behind", "not-looked-at", "releases-differ", "unreachable")
 }
 FAULTS: Final = sorted(f"faults/{file.name}" for file in (FOLDER / "faults").iterdir())
 
@@ -161,6 +182,12 @@ def test_what_is_told_is_there_and_what_is_there_is_told(name: str) -> None:
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_capture_of_a_fault_shows_it(name: str) -> None:
     assert name.removeprefix("faults/").removesuffix(".pcap.zst") in {row["id"] for row in told(name)}
+
+
+def test_each_finding_has_a_capture_that_shows_it() -> None:
+    shown = {kind.split()[1] for row in TRUTH.values() for kind in row}
+    shown |= {fault.finding for fault in (*CLIENT_FAULTS, *LINK_FAULTS, *NODE_FAULTS)}
+    assert set(FINDINGS) - shown == LIVE | {"left-out"}
 
 
 def test_precision_and_recall_of_every_finding() -> None:

@@ -12,8 +12,8 @@ from decoders.apis.keys import FETCH, FIND_COORDINATOR, HEARTBEAT, JOIN_GROUP, M
 from decoders.records.model import Record
 from decoders.records.write import encode_batch
 from tests.analysis.faults.actors import VALUE, Actor, Fault, RawClient
+from tests.analysis.faults.refused import ALTER_CLIENT_QUOTAS, REFUSED
 
-_ALTER_CLIENT_QUOTAS: Final = 49
 PLAIN_SIZE: Final = 20 << 20
 # How long a transaction is open before it hangs, by the doctor's default, and a little more.
 HANGS_SECONDS: Final = 70
@@ -188,7 +188,7 @@ def _over_its_quota(actor: Actor) -> None:
     entity = [{"entity_type": "client-id", "entity_name": "greedy"}]
     ops = [{"key": "producer_byte_rate", "value": 50_000.0, "remove": False}]
     asked = {"entries": [{"entity": entity, "ops": ops}], "validate_only": False}
-    assert client.ask(_ALTER_CLIENT_QUOTAS, 0, asked)["entries"][0]["error_code"] == 0
+    assert client.ask(ALTER_CLIENT_QUOTAS, 0, asked)["entries"][0]["error_code"] == 0
     client.socket.close()
     time.sleep(2)  # until the broker has it
     actor.write(1000, 1000, **{"client.id": "greedy"})
@@ -259,4 +259,5 @@ CLIENT_FAULTS: Final[tuple[Fault[Actor], ...]] = (
     Fault("transaction-hangs", _never_commits),
     Fault("huge-frames", _one_huge_answer, besides={"no-compression"}),
     Fault("fetch-sessions-lost", _session_unknown),
+    *REFUSED,
 )

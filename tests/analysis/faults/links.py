@@ -15,6 +15,7 @@ from tests.broker.cluster import Cluster
 from tests.broker.namespace import NetworkNamespace
 from tests.broker.options import Options
 
+_DESCRIBE_DELEGATION_TOKEN: Final = 41
 # A client on another machine, as its address goes.
 ELSEWHERE: Final = "10.66.0.1"
 
@@ -71,6 +72,13 @@ def _through_another_port(actor: LinkActor) -> None:
         relay.kill()
 
 
+def _asks_a_controller(actor: LinkActor) -> None:
+    """A controller of Kafka 4.3 has no answer to what it offers."""
+    client = RawClient(f"127.0.0.1:{actor.ports['CONTROLLER']}")
+    assert client.ask(_DESCRIBE_DELEGATION_TOKEN, 3, {"owners": []})["error_code"] == -1
+    client.socket.close()
+
+
 def _not_let_through(actor: LinkActor) -> None:
     client = RawClient(actor.place)
     client.ask(METADATA, 9, {"topics": []})
@@ -87,5 +95,6 @@ LINK_FAULTS: Final[tuple[Fault[LinkActor], ...]] = (
     # Kafka refuses to advertise 0.0.0.0, not its namesake.
     Fault("advertised-wildcard", _told_of_no_address, partitions=0, advertised="[::]"),
     Fault("advertised-elsewhere", _through_another_port, recorded="tcp and not port {port} and not port {controller}"),
+    Fault("broker-failed", _asks_a_controller, partitions=0, recorded="tcp port {controller}"),
     Fault("no-connection", _not_let_through, besides={"retransmissions"}),
 )

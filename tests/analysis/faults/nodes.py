@@ -8,7 +8,7 @@ from threading import Event, Thread
 from typing import Final
 
 from decoders.apis.keys import METADATA
-from tests.analysis.faults.actors import Actor, Fault, RawClient
+from tests.analysis.faults.actors import Actor, Fault, RawClient, rd
 from tests.broker.cluster import Cluster
 from tests.broker.options import Options
 
@@ -70,6 +70,20 @@ def _out_of_sync(actor: NodesActor) -> None:
         time.sleep(2)
         actor.cluster.pause_node(follower)
         time.sleep(3.2)  # it is not given up yet: its leader alone has noticed
+
+
+def _too_few_in_sync(actor: NodesActor) -> None:
+    """A topic that wants all of its three replicas in sync, and has two."""
+    asking = rd.AdminClient({"bootstrap.servers": actor.place, "client.id": "admin"})
+    wanted = rd.ConfigEntry("min.insync.replicas", "3", incremental_operation=rd.AlterConfigOpType.SET)
+    topic = rd.ConfigResource(rd.ConfigResource.Type.TOPIC, actor.topic, incremental_configs=[wanted])
+    asking.incremental_alter_configs([topic])[topic].result(20)
+    actor.cluster.pause_node(_follower(actor))
+    actor.write(5, acks=1)
+    time.sleep(2.5)  # until the leader has noticed who lacks them
+    producer = actor.producer(**{"message.timeout.ms": 3000})
+    producer.produce(actor.topic, b"x")
+    producer.flush(5)
 
 
 def _behind(actor: NodesActor) -> None:
@@ -158,6 +172,7 @@ NODE_FAULTS: Final[tuple[Fault[NodesActor], ...]] = (
     Fault("isr-flapping", _in_and_out_of_sync, replicas=3, besides=HANG),
     Fault("follower-behind", _behind, replicas=3, besides=HANG),
     Fault("isr-shrunk", _out_of_sync, replicas=3, besides=HANG),
+    Fault("replicas-missing", _too_few_in_sync, replicas=3, besides=HANG),
     Fault("partition-offline", _only_replica_hangs, besides=HANG | {"leader-missing"}),
     Fault("sent-twice", _answers_lost(idempotent=False), besides=HANG),
     Fault("sent-again", _answers_lost(idempotent=True), besides=HANG),

@@ -21,7 +21,13 @@ __all__ = ["one_broker", "record_client_fault", "record_link_fault", "record_nod
 @contextmanager
 def one_broker(folder: Path) -> Iterator[Cluster]:
     """What faults of clients happen to."""
-    options = Options(class_archive=True, properties={"auto.create.topics.enable": "false"})
+    lines = {
+        "auto.create.topics.enable": "false",
+        # Who is named in no ACL may do everything, but with what has one.
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "allow.everyone.if.no.acl.found": "true",
+    }
+    options = Options(class_archive=True, telemetry=True, properties=lines)
     with Cluster(options, folder) as cluster:
         yield cluster
 
@@ -38,7 +44,8 @@ def record_client_fault(cluster: Cluster, fault: Fault[Actor], file: Path) -> No
     place = cluster.bootstrap()
     actor = Actor(place, fault.finding)
     with Recorder(file, [int(place.rpartition(":")[2])]):
-        actor.create(fault.partitions)
+        if fault.partitions:
+            actor.create(fault.partitions)
         fault.act(actor)
 
 
