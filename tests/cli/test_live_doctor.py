@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import struct
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 import pytest
 
 import decoders
+from decoders.apis.likeness import stable
 from kwcli.env import Exit
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options
-from tests.cli.worlds import Outcome, kw
+from tests.cli.worlds import Outcome, kw, world
 from tests.net.playbook import offers
 from tests.net.responder import Responder, each_request, framed
 
@@ -34,12 +37,16 @@ class Answers:
         self.clock_ms = 0
         self.features = (27, 27)
         self.others: list[dict[str, Any]] = []
+        self.offers: dict[int, tuple[int, int]] = {METADATA: (0, 13), API_VERSIONS: (0, 4), DESCRIBE_QUORUM: (0, 2)}
+        self.unanswered = frozenset[int]()
 
-    def answer(self, frame: bytes) -> bytes:
+    def answer(self, frame: bytes) -> bytes | None:
         key, version, correlation_id = struct.unpack(">hhi", frame[:8])
         self.asked.add(key)
         level, most = self.features
-        value: dict[str, Any] = offers({METADATA: (0, 13), API_VERSIONS: (0, 4), DESCRIBE_QUORUM: (0, 2)})
+        if key in self.unanswered:
+            return None
+        value: dict[str, Any] = offers(self.offers)
         value["finalized_features"] = [
             {"name": "metadata.version", "min_version_level": level, "max_version_level": level}
         ]
@@ -89,6 +96,40 @@ def test_what_is_wrong_is_told() -> None:
         assert " apart" in rows["controller-clock"]["title"]
         assert rows["feature-behind"]["title"].startswith("metadata.version is at level 20, all brokers support 27")
         assert rows["under-replicated"]["evidence"][0]["packets"] is None
+
+
+def test_brokers_of_different_releases() -> None:
+    with broker() as (made, where), broker() as (other, _):
+        made.offers, other.offers = (
+            {key: (its.low, its.high) for key, its in stable(name).items()} for name in ("3.9", "4.1")
+        )
+        made.others = [{"node_id": 2, "host": "127.0.0.1", "port": other.port}]
+        outcome = kw("doctor", "-b", where, "--timeout", "5")
+        rows = found(outcome)
+        assert (outcome.code, set(rows)) == (Exit.DONE, {"releases-differ"})
+        assert rows["releases-differ"]["title"] == "brokers look like different releases: 3.9 (node 1); 4.1 (node 2)"
+
+
+def test_a_controller_that_does_not_answer() -> None:
+    with broker() as (made, where):
+        made.unanswered = frozenset({DESCRIBE_QUORUM})
+        outcome = kw("doctor", "-b", where, "--timeout", "5")
+        rows = found(outcome)
+        assert (outcome.code, set(rows)) == (Exit.FINDINGS, {"controller-silent"})
+        assert rows["controller-silent"]["title"].startswith(f"{where} gets no answer from the controller: ")
+
+
+def test_brokers_for_which_no_time_is_left() -> None:
+    """By a clock that goes on with each look at it."""
+    with broker() as (made, where):
+        made.others = [{"node_id": number, "host": "127.0.0.1", "port": 1} for number in range(2, 100)]
+        env = world()
+        env.monotonic = (number / 20 for number in count()).__next__
+        outcome = kw("doctor", "-b", where, "--timeout", "5", env=env)
+        rows = found(outcome)
+        assert (outcome.code, set(rows)) == (Exit.FINDINGS, {"unreachable", "not-looked-at"})
+        title = rows["not-looked-at"]["title"]
+        assert re.fullmatch(r"node 1\d at 127.0.0.1:1, .* and \d\d more were not looked at: time was up", title)
 
 
 def test_a_server_that_is_not_there() -> None:
