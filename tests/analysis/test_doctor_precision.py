@@ -16,6 +16,7 @@ import pytest
 
 from decoders.analysis.doctor.findings import FINDINGS
 from kwcli.env import Exit
+from tests.analysis.faults.actors import Fault
 from tests.analysis.faults.clients import CLIENT_FAULTS
 from tests.analysis.faults.links import LINK_FAULTS
 from tests.analysis.faults.nodes import NODE_FAULTS
@@ -186,7 +187,8 @@ def test_a_capture_of_a_fault_shows_it(name: str) -> None:
 
 def test_each_finding_has_a_capture_that_shows_it() -> None:
     shown = {kind.split()[1] for row in TRUTH.values() for kind in row}
-    shown |= {fault.finding for fault in (*CLIENT_FAULTS, *LINK_FAULTS, *NODE_FAULTS)}
+    faults: tuple[Fault[Any], ...] = (*CLIENT_FAULTS, *LINK_FAULTS, *NODE_FAULTS)
+    shown |= {fault.finding for fault in faults}
     assert set(FINDINGS) - shown == LIVE | {"left-out"}
 
 

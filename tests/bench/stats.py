@@ -1,6 +1,7 @@
 """`python -m tests.bench.stats`: `kw stats` and `kw doctor` against `kw sniff -o text` on the same capture, same run.
 
-One pass over the capture each; prints the ratio of CPU seconds beside the most that is allowed.
+One pass over the capture each; prints the ratio of CPU seconds beside the most that is allowed. `--profile clients`
+and the other kinds of tests.bench.real are recorded traffic.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import tempfile
 from pathlib import Path
 
 from tests.bench.process import best
+from tests.bench.real.plays import KINDS
+from tests.bench.real.recording import capture
 
 PROFILES = ("small", "mixed")
 KW = [sys.executable, "-m", "kwcli.main"]
@@ -48,14 +51,18 @@ def measure(path: Path, runs: int) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--size", type=int, default=80, metavar="MB")
+    parser.add_argument("--size", type=int, metavar="MB", help="80; of what is recorded 100")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--profile", action="append", choices=PROFILES)
+    parser.add_argument("--profile", action="append", choices=(*PROFILES, *KINDS))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="kw-bench-") as folder:
         for profile in options.profile or PROFILES:
+            if profile in KINDS:
+                print(f"{profile}: recorded")
+                measure(capture(profile, options.size or 100), options.runs)
+                continue
             path = Path(folder) / f"{profile}.pcap"
-            made = [sys.executable, "-m", "tests.bench.traffic", profile, str(path), str(options.size << 20)]
+            made = [sys.executable, "-m", "tests.bench.traffic", profile, str(path), str((options.size or 80) << 20)]
             count, size = map(int, subprocess.run(made, check=True, capture_output=True, text=True).stdout.split())
             print(f"{profile}: {count:,} exchanges, {size / 1e6:,.0f} MB")
             measure(path, options.runs)
