@@ -104,12 +104,10 @@ def _topics(exchange: Exchange) -> Sequence[str | None]:
     if key is None:
         return []
     found: list[str | None] = []
-    for arrays, view in (
-        (_arrays(key, "request"), exchange.view("request")),
-        (_arrays(key, "response"), exchange.response_view),
-    ):
-        if arrays is None:
-            return _topics_anywhere(exchange)
+    requested, answered = _arrays_of_both(key)
+    if requested is None or answered is None:
+        return _topics_anywhere(exchange)
+    for arrays, view in ((requested, exchange.view("request")), (answered, exchange.response_view)):
         if view.__class__ is dict:
             for array, field in arrays:
                 for element in view.get(array) or ():
@@ -141,6 +139,10 @@ def _partitions(exchange: Exchange) -> Sequence[Partition]:
 
 
 @cache
+def _arrays_of_both(key: int) -> tuple[tuple[tuple[str, str], ...] | None, ...]:
+    return tuple(_arrays(key, side) for side in SIDES)
+
+
 def _arrays(key: int, side: Side) -> tuple[tuple[str, str], ...] | None:
     """The arrays whose elements are about a topic each, as in most messages, with the field that names it first.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 from uuid import UUID
 
 from decoders.apis import api
@@ -100,7 +100,11 @@ def at_path(value: Any, path: str) -> Iterator[Any]:
 def structs(view: Any, name: str) -> Sequence[dict[str, Any]]:
     """The structs of an array of a view; when a side cannot be decoded its view ends in the middle."""
     found = view.get(name) if isinstance(view, dict) else None
-    return [item for item in found if isinstance(item, dict)] if found else ()
+    if not found:
+        return ()
+    if len(found) == 1 and found[0].__class__ is dict:
+        return cast("list[dict[str, Any]]", found)  # most have one
+    return [item for item in found if isinstance(item, dict)]
 
 
 def nameless_ids(plan: Plan, prefix: str = "") -> Iterator[str]:

@@ -6,7 +6,8 @@ What reads records themselves is not loaded for this.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -44,10 +45,15 @@ class RecordsSummary(NamedTuple):
 
 def is_sound(buf: bytes, at: int, stop: int) -> bool:
     """Whether the checksum of the batch of magic 2 in buf[at:stop] is right."""
+    return _crc32c()(buf[at + CRC_START : stop]) == int.from_bytes(buf[at + CRC_START - 4 : at + CRC_START], "big")
+
+
+@cache
+def _crc32c() -> Callable[[bytes], int]:
     import google_crc32c  # lines of text do without
 
-    value: int = google_crc32c.value(buf[at + CRC_START : stop])
-    return value == int.from_bytes(buf[at + CRC_START - 4 : at + CRC_START], "big")
+    value: Callable[[bytes], int] = google_crc32c.value
+    return value
 
 
 def sole(buf: bytes, at: int, size: int, *, checked: bool = False) -> tuple[int, str] | None:
@@ -182,7 +188,7 @@ def _head_at(raw: bytes, at: int, end: int) -> BatchHead | None:
     size = LOG_OVERHEAD + length
     if magic != 2 or size < SIZE or at + size > end or count < 0:
         return None
-    codec, sound = _CODECS[attributes & CODEC_MASK], is_sound(raw, at, at + size)
+    codec, sound = _CODECS[attributes & CODEC_MASK], _crc32c()(raw[at + CRC_START : at + size]) == crc
     fields = (2, codec, count, size, base, base + delta, newest, sound, producer, epoch, sequence, crc)
     return tuple.__new__(BatchHead, fields)
 

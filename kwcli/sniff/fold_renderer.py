@@ -35,8 +35,10 @@ class FoldRenderer:
                 if row.kind == "exchange":
                     for add in adds:
                         add(row)
-                    unexpected = row.unexpected  # which looks at it, where no fold has
+                    if not row.looked:
+                        row.view("request")
                     if row.error_codes:
+                        unexpected = row.unexpected
                         self.errors += bool(unexpected)
                         self.expected += not unexpected
                     if row.failed and row.outcome == "complete":

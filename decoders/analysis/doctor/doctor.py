@@ -43,7 +43,7 @@ from decoders.wire.pack import fields, pack, unpack
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
-    from decoders.exchanges.exchange import Ended, Exchange
+    from decoders.exchanges.exchange import ConnectionInfo, Ended, Exchange
     from decoders.schema.model import Side
 
 __all__ = ["Doctor"]
@@ -71,7 +71,7 @@ class Doctor:
         self._latencies = BrokerLatencies()
         self._offers: dict[tuple[str, int], Versions] = {}
         self._faults: list[str] = []
-        self._links: dict[tuple[str | None, str, str], tuple[str, Observation]] = {}
+        self._links: dict[ConnectionInfo, tuple[str | None, str, Observation]] = {}
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
         """Names, throttling and what the looks read."""
@@ -102,7 +102,9 @@ class Doctor:
         exchange.view("request")  # looks at both sides
         ends = exchange.ends
         seen = self._seen
-        client, link = self._links.get((exchange.client_id, ends.client, ends.broker)) or self._link(exchange)
+        client_id, client, link = self._links.get(ends) or self._link(exchange)
+        if client_id != exchange.client_id:
+            _, client, link = self._link(exchange)
         link.see(exchange)
         if not exchange.place and exchange.request_packet:
             link.add("connections", 1)
@@ -126,21 +128,21 @@ class Doctor:
             its.see(exchange)
             its.add("ms", throttled // NS_PER_MS)
             its.peak("ms", throttled // NS_PER_MS)
-        if exchange.unexpected:
+        if exchange.error_codes and exchange.unexpected:
             self._errors(exchange, key, client)
         else:
             self._succeeded(exchange, key, client)
 
-    def _link(self, exchange: Exchange) -> tuple[str, Observation]:
-        """What the client is called and what is observed of it at its broker, remembered for its connection."""
+    def _link(self, exchange: Exchange) -> tuple[str | None, str, Observation]:
+        """Its id, what the client is called, what is observed of it at its broker: remembered for its connection."""
         ends = exchange.ends
         client = client_of(exchange.client_id, ends.client)
         key = "client", client, host_of(ends.client), ends.broker
-        found = client, self._seen.at(*key)
+        found = exchange.client_id, client, self._seen.at(*key)
         if len(self._links) >= _LINKS_MAX:
             self._links.clear()
         if self._seen.get(*key) is not None:  # within the limit
-            self._links[exchange.client_id, ends.client, ends.broker] = found
+            self._links[ends] = found
         return found
 
     def end(self, ended: Ended) -> None:

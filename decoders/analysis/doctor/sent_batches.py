@@ -87,14 +87,16 @@ class SentBatches:
     ) -> None:
         """Count a sending of a batch; `code` is that of the answer for its partition, None without an answer."""
         idempotent = head.producer_id >= 0
-        what: tuple[int, int, int] = (head.producer_id, head.producer_epoch, head.base_sequence)
-        if not idempotent:
-            if head.crc is None:
-                return  # records of NDJSON do not tell it
-            what = (head.crc, head.size, head.max_timestamp or 0)
         # Hashes of numbers are the same in every process.
-        number = hash((*what, partition, _number_of(topic)))
-        if self._is_passed_over(number):
+        where = _number_of(topic)
+        if idempotent:
+            number = hash((head.producer_id, head.producer_epoch, head.base_sequence, partition, where))
+        elif head.crc is not None:
+            number = hash((head.crc, head.size, head.max_timestamp or 0, partition, where))
+        else:
+            return  # records of NDJSON do not tell it
+        heap = self._heap
+        if len(heap) >= BATCHES_REMEMBERED_MAX and number > -heap[0]:
             return
         unknown = code is None or code in _UNKNOWN
         refused = bool(code) and not unknown
