@@ -152,9 +152,9 @@ def code_topics(exchange: Exchange) -> list[str | None]:
 
 def throttle_ns(exchange: Exchange) -> int:
     """How long the broker had the client wait."""
-    view = exchange.view("response")
+    view = exchange.response_view if exchange.looked else exchange.view("response")
     ms = view.get("throttle_time_ms") if isinstance(view, dict) else None
-    return ms * NS_PER_MS if isinstance(ms, int) and ms > 0 else 0
+    return ms * NS_PER_MS if ms and isinstance(ms, int) and ms > 0 else 0
 
 
 def throttle_needs(key: int, side: Side) -> frozenset[str]:

@@ -206,7 +206,11 @@ class Doctor:
 
     def _succeeded(self, exchange: Exchange, key: int, client: str) -> None:
         done, time_ns = self._done, exchange.time_ns
+        last: str | None = ""
         for subject in _topics_of(exchange) or self._about(exchange)[1] or (None,):
+            if subject == last:
+                continue  # an answer names what was asked for again
+            last = subject
             place = client, key, subject
             before = done.get(place)
             if time_ns > before if before is not None else time_ns > 0 and len(done) < GROUPS_MAX:

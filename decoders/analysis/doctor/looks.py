@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LOOKS", "Look", "produced_in_vain"]
 
-# An exchange and its client's name.
+# An exchange of which both sides were looked at, and its client's name.
 Watch = Callable[["Observations", "Exchange", str], None]
 _CONSUMER: Final = -1
 # FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH.
@@ -56,14 +56,14 @@ class Look(NamedTuple):
 
 
 def _body(exchange: Exchange, side: Side) -> dict[str, Any]:
-    view = exchange.view(side)
+    view = exchange.request_view if side == "request" else exchange.response_view
     return view if isinstance(view, dict) else {}
 
 
 def _produced(seen: Observations, exchange: Exchange, client: str) -> None:
     raw = exchange.request_raw
     answered = exchange.outcome != "no_response_expected"
-    refused = codes_by_partition(exchange) if exchange.unexpected else {}
+    refused = codes_by_partition(exchange) if exchange.error_codes and exchange.unexpected else {}
     if exchange.response_ns is not None and exchange.request_end_ns is not None:
         took = exchange.response_ns - exchange.request_end_ns
         if took >= _IN_FLIGHT_NS:
@@ -71,7 +71,7 @@ def _produced(seen: Observations, exchange: Exchange, client: str) -> None:
             its.see(exchange)
             its.add("took", took)
             its.peak("ended", exchange.response_ns)
-    for element in structs(exchange.view("request"), "topic_data"):
+    for element in structs(exchange.request_view, "topic_data"):
         topic = topic_of(exchange, element)
         its = seen.at("produce", client, topic)
         its.see(exchange)
@@ -98,10 +98,11 @@ def _produced(seen: Observations, exchange: Exchange, client: str) -> None:
                         clock.peak("ahead", ahead)
                         clock.see(exchange)
             if batches:
-                its.add_all((("batches", batches), ("records", records)))
+                its.add_all((("batches", batches), ("records", records), ("bytes", size)))
                 if plain:
                     its.add("plain", plain)
-            its.add("bytes", size)
+            else:
+                its.add("bytes", 0)
             if size and number is not None:
                 seen.at("skew", topic).meet("partitions", str(number), size)
 

@@ -105,7 +105,12 @@ class Observation:
         """Take a value that holds at a time."""
         found = (time_ns, value)
         before = self.edges.get(name)
-        self.edges[name] = (found, found) if before is None else (min(before[0], found), max(before[1], found))
+        if before is None:
+            self.edges[name] = (found, found)
+        elif found >= before[1]:
+            self.edges[name] = (before[0], found)  # most come in order
+        else:
+            self.edges[name] = (min(before[0], found), before[1])
 
     def mark(self, begin_ns: int, end_ns: int) -> None:
         """Something was heard in all seconds from the one to the other; beyond the limit nothing is kept."""

@@ -102,6 +102,10 @@ class SentBatches:
         refused = bool(code) and not unknown
         last = shown_by(exchange)
         before = self._entries.get(number)
+        if before is None and len(heap) < BATCHES_REMEMBERED_MAX:
+            heappush(heap, -number)
+            self._entries[number] = SentAgain(client, topic, idempotent, 1, int(refused), int(unknown), last[0], last)
+            return
         if before is None or before.last[0] >= last[0]:
             self._join(number, SentAgain(client, topic, idempotent, 1, int(refused), int(unknown), last[0], last))
             return
