@@ -116,8 +116,7 @@ class Doctor:
             self._unanswered(exchange, key, client)
             return
         look = LOOKS.get(key)
-        if look is not None:
-            look.watch(seen, exchange, client)
+        topics = look.watch(seen, exchange, client) if look is not None else None
         if key == API_VERSIONS:
             for number, versions in offered_in(exchange).items():
                 where = ends.broker, number
@@ -131,7 +130,7 @@ class Doctor:
         if exchange.error_codes and exchange.unexpected:
             self._errors(exchange, key, client)
         else:
-            self._succeeded(exchange, key, client)
+            self._succeeded(exchange, key, client, topics)
 
     def _link(self, exchange: Exchange) -> tuple[str | None, str, Observation]:
         """Its id, what the client is called, what is observed of it at its broker: remembered for its connection."""
@@ -204,10 +203,14 @@ class Doctor:
                 if number is not None:
                     its.meet("partitions", str(number))
 
-    def _succeeded(self, exchange: Exchange, key: int, client: str) -> None:
+    def _succeeded(self, exchange: Exchange, key: int, client: str, topics: list[str | None] | None) -> None:
         done, time_ns = self._done, exchange.time_ns
         last: str | None = ""
-        for subject in _topics_of(exchange) or self._about(exchange)[1] or (None,):
+        if topics is None:
+            topics = _topics_of(exchange)
+        elif None in topics:
+            topics = [name for name in topics if name]
+        for subject in topics or self._about(exchange)[1] or (None,):
             if subject == last:
                 continue  # an answer names what was asked for again
             last = subject

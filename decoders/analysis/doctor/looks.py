@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LOOKS", "Look", "produced_in_vain"]
 
-# An exchange of which both sides were looked at, and its client's name.
-Watch = Callable[["Observations", "Exchange", str], None]
+# An exchange of which both sides were looked at, and its client's name. What comes back are all topics that it names,
+# by who has read them anyhow.
+Watch = Callable[["Observations", "Exchange", str], "list[str | None] | None"]
 _CONSUMER: Final = -1
 # FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH.
 _SESSION_LOST: Final = (70, 71)
@@ -60,7 +61,7 @@ def _body(exchange: Exchange, side: Side) -> dict[str, Any]:
     return view if isinstance(view, dict) else {}
 
 
-def _produced(seen: Observations, exchange: Exchange, client: str) -> None:
+def _produced(seen: Observations, exchange: Exchange, client: str) -> list[str | None]:
     raw = exchange.request_raw
     answered = exchange.outcome != "no_response_expected"
     refused = codes_by_partition(exchange) if exchange.error_codes and exchange.unexpected else {}
@@ -71,8 +72,10 @@ def _produced(seen: Observations, exchange: Exchange, client: str) -> None:
             its.see(exchange)
             its.add("took", took)
             its.peak("ended", exchange.response_ns)
+    topics = []
     for element in structs(exchange.request_view, "topic_data"):
         topic = topic_of(exchange, element)
+        topics.append(topic)
         its = seen.at("produce", client, topic)
         its.see(exchange)
         for part in structs(element, "partition_data"):
@@ -105,6 +108,7 @@ def _produced(seen: Observations, exchange: Exchange, client: str) -> None:
                 its.add("bytes", 0)
             if size and number is not None:
                 seen.at("skew", topic).meet("partitions", str(number), size)
+    return topics
 
 
 def produced_in_vain(seen: Observations, exchange: Exchange, client: str) -> None:
@@ -116,28 +120,31 @@ def produced_in_vain(seen: Observations, exchange: Exchange, client: str) -> Non
                 seen.sent.see(head, exchange, client, topic, part.get("index"), None)
 
 
-def _fetched(seen: Observations, exchange: Exchange, client: str) -> None:
+def _fetched(seen: Observations, exchange: Exchange, client: str) -> list[str | None] | None:
     request, answer = _body(exchange, "request"), _body(exchange, "response")
     if answer.get("error_code") in _SESSION_LOST:
         seen.at("sessions-lost", client, exchange.ends.broker).see(exchange)
     state = request.get("replica_state")
     replica = state.get("replica_id", _CONSUMER) if isinstance(state, dict) else request.get("replica_id", _CONSUMER)
     if not isinstance(replica, int) or replica < _CONSUMER:
-        return
+        return None
     positions: dict[tuple[str | None, Any], int] = {}
+    topics = []
     for element in structs(request, "topics"):
         topic = topic_of(exchange, element)
+        topics.append(topic)
         for part in structs(element, "partitions"):
             offset = part.get("fetch_offset")
             if offset is not None and offset >= 0:
                 positions[topic, part.get("partition")] = offset
     if replica != _CONSUMER:
         _followed(seen, exchange, replica, answer, positions)
-        return
+        return None
     raw = exchange.response_raw
     found = False
     for element in structs(answer, "responses"):
         topic = topic_of(exchange, element)
+        topics.append(topic)
         for part in structs(element, "partitions"):
             number, newest = part.get("partition_index"), part.get("high_watermark")
             position = asked = positions.get((topic, number))
@@ -160,6 +167,7 @@ def _fetched(seen: Observations, exchange: Exchange, client: str) -> None:
                 its.edge("lag", exchange.response_ns or exchange.time_ns, max(newest - position, 0))
     if found and request.get("min_bytes", 1) > 1:
         _held_back(seen, exchange, client, request.get("max_wait_ms") or 0)
+    return topics
 
 
 def _followed(

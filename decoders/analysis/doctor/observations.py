@@ -97,9 +97,14 @@ class Observation:
 
     def meet(self, facet: str, name: str, count: int = 1) -> None:
         """Count a name; those beyond the limit are not kept."""
-        names = self.names.setdefault(facet, {})
-        if name in names or len(names) < NAMES_OBSERVED_MAX:
-            names[name] = names.get(name, 0) + count
+        names = self.names.get(facet)
+        if names is None:
+            names = self.names[facet] = {}
+        before = names.get(name)
+        if before is not None:
+            names[name] = before + count
+        elif len(names) < NAMES_OBSERVED_MAX:
+            names[name] = count
 
     def edge(self, name: str, time_ns: int, value: int) -> None:
         """Take a value that holds at a time."""
