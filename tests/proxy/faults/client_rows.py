@@ -86,6 +86,7 @@ FAULTS: Final[dict[str, Fault]] = {
     "truncated records": Fault(("truncate records, first 1",), ("consume",)),
     "empty fetch": Fault(("empty fetch, first 2",), ("consume",)),
     "another field": Fault(("rewrite response.throttle_time_ms=30, every 3, when api in (Produce, Fetch)",)),
+    "offsets elsewhere": Fault(("error NOT_COORDINATOR, first 1, when api == OffsetFetch",), ("consume",)),
     "rolling-restart": Fault(_preset("rolling-restart"), preset=True),
     "leader-election": Fault(_preset("leader-election"), preset=True),
     "slow-broker": Fault(_preset("slow-broker"), preset=True),
@@ -95,10 +96,11 @@ FAULTS: Final[dict[str, Fault]] = {
     "flaky-network": Fault(_preset("flaky-network"), preset=True),
 }
 
-Promise = Literal["exactly once", "at least once", "all end as asked", "whole", "reads all", "gives up", "may give up"]
+Kept = Literal["exactly once", "at least once", "all end as asked", "whole", "reads all"]
+Promise = Kept | Literal["reads nothing", "may read less", "gives up", "may give up"]
 # What is in the topic afterwards: each record once and in order; all transactions as the client was told to end them;
 # what a group has read.
-PROMISES: Final[dict[Play, Promise]] = {
+PROMISES: Final[dict[Play, Kept]] = {
     "produce": "exactly once",
     "transact": "all end as asked",
     "consume": "reads all",
@@ -124,6 +126,9 @@ _BROKEN: Final = "an answer too many breaks the protocol, and reading raises whe
 _FEW: Final = "an answer with an error is asked for again five times"
 _ASKS_ONCE: Final = "what asks for Metadata before a producer's id is not tried again"
 _SAME: Final = "a request that timed out is sent again on the same connection, five times"
+_NEVER_READS: Final = (
+    "offsets that were asked of another node than the coordinator are not asked for again (its issue 5586)"
+)
 # The faults that end connections.
 _ENDING: Final = (
     *("closed", "reset", "cut", "lost answer, then closed", "lost-acks", "flaky-network", "rolling-restart", "refused"),
@@ -134,6 +139,8 @@ LATE: Final = "was not done in time"
 _THROTTLED: Final = "what a transaction sends to a node that throttles waits for request.timeout.ms, 30 s, each time"
 
 DIFFERENCES: Final = (
+    Difference("offsets elsewhere", "librdkafka", "consume", "reads nothing", _NEVER_READS),
+    Difference("rolling-restart", "librdkafka", "consume", "may read less", _NEVER_READS),
     Difference("throttled", "java-2.1", "transact", "may give up", _THROTTLED, LATE),
     Difference("another field", "java-2.1", "transact", "may give up", _THROTTLED, LATE),
     Difference("corrupt records", "java", "consume", "gives up", _CHECKED, "orrupt"),
