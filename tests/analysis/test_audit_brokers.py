@@ -35,7 +35,7 @@ CLIENTS: Final = (
     *("java 0.9.0.1", "java 0.10.2.2", "java 0.11.0.3", "java 1.1.1", "java 2.0.1", "java 2.1.1", "java 2.8.2"),
     *("java 3.9.2", "java 4.3.1", "librdkafka 1.4.2", "librdkafka 1.8.2", "librdkafka 2.14.0"),
     *("kafka-python 1.4.7", "kafka-python 2.0.2", "kafka-python 2.3.0", "aiokafka 0.10.0", "aiokafka 0.13.0"),
-    *("kafkajs 1.12.0", "kafkajs 2.2.4", "franz-go 1.6.14", "franz-go 1.22.2", "sarama 1.29.1", "sarama 1.46.3"),
+    *("kafkajs 1.12.0", "kafkajs 2.2.4", "franz-go 1.7.1", "franz-go 1.22.2", "sarama 1.29.1", "sarama 1.46.3"),
 )
 QUICK: Final = ("java 0.10.2.2", "librdkafka 2.14.0", "kafka-python 2.0.2")
 RECORDS: Final = 20

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from threading import Event
 from typing import Final
 
 from confluent_kafka import KafkaException
@@ -91,15 +92,19 @@ def _fenced(actor: Actor) -> None:
 
 def _storm(actor: Actor) -> None:
     """A member that changes its mind: each new list of topics is a rebalance of the whole group."""
-    actor.create(name=f"{actor.topic}-2")
-    steady, moody = (actor.consumer(**{"client.id": name}) for name in ("steady", "moody"))
+    other = f"{actor.topic}-2"
+    actor.create(name=other)
+    steady, moody = (
+        actor.consumer(**{"client.id": name, "heartbeat.interval.ms": 300}) for name in ("steady", "moody")
+    )
     steady.subscribe([actor.topic])
-    end = time.monotonic() + 20
-    for number in range(1000):
-        if time.monotonic() > end:
-            break
-        moody.subscribe([actor.topic] if number % 2 else [actor.topic, f"{actor.topic}-2"])
-        for _ in range(20):
+    assigned = Event()
+    for number in range(14):
+        assigned.clear()
+        moody.subscribe([actor.topic] if number % 2 else [actor.topic, other], on_assign=lambda *_: assigned.set())
+        end = time.monotonic() + 30  # the first group of a cluster waits until there is a coordinator
+        while not assigned.is_set():
+            assert time.monotonic() < end
             steady.poll(0.05)
             moody.poll(0.05)
     steady.close()

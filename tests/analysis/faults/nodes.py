@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Final
 
@@ -56,6 +57,27 @@ def _hang(actor: NodesActor, number: int, seconds: float) -> None:
     actor.cluster.unpause_node(number)
 
 
+@contextmanager
+def _witness(actor: NodesActor, but: int) -> Iterator[Callable[[], int]]:
+    """Who leads the topic's only partition, as another node knows."""
+    node = next(node for node in actor.cluster.nodes if node.broker and node.id != but)
+    client = RawClient(f"127.0.0.1:{node.ports['PLAINTEXT']}")
+
+    def leader() -> int:
+        answer = client.ask(METADATA, 9, {"topics": [{"name": actor.topic}]})
+        return int(answer["topics"][0]["partitions"][0]["leader_id"])
+
+    with client.socket:
+        yield leader
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(1)
+
+
 def _in_and_out_of_sync(actor: NodesActor) -> None:
     follower = _follower(actor)
     with actor.writing():
@@ -96,24 +118,21 @@ def _behind(actor: NodesActor) -> None:
 def _only_replica_hangs(actor: NodesActor) -> None:
     """The topic's only replica is given up, and another node says so."""
     home = actor.leader()
-    other = next(node for node in actor.cluster.nodes if node.broker and node.id != home)
-    actor.cluster.pause_node(home)
-    time.sleep(8)
-    client = RawClient(f"127.0.0.1:{other.ports['PLAINTEXT']}")
-    answer = client.ask(METADATA, 9, {"topics": [{"name": actor.topic}]})
-    assert answer["topics"][0]["partitions"][0]["leader_id"] == -1
-    client.socket.close()
+    with _witness(actor, home) as leader:
+        actor.cluster.pause_node(home)
+        _until(lambda: leader() == -1)
 
 
 def _leaders_hang(actor: NodesActor) -> None:
     quick = {"request.timeout.ms": 2000, "socket.timeout.ms": 2500}
-    with actor.writing(count=5, **quick):
-        home = actor.leader()
+    home = actor.leader()
+    # Who hangs says for a while yet that it leads.
+    with actor.writing(count=5, **quick), _witness(actor, home) as leader:
         for _ in range(6):
-            _hang(actor, home, 6)
-            end = time.monotonic() + 20
-            while actor.leader() != home and time.monotonic() < end:
-                time.sleep(2)
+            actor.cluster.pause_node(home)
+            _until(lambda: leader() != home)
+            actor.cluster.unpause_node(home)
+            _until(lambda: leader() == home)
         time.sleep(1)
 
 
