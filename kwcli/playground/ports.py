@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 import socket
+from functools import cache
 from typing import Final
 
 __all__ = ["free_ports", "next_ports"]
@@ -12,16 +13,53 @@ __all__ = ["free_ports", "next_ports"]
 _LOWEST: Final = 20000
 _HIGHEST: Final = 32000
 _LAST: Final = 65535
+# More than the largest cluster needs, and so few that each of many processes finds one.
+_SLICE: Final = 300
+
+
+class _Slice:
+    """Ports that this process alone takes, in turn: what stops for a while finds its port free when it starts again.
+
+    A socket that is bound to the first one, and does not listen, keeps other processes of kw out.
+    """
+
+    def __init__(self) -> None:
+        slices = range(_LOWEST, _HIGHEST, _SLICE)
+        # Where others keep all of them it is shared.
+        self._first = next(filter(_kept, random.SystemRandom().sample(slices, len(slices))), _LOWEST)
+        self._next = self._first + 1
+
+    def take(self, count: int, host: str) -> list[int]:
+        """`count` free ports in a row."""
+        for _ in range(_SLICE):
+            if self._next + count > self._first + _SLICE:
+                self._next = self._first + 1
+            found = list(range(self._next, self._next + count))
+            if all(_is_free(host, port) for port in found):
+                self._next += count
+                return found
+            self._next += 1
+        raise OSError(f"no {count} ports in a row are free behind {self._first}")
+
+
+_slice: Final = cache(_Slice)
+
+
+def _kept(port: int) -> bool:
+    """Bind a port until this process ends, if nobody else does."""
+    keeper = socket.socket()
+    try:
+        keeper.bind(("127.0.0.1", port))
+    except OSError:
+        keeper.close()
+        return False
+    keeper.detach()
+    return True
 
 
 def free_ports(count: int, host: str = "127.0.0.1") -> list[int]:
-    """`count` ports in a row that nobody listens on at this moment."""
-    dice = random.SystemRandom()
-    while True:
-        first = dice.randrange(_LOWEST, _HIGHEST - count)
-        found = list(range(first, first + count))
-        if all(_is_free(host, port) for port in found):
-            return found
+    """`count` ports in a row that nobody listens on at this moment, and that no other process of kw takes."""
+    return _slice().take(count, host)
 
 
 def next_ports(first: int, count: int, host: str = "127.0.0.1") -> list[int]:

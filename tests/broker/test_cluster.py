@@ -97,6 +97,26 @@ def test_free_ports_are_a_row_and_free() -> None:
     assert not any(answers("127.0.0.1", port, timeout_s=0.2) for port in ports)
 
 
+def test_ports_of_another_process_are_not_taken() -> None:
+    """Who stops a broker for a while finds its port free when it starts the broker again."""
+    code = "from kwcli.playground.ports import *; print(*(free_ports(10)[0] for _ in range(50))); input()"
+    ours = {free_ports(10)[0] for _ in range(50)}
+    others = [
+        subprocess.Popen(
+            [sys.executable, "-c", code], cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(3)
+    ]
+    for other in others:
+        assert other.stdout is not None
+        taken = {int(port) for port in other.stdout.readline().split()}
+        assert taken
+        assert not taken & ours
+        ours |= taken
+    for other in others:
+        other.communicate("")
+
+
 def test_certificates_are_made(tmp_path: Path) -> None:
     make_certificates(tmp_path)
     for name in ("broker", "client"):
