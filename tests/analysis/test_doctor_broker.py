@@ -64,8 +64,8 @@ def test_a_busy_cluster_has_no_warnings(cluster: Cluster, tmp_path: Path) -> Non
         end = time.monotonic() + 60 * MINUTES
         readers = []
         for client in CLIENTS:
-            reads = {"topics": [f"orders-{client}"], "group": f"billing-{client}", "count": 10**9}
-            work = {**reads, "polls": int(MINUTES * 120)}
+            reads = {"topics": [f"orders-{client}"], "group": f"billing-{client}", "keep": False}
+            work = {**reads, "count": 10**9, "polls": int(MINUTES * 120)}
             readers.append(start(client, place, [("consume", work)], {"client.id": f"billing-{client}"}))
         written = 0
         while time.monotonic() < end:

@@ -29,8 +29,9 @@ def java_home(release: str) -> Path:
 
 def librdkafka(release: str) -> Path:
     """The library in a wheel of confluent-kafka, with what it is linked with. Raises Missing where it cannot be had."""
-    # A library of C knows no releases of Python; wheels do.
-    folder = unpacked(f"confluent-kafka=={release}", ["--python-version", "3.10"])
+    # A library of C knows no releases of Python; wheels do: of these two, one is in each release.
+    python = "3.10" if tuple(map(int, release.split("."))) >= (1, 9) else "3.8"
+    folder = unpacked(f"confluent-kafka=={release}", ["--python-version", python])
     (found,) = folder.glob("confluent_kafka.libs/librdkafka*.so*")
     return found
 

@@ -86,7 +86,7 @@ def consume(
 ) -> list[dict[str, Any]] | int:
     """Read until `count` records came; gives them (or how many)."""
 
-    async def work() -> list[dict[str, Any]]:
+    async def work() -> list[dict[str, Any]] | int:
         consumer = aiokafka.AIOKafkaConsumer(
             *topics,
             bootstrap_servers=bootstrap,
@@ -96,21 +96,18 @@ def consume(
             **steps.python_settings({**properties, **(config or {})}),
         )
         await consumer.start()
-        found: list[dict[str, Any]] = []
-        for _ in range(polls):
+        found = steps.Found(count, polls, keep=keep)
+        while found.wants_more():
             for each in (await consumer.getmany(timeout_ms=500)).values():
-                found += [_read(message) for message in each]
-            if steps.different(found) >= count:
-                break
+                found.add(map(_read, each))
         if group:
             await consumer.commit()
         # It raises what it has cancelled where a fetch has failed just now.
         with suppress(asyncio.CancelledError):
             await consumer.stop()
-        return found
+        return found.answer()
 
-    found = asyncio.run(work())
-    return found if keep else len(found)
+    return asyncio.run(work())
 
 
 def _read(message: Any) -> dict[str, Any]:

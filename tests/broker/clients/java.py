@@ -143,15 +143,13 @@ def consume(
         consumer.assign(_list([place(topics[0], number) for number in partitions]))
         if not group:
             _to_beginning(consumer)
-    found: list[dict[str, Any]] = []
-    for _ in range(polls):
-        found += [_read(each) for each in _poll(consumer, 500)]
-        if steps.different(found) >= count:
-            break
+    found = steps.Found(count, polls, keep=keep)
+    while found.wants_more():
+        found.add(_read(each) for each in _poll(consumer, 500))
     if group and commit:
         _commit(consumer)
     consumer.close()
-    return found if keep else len(found)
+    return found.answer()
 
 
 def _commit(consumer: Any) -> None:

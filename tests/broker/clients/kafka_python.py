@@ -81,16 +81,14 @@ def consume(
         enable_auto_commit=False,
         **steps.python_settings({**properties, **(config or {})}),
     )
-    found: list[dict[str, Any]] = []
-    for _ in range(polls):
+    found = steps.Found(count, polls, keep=keep)
+    while found.wants_more():
         for each in consumer.poll(timeout_ms=500).values():
-            found += [_read(message) for message in each]
-        if steps.different(found) >= count:
-            break
+            found.add(map(_read, each))
     if group:
         consumer.commit()
     consumer.close()
-    return found if keep else len(found)
+    return found.answer()
 
 
 def _read(message: Any) -> dict[str, Any]:

@@ -100,17 +100,15 @@ def consume(
         consumer.subscribe(topics)
     else:
         consumer.assign([TopicPartition(topics[0], number, 0) for number in partitions])
-    found: list[dict[str, Any]] = []
-    for _ in range(polls * 10):
+    found = steps.Found(count, polls, keep=keep)
+    while found.wants_more():
         message = consumer.poll(0.1)
         if message is not None and message.error() is None:
-            found.append(_read(message))
-        if steps.different(found) >= count:
-            break
+            found.add([_read(message)])
     if group and commit:
         _commit(consumer)
     consumer.close()
-    return found if keep else len(found)
+    return found.answer()
 
 
 def _commit(consumer: Consumer) -> None:

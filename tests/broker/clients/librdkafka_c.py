@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Mapping
 from ctypes import (
     CDLL,
@@ -98,7 +97,7 @@ def consume(
     group: str,
     count: int = 10,
     polls: int = 60,
-) -> list[dict[str, Any]]:
+) -> list[dict[str, Any]] | int:
     """Read until `count` records came; gives them, without their times and headers."""
     settings = {"group.id": group, "auto.offset.reset": "earliest"}
     handle = _handle(rd, _CONSUMER, {"bootstrap.servers": bootstrap, **properties, **settings})
@@ -106,9 +105,8 @@ def consume(
     for topic in topics:
         rd.rd_kafka_topic_partition_list_add(wanted, topic.encode(), _ANY)
     rd.rd_kafka_subscribe(handle, wanted)
-    found: list[dict[str, Any]] = []
-    until = time.monotonic() + polls / 2
-    while len(found) < count and time.monotonic() < until:
+    found = steps.Found(count, polls)
+    while found.wants_more():
         address = rd.rd_kafka_consumer_poll(handle, 500)
         if not address:
             continue
@@ -117,11 +115,11 @@ def consume(
             key = string_at(message.key, message.key_len) if message.key else None
             value = string_at(message.payload, message.len) if message.payload else None
             name = rd.rd_kafka_topic_name(c_void_p(message.rkt)).decode()
-            found.append(steps.record(name, message.partition, message.offset, -1, key, value, []))
+            found.add([steps.record(name, message.partition, message.offset, -1, key, value, [])])
         rd.rd_kafka_message_destroy(c_void_p(address))
     rd.rd_kafka_consumer_close(handle)
     rd.rd_kafka_destroy(handle)
-    return found
+    return found.answer()
 
 
 if __name__ == "__main__":

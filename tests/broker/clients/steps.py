@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["different", "encoded", "main", "python_settings", "record", "sessions", "transactions", "values"]
+__all__ = ["Found", "encoded", "main", "python_settings", "record", "sessions", "transactions", "values"]
 
 # librdkafka's word for a setting → that of clients written in Python.
 _PYTHON_WORDS = {
@@ -85,9 +85,31 @@ def record(
     }
 
 
-def different(found: Iterable[Mapping[str, Any]]) -> int:
-    """How many records these are, those read again counted once."""
-    return len({(each["topic"], each["partition"], each["offset"]) for each in found})
+class Found:
+    """What a reader has read: `count` different records are wanted, within `polls` polls of half a second."""
+
+    def __init__(self, count: int, polls: int, *, keep: bool = True) -> None:
+        self._count = count
+        self._until = time.monotonic() + polls * 0.5
+        self._keep = keep
+        self._records: list[dict[str, Any]] = []
+        self._read = 0
+        self._places: set[tuple[str, int, int]] = set()
+
+    def wants_more(self) -> bool:
+        """Whether records are missing, those read again counted once, and time is left."""
+        return len(self._places) < self._count and time.monotonic() < self._until
+
+    def add(self, records: Iterable[dict[str, Any]]) -> None:
+        for each in records:
+            self._read += 1
+            self._places.add((each["topic"], each["partition"], each["offset"]))
+            if self._keep:
+                self._records.append(each)
+
+    def answer(self) -> list[dict[str, Any]] | int:
+        """The records, or how many they are where they are not kept."""
+        return self._records if self._keep else self._read
 
 
 def transactions(
