@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["Found", "encoded", "main", "python_settings", "record", "sessions", "transactions", "values"]
+__all__ = ["Found", "different", "encoded", "main", "python_settings", "record", "sessions", "transactions", "values"]
 
 # librdkafka's word for a setting → that of clients written in Python.
 _PYTHON_WORDS = {
@@ -85,6 +85,15 @@ def record(
     }
 
 
+def different(found: Iterable[Mapping[str, Any]]) -> int:
+    """How many records these are, those read again counted once."""
+    return len(set(map(_place, found)))
+
+
+def _place(record: Mapping[str, Any]) -> tuple[str, int, int]:
+    return record["topic"], record["partition"], record["offset"]
+
+
 class Found:
     """What a reader has read: `count` different records are wanted, within `polls` polls of half a second."""
 
@@ -103,7 +112,7 @@ class Found:
     def add(self, records: Iterable[dict[str, Any]]) -> None:
         for each in records:
             self._read += 1
-            self._places.add((each["topic"], each["partition"], each["offset"]))
+            self._places.add(_place(each))
             if self._keep:
                 self._records.append(each)
 
