@@ -47,7 +47,7 @@ class State(Enum):
 
 
 @dataclass(slots=True)
-class _Member:
+class _ClassicMember:
     id: str
     instance: str | None
     client_id: str
@@ -79,7 +79,7 @@ class ClassicGroup:
         self.protocol_type: str | None = None
         self.protocol: str | None = None
         self.leader = ""
-        self.members: dict[str, _Member] = {}
+        self.members: dict[str, _ClassicMember] = {}
         self.promised: dict[str, int] = {}  # member ids given out, and until when they may be used
         self._timer: Timer | None = None
 
@@ -115,7 +115,7 @@ class ClassicGroup:
             return self._joined(known)
         if known is None:
             self._check_room(0)
-            known = self.members[member_id] = _Member(
+            known = self.members[member_id] = _ClassicMember(
                 *(member_id, instance, call.client_id or "", call.client_host),
                 *(body["session_timeout_ms"], 0, []),
             )
@@ -168,7 +168,7 @@ class ClassicGroup:
             known.id = fresh
         return fresh
 
-    def _is_answered_at_once(self, member: _Member, body: dict[str, Any]) -> bool:
+    def _is_answered_at_once(self, member: _ClassicMember, body: dict[str, Any]) -> bool:
         """Whether a member that joins again changes nothing."""
         if member.protocols != body["protocols"] or self.protocol is None:
             return False
@@ -243,7 +243,7 @@ class ClassicGroup:
         votes = Counter(next(name for name in names if name in common) for names in rows)
         return votes.most_common(1)[0][0]
 
-    def _joined(self, member: _Member) -> dict[str, Any]:
+    def _joined(self, member: _ClassicMember) -> dict[str, Any]:
         leads = member.id == self.leader
         return {
             "error_code": 0,
@@ -292,7 +292,7 @@ class ClassicGroup:
                 waiting.answer(self._synced(each))
         return self._synced(member)
 
-    def _synced(self, member: _Member) -> dict[str, Any]:
+    def _synced(self, member: _ClassicMember) -> dict[str, Any]:
         return {
             "error_code": 0,
             "protocol_type": self.protocol_type,
@@ -302,7 +302,7 @@ class ClassicGroup:
 
     # being there
 
-    def find(self, member_id: str, generation: int, instance: str | None) -> _Member:
+    def find(self, member_id: str, generation: int, instance: str | None) -> _ClassicMember:
         """A member of this generation. Raises Refusal."""
         if instance is not None:
             known = next((each for each in self.members.values() if each.instance == instance), None)
@@ -331,11 +331,11 @@ class ClassicGroup:
         if self.state is State.PREPARING:
             raise Refusal(REBALANCE_IN_PROGRESS)
 
-    def _watch(self, member: _Member) -> None:
+    def _watch(self, member: _ClassicMember) -> None:
         member.deadline_ms = self.cluster.now_ms + member.session_ms
         self.cluster.schedule(member.session_ms, partial(self._look, member))
 
-    def _look(self, member: _Member) -> None:
+    def _look(self, member: _ClassicMember) -> None:
         """Whether a member is still there."""
         if self.members.get(member.id) is not member:
             return
@@ -362,7 +362,7 @@ class ClassicGroup:
             raise Refusal(UNKNOWN_MEMBER_ID)
         self.remove(known)
 
-    def remove(self, member: _Member) -> None:
+    def remove(self, member: _ClassicMember) -> None:
         """A member is out: the others share what it had."""
         del self.members[member.id]
         for waiting in (member.joining, member.syncing):

@@ -39,7 +39,7 @@ Place = tuple[UUID, int]
 
 
 @dataclass(slots=True)
-class _Member:
+class _ConsumerMember:
     id: str
     instance: str | None
     client_id: str = ""
@@ -62,7 +62,7 @@ class ConsumerGroup:
         self.cluster = cluster
         self.id = group_id
         self.epoch = 0
-        self.members: dict[str, _Member] = {}
+        self.members: dict[str, _ConsumerMember] = {}
         self.target: dict[str, set[Place]] = {}
         self._partitions: dict[str, int] = {}  # of the subscribed topics, when the target was made
 
@@ -132,7 +132,7 @@ class ConsumerGroup:
             self._remove(member)
         return {"error_code": 0, "member_id": member.id, "member_epoch": epoch, "heartbeat_interval_ms": HEARTBEAT_MS}
 
-    def _join(self, call: Call) -> _Member:
+    def _join(self, call: Call) -> _ConsumerMember:
         body = call.body
         instance = body["instance_id"]
         member_id = body["member_id"] or f"member-{self.cluster.next_number():012x}"
@@ -156,11 +156,11 @@ class ConsumerGroup:
             raise Refusal(GROUP_MAX_SIZE_REACHED)
         if not body["subscribed_topic_names"] and not body.get("subscribed_topic_regex"):
             raise Refusal(INVALID_REQUEST, "who joins says what it subscribes to")
-        known = self.members[member_id] = _Member(member_id, instance, call.client_id or "", call.client_host)
+        known = self.members[member_id] = _ConsumerMember(member_id, instance, call.client_id or "", call.client_host)
         self._watch(known)
         return known
 
-    def _known(self, body: dict[str, Any], epoch: int) -> _Member:
+    def _known(self, body: dict[str, Any], epoch: int) -> _ConsumerMember:
         member = self.members.get(body["member_id"])
         if member is None:
             raise Refusal(UNKNOWN_MEMBER_ID)
@@ -174,7 +174,7 @@ class ConsumerGroup:
                 raise Refusal(FENCED_MEMBER_EPOCH)
         return member
 
-    def _subscribe(self, member: _Member, body: dict[str, Any]) -> bool:
+    def _subscribe(self, member: _ConsumerMember, body: dict[str, Any]) -> bool:
         """Take down what a member wants; whether that is news."""
         if body.get("subscribed_topic_regex"):
             raise Refusal(INVALID_REGULAR_EXPRESSION, "the mock takes names of topics, no patterns")
@@ -238,7 +238,7 @@ class ConsumerGroup:
             room[taker] -= 1
             self.target[taker].add(place)
 
-    def _reconcile(self, member: _Member) -> None:
+    def _reconcile(self, member: _ConsumerMember) -> None:
         """Lead a member one step towards its target."""
         target = self.target[member.id]
         surplus = member.assigned - target
@@ -256,11 +256,11 @@ class ConsumerGroup:
                 taken |= other.assigned | other.releasing
         member.assigned |= target - taken
 
-    def _watch(self, member: _Member) -> None:
+    def _watch(self, member: _ConsumerMember) -> None:
         member.deadline_ms = self.cluster.now_ms + SESSION_MS
         self.cluster.schedule(SESSION_MS, partial(self._look, member))
 
-    def _look(self, member: _Member) -> None:
+    def _look(self, member: _ConsumerMember) -> None:
         if self.members.get(member.id) is not member:
             return
         left_ms = member.deadline_ms - self.cluster.now_ms
@@ -269,7 +269,7 @@ class ConsumerGroup:
         else:
             self._remove(member)
 
-    def _remove(self, member: _Member) -> None:
+    def _remove(self, member: _ConsumerMember) -> None:
         del self.members[member.id]
         self.target.pop(member.id, None)
         if self.members:

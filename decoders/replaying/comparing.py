@@ -212,7 +212,7 @@ class _Walk:
             yield Difference(path, at.about, "ids" if own else "value", was, now)
 
     def _elements(self, field: Field, was: Any, now: Any, path: str, at: _At) -> Iterator[Difference]:
-        found = _Found(now)
+        found = _NewElements(now)
         pairs = [(element, found.take(self._names(field, element, at.group))) for element in was]
         left = found.left()
         for place, (element, other) in enumerate(pairs):
@@ -260,7 +260,7 @@ class _Walk:
         return bool(names) and role_of(field.name, names[0]) != "member"
 
 
-class _Found:
+class _NewElements:
     """The elements of an array of a new answer, to be found by what they are about, each once."""
 
     def __init__(self, elements: Sequence[Mapping[str, Any]]) -> None:

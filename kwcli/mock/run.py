@@ -100,7 +100,7 @@ def read_recording(env: Environment, plan: MockPlan, recording: Recording) -> Ex
     Raises Failure where records were taken out of one.
     """
     fold: Any = recording
-    renderer = _Reader([fold], "a shorter recording has fewer")
+    renderer = _SilentRenderer([fold], "a shorter recording has fewer")
     sniffing = Sniffing(
         env,
         Settings(quiet=True),
@@ -125,10 +125,10 @@ def _no_fields(key: int, side: Side) -> frozenset[str]:  # noqa: ARG001  # as al
     return frozenset()
 
 
-class _Reader(FoldRenderer):
+class _SilentRenderer(FoldRenderer):
     """Writes nothing."""
 
-    def open(self, write: Any) -> _Reader:  # noqa: ARG002  # as all renderers
+    def open(self, write: Any) -> _SilentRenderer:  # noqa: ARG002  # as all renderers
         """Nothing is written."""
         return self
 

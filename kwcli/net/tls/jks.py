@@ -102,7 +102,7 @@ def _read(content: bytes, password: str | None, key_password: str | None, with_k
         signed = hashlib.sha1(_utf16(password) + _WHITENER + content[:-_DIGEST_SIZE], usedforsecurity=False).digest()
         if not hmac.compare_digest(signed, content[-_DIGEST_SIZE:]):
             raise StoreError("the password is wrong, or the store is damaged", password="store")
-    reader = _Reader(content[:-_DIGEST_SIZE], _MAGIC_SIZE)
+    reader = _SizedReader(content[:-_DIGEST_SIZE], _MAGIC_SIZE)
     version = reader.number(4)
     if version not in (1, 2):
         raise StoreError(f"it has the unknown version {version}")
@@ -126,7 +126,7 @@ def _read(content: bytes, password: str | None, key_password: str | None, with_k
     return Jks(trusted, chain, key)
 
 
-class _Reader:
+class _SizedReader:
     """Sizes and contents, one after the other; IndexError past the end."""
 
     def __init__(self, content: bytes, at: int) -> None:
@@ -179,7 +179,7 @@ def _shown(hidden: bytes, password: str | None) -> bytes:
 
 def _octets(der: bytes, at: int) -> bytes:
     """The OCTET STRING at `at`."""
-    reader = _Reader(der, at)
+    reader = _SizedReader(der, at)
     if reader.number(1) != 4:
         raise IndexError
     size = reader.number(1)

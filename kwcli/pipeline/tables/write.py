@@ -234,7 +234,7 @@ class WrittenFile(NamedTuple):
     size: int
 
 
-class _File:
+class _ParquetFile:
     """A file being written, with the batches of its next row group."""
 
     def __init__(self, table: str, path: str, stream: BinaryIO) -> None:
@@ -290,7 +290,7 @@ class TableWriter:
         self._name = prefix + uuid.uuid4().hex
         self._open_file = open_file
         self._tables = frozenset(tables)
-        self._files: dict[tuple[str, date], _File] = {}  # the one written to last comes last
+        self._files: dict[tuple[str, date], _ParquetFile] = {}  # the one written to last comes last
         self._written: list[WrittenFile] = []
         self._waiting: list[pa.RecordBatch] = []
         self._count = self._size = 0
@@ -329,13 +329,13 @@ class TableWriter:
         """A file without rows, so that a table that has none has its columns."""
         self._file(table, EPOCH)
 
-    def _file(self, table: str, day: date) -> _File:
+    def _file(self, table: str, day: date) -> _ParquetFile:
         file = self._files.pop((table, day), None)
         if file is None:
             if len(self._files) >= OPEN_MAX:
                 self._close(next(iter(self._files)))
             path = f"{table}/date={day}/{self._name}-{len(self._written) + len(self._files)}.parquet"
-            file = _File(table, path, self._open_file(path))
+            file = _ParquetFile(table, path, self._open_file(path))
         self._files[table, day] = file
         return file
 

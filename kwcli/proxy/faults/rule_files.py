@@ -58,7 +58,7 @@ def read_rules(text: str, name: str) -> list[Rule]:
     return found
 
 
-class _File:
+class _RuleFile:
     """One file, as it was when it was read."""
 
     def __init__(self, name: str) -> None:
@@ -104,15 +104,15 @@ class RuleFiles:
             read_rule(text, f"--fault {number}: column " if len(rules) > 1 else "--fault: column ")
             for number, text in enumerate(rules, 1)
         ]
-        self._parts: list[_File | list[Rule]] = [self._part(name) for name in names]
+        self._parts: list[_RuleFile | list[Rule]] = [self._part(name) for name in names]
         self._added: list[Rule] = []  # by the control interface
         self._removed: set[str] = set()
         self.seed = seed
         self.faults = Faults(list(self._rules()), seed, now_ns)
 
-    def _part(self, name: str) -> _File | list[Rule]:
+    def _part(self, name: str) -> _RuleFile | list[Rule]:
         if not name.startswith(PRESET):
-            file = _File(name)
+            file = _RuleFile(name)
             file.read()
             return file
         known = presets()
@@ -123,7 +123,7 @@ class RuleFiles:
         return read_rules(known[word].text, name)
 
     def _rules(self) -> Iterator[Rule]:
-        parts = (part.rules if isinstance(part, _File) else part for part in self._parts)
+        parts = (part.rules if isinstance(part, _RuleFile) else part for part in self._parts)
         for part in (self._given, *parts, self._added):
             yield from (rule for rule in part if rule.text not in self._removed)
 
@@ -164,7 +164,7 @@ class RuleFiles:
     def look(self, say: Callable[[str], None]) -> None:
         """Read again what has changed; `say` gets what is wrong with it, or that it was taken."""
         for part in self._parts:
-            if not isinstance(part, _File) or not part.changed:
+            if not isinstance(part, _RuleFile) or not part.changed:
                 continue
             try:
                 part.read()
