@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from decoders.analysis.fold import Row
     from decoders.schema.model import Versions
 
-__all__ = ["ABOUT", "diagnose"]
+__all__ = ["ABOUT", "EXAMINATIONS", "diagnose"]
 
 _MS: Final = 1_000_000
 
@@ -53,7 +53,7 @@ def diagnose(
     `done`: client, API, subject → when that last went well, in ns.
     """
     case = Case(seen, done, latencies, offers, faults, limits)
-    rows = [_row(found) for look in _EXAMINATIONS for found in look(case)]
+    rows = [_row(found) for look in EXAMINATIONS for found in look(case)]
     return sorted(rows, key=lambda row: (SEVERITIES.index(row["severity"]), -row["count"], row["id"], row["title"]))
 
 
@@ -493,7 +493,7 @@ def _captures(case: Case) -> Iterator[Found]:
         yield case.found("left-out", Observation())
 
 
-_EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
+EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     *(_captures, _errors, _unanswered, *REACHABILITY, _partitions, _in_sync, _followers, _brokers, _elections),
     *(_leaders, _groups, _heartbeats, _transactions, _lags, _read_again),
     *(_records, _producers, _sent_again, _in_flight, _load),
