@@ -97,6 +97,12 @@ def connection(pcap: Pcap, number: int) -> tuple[Side, Side]:
     return client, broker
 
 
+def end(pcap: Pcap, client: Side, broker: Side) -> None:
+    """The client closes a connection, and so does the broker."""
+    for source, target, flags in ((client, broker, 17), (broker, client, 17), (client, broker, 16)):
+        pcap.packet(source, target, flags, b"")
+
+
 def _pair(api: int, version: int, correlation: int, client: str, request: Any, response: Any) -> Exchange:
     return (
         decoders.encode_request(api, version, request, correlation_id=correlation, client_id=client),

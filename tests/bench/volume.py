@@ -13,7 +13,7 @@ import random
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tests.bench.traffic import PROFILES, Exchange, Pcap, Side, connection
+from tests.bench.traffic import PROFILES, Exchange, Pcap, Side, connection, end
 
 DISTINCT: Final = {"small": 4000, "mixed": 400, "big": 20}
 # How often an exchange is of a profile.
@@ -46,6 +46,8 @@ def write(path: Path, size: int, *, profile: str = "blend", connections: int = 4
         pcap.message(client, broker, request[:4] + correlation + request[8:])
         pcap.message(broker, client, correlation + response[4:])
         count += 1
+    for client, broker in ends.values():
+        end(pcap, client, broker)
     pcap.close()
     return Made(count, pcap.size)
 

@@ -31,19 +31,20 @@ import pyarrow.parquet as pq
 from kwcli.pipeline.store.commits import COMMITS, newest_commit
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.watch.captures import TrackedFile
+from tests.bench.traffic import PORT
 from tests.bench.tree import ROLES
 from tests.bench.volume import write
 from tests.pipeline.odd import packets
 
-# A pass over the template has clients of its own: so many passes until a client comes again.
-PASSES: Final = 250
 FRESH_S: Final = 15.0
 FLAT: Final = 1.1
 RING: Final = 20
 # So often something is written, and looked at.
 STEP_S: Final = 0.1
 MEMORY_S: Final = 2.0
-_IP: Final = 16 + 14 + 12  # of the source, in a record of Ethernet
+# Of the source, in a record of Ethernet; those of the target follow.
+_IP: Final = 16 + 14 + 12
+_PORT: Final = _IP + 8
 _STAMP: Final = struct.Struct("<II")
 _BATCH: Final = re.compile(rb"in ([\d.]+) s; ")
 
@@ -59,17 +60,23 @@ class Template:
         self.header = data[:24]
         self.size = len(data) - 24
         self._records = [bytearray(record) for record in packets(data)]
-        self._client = self._records[0][_IP : _IP + 4]
+        broker = PORT.to_bytes(2, "big")
+        self._clients = [
+            (record, _IP + 4 * side)
+            for record in self._records
+            for side in (0, 1)
+            if record[_PORT + 2 * side : _PORT + 2 * side + 2] != broker
+        ]
 
     def slices(self, number: int, step: int) -> Iterator[bytes]:
         """All records, about `step` bytes at a time, with the time at which they are asked for."""
-        third = number % PASSES
+        # Clients of its own: one that came again would say nothing new, for its bytes have the same sequence numbers.
+        own = number.to_bytes(2, "big")
+        for record, at in self._clients:
+            record[at + 1 : at + 3] = own
         some: list[bytearray] = []
         size = 0
         for record in self._records:
-            for at in (_IP, _IP + 4):
-                if record[at : at + 2] == self._client[:2] and record[at + 3] == self._client[3]:
-                    record[at + 2] = third
             some.append(record)
             size += len(record)
             if size >= step:
