@@ -25,7 +25,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ("decoders.filters", "decoders.analysis", "decoders.scrubbing", "decoders.splits", "decoders.mocking"),
     ("decoders.replaying",),
     ("decoders",),
-    ("kwcli.building", "kwcli.env", "kwcli.pager", "kwcli.terminal", "kwcli.user_files"),
+    ("kwcli.building", "kwcli.env", "kwcli.malloc_trim", "kwcli.pager", "kwcli.terminal", "kwcli.user_files"),
     ("kwcli.env",),
     (
         "kwcli.spelling",

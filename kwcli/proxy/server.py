@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from kwcli.env import Environment, Exit
+from kwcli.malloc_trim import TRIM_S, Trimmer, tune
 from kwcli.net.addresses import shown
 from kwcli.net.config.client_config import Address
 from kwcli.net.listening import BACKLOG
@@ -21,7 +22,6 @@ from kwcli.proxy.accepting import Acceptor, LoginBackoff, Reached, dial_first
 from kwcli.proxy.listeners import Listener, ProxyListeners, ProxyPorts, ports_file
 from kwcli.proxy.log.log_queue import now_ns
 from kwcli.proxy.log_once import Folded, SaidOnce
-from kwcli.proxy.malloc_trim import TRIM_S, Trimmer, tune
 from kwcli.proxy.metrics import Metrics
 from kwcli.proxy.relay.connection import Relay
 from kwcli.proxy.relay.memory_share import SharedMemory

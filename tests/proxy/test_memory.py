@@ -7,13 +7,13 @@ import sys
 
 import pytest
 
-from kwcli.proxy import malloc_trim
+from kwcli import malloc_trim
 
 # 100 MiB in blocks that grow, so that glibc would learn to keep them; between them small ones that stay.
 _BURST = """
 import sys
 from pathlib import Path
-from kwcli.proxy.malloc_trim import trim, tune
+from kwcli.malloc_trim import trim, tune
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096

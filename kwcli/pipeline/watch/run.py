@@ -42,6 +42,7 @@ from kwcli.answers.doctor import read_thresholds
 from kwcli.answers.view import answer_record
 from kwcli.env import Exit, Failure
 from kwcli.key_logs import KeyLogFiles
+from kwcli.malloc_trim import Trimmer
 from kwcli.output.units import count_of
 from kwcli.pipeline.choose_engine import choose_engine
 from kwcli.pipeline.job_spec import JobSpec, RowFilter
@@ -165,6 +166,7 @@ class Watch:
         self._took_s = 0.0
         self._said_at = env.monotonic()
         self._since = BatchDone(0, 0, 0, 0.0)  # all batches since something was said
+        self._trimmer = Trimmer()
         RowFilter(self._spec(BatchPlan((), (), 0, frozenset())))  # what is no filter is told now
 
     # -- the loop ------------------------------------------------------------------------------------------------------
@@ -297,6 +299,7 @@ class Watch:
         )
         self.batch, self._states, self._kept = batch, states, True
         self._captures.batch_size = min(self._captures.batch_size * 2, self._wanted.batch_size)
+        self._trimmer.trim()
         self._committed_s, self._took_s = self._env.monotonic(), self._env.monotonic() - begun
         self._tell(report.problems, counted=False)
         self._store.files.remove(staging.folder)

@@ -19,10 +19,10 @@ from typing import Final
 
 from decoders.messages.bodies import Options
 from kwcli.env import SELDOM, Complaints, Environment, Failure
+from kwcli.malloc_trim import TRIM_S, Trimmer, tune
 from kwcli.proxy.log.log_protocol import LogPlan, MessageKind, Parser
 from kwcli.proxy.log.log_queue import Reporter
 from kwcli.proxy.log.recorder import Recorder
-from kwcli.proxy.malloc_trim import TRIM_S, Trimmer, tune
 
 __all__ = ["main"]
 

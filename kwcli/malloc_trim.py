@@ -1,8 +1,8 @@
-"""How a process of the proxy keeps memory that it needs no more: the C library is told to give it back.
+"""How a process that goes on for weeks keeps memory that it needs no more: the C library is told to give it back.
 
 glibc raises by itself the size from which a block is mapped alone, up to the largest that was ever freed, and keeps
 twice as much at the top of its heap; and what is free below one block that is not stays. A burst of large frames, or a
-log that was behind for a while, would leave tens of MiB that nobody uses.
+log that was behind for a while, would leave tens of MiB that nobody uses; so would the batches of a watch, one by one.
 """
 
 from __future__ import annotations
