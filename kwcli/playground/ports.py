@@ -1,5 +1,5 @@
-"""Free TCP ports of this machine: any row of them, below the range that outgoing connections take theirs from, or the
-next ones after one."""
+"""Free TCP ports of this machine: any row of them, from a slice of the range below that of outgoing connections which
+this process has to itself, or the next ones after one."""
 
 from __future__ import annotations
 

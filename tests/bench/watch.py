@@ -4,8 +4,8 @@ Writes a ring of captures at so many MB a second, each file of so many MB, packe
 written, and has `kw pipeline watch` (WORDS are more of its options) decode it meanwhile; old files of the ring are
 deleted. Prints what was written, CPU seconds for each MB and how long the watch waited for a core, freshness (the time
 from a packet to its row in the tables, of all rows; and from the end of a file to its last row), lag, batches, and
-memory over time, by process. Ends with 1 where a file was lost, where a row was older than 15 s, or where the memory
-of the last quarter is more than a tenth above that of the second one.
+memory over time, by process. Ends with 1 where a file was lost, where rows are not as many as were written, where a
+row was older than 15 s, or where the memory of the last quarter is more than a tenth above that of the second one.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Template:
 
     def __init__(self, size: int, folder: Path) -> None:
         path = folder / "template.pcap"
-        write(path, size, connections=40)
+        self.exchanges = write(path, size, connections=40).exchanges
         data = path.read_bytes()
         path.unlink()
         self.header = data[:24]
@@ -176,11 +176,11 @@ def soak(options: argparse.Namespace, folder: Path) -> bool:
         process.wait(60)
     words = log.read_bytes()
     lost = words.count(b"are lost") + len(seen.closed)
-    written = template.size * number / 1e6
+    written, rows = template.size * number / 1e6, template.exchanges * number
     print(f"{written:,.0f} MB in {took:.0f} s: {written / took:.1f} MB/s, {number} files, {lost} lost")
     print(f"CPU {cpu:.0f} s: {cpu / written * 1000:.1f} ms for a MB, {cpu / took:.2f} cores; {waited:.0f} s for a core")
     print(
-        f"from a packet to its row, {seen.fresh.total():,} rows: median {seen.quantile(0.5):.1f} s,"
+        f"from a packet to its row, {seen.fresh.total():,} rows of {rows:,}: median {seen.quantile(0.5):.1f} s,"
         f" p99 {seen.quantile(0.99):.1f} s, at most {seen.quantile(1):.1f} s"
     )
     print(f"from the end of a file to its last row: median {median(seen.ends):.1f} s, at most {max(seen.ends):.1f} s")
@@ -188,7 +188,7 @@ def soak(options: argparse.Namespace, folder: Path) -> bool:
     batches = sorted(float(found) for found in _BATCH.findall(words))
     print(f"{len(batches)} batches: median {median(batches):.1f} s, at most {batches[-1]:.1f} s")
     flat = [_memory_line(role, seen.memory) for role in sorted({role for _, one in seen.memory for role in one})]
-    return not lost and seen.quantile(1) <= FRESH_S and all(flat)
+    return not lost and seen.fresh.total() == rows and seen.quantile(1) <= FRESH_S and all(flat)
 
 
 def _memory_line(role: str, memory: list[tuple[float, dict[str, float]]]) -> bool:

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from tests.broker.cluster import Cluster, StartFailed
 from tests.broker.fixture import cluster, needs_brokers
 from tests.broker.options import Options
 from tests.broker.requestlog import parse_line, read_logs
+from tests.waiting import until
 
 __all__ = ["cluster"]
 
@@ -32,6 +33,13 @@ started = Cluster().__enter__()
 print(started._processes[1].pid, started.folder, flush=True)
 sys.stdin.read(1)
 """
+
+
+def _process_of_ours(code: str) -> subprocess.Popen[str]:
+    """A process that runs such code, until it is told to end or reads the end of its input."""
+    return subprocess.Popen(
+        [sys.executable, "-c", code], cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
 
 
 def _gone(pid: int) -> bool:
@@ -76,18 +84,12 @@ def test_a_node_that_cannot_start_says_why() -> None:
 
 
 def test_a_crash_of_ours_ends_the_brokers() -> None:
-    ours = subprocess.Popen(
-        [sys.executable, "-c", _CRASH], cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    with ours:
+    with _process_of_ours(_CRASH) as ours:
         assert ours.stdout is not None
         pid, folder = ours.stdout.readline().split()
         assert not _gone(int(pid))
         ours.send_signal(signal.SIGKILL)
-    deadline = time.monotonic() + 30
-    while not _gone(int(pid)):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: _gone(int(pid)), seconds=30)
     subprocess.run(["rm", "-rf", folder], check=True)
 
 
@@ -99,22 +101,18 @@ def test_free_ports_are_a_row_and_free() -> None:
 
 def test_ports_of_another_process_are_not_taken() -> None:
     """Who stops a broker for a while finds its port free when it starts the broker again."""
-    code = "from kwcli.playground.ports import *; print(*(free_ports(10)[0] for _ in range(50))); input()"
+    code = (
+        "import sys; from kwcli.playground.ports import *;"
+        "print(*(free_ports(10)[0] for _ in range(50)), flush=True); sys.stdin.read()"
+    )
     ours = {free_ports(10)[0] for _ in range(50)}
-    others = [
-        subprocess.Popen(
-            [sys.executable, "-c", code], cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        for _ in range(3)
-    ]
-    for other in others:
-        assert other.stdout is not None
-        taken = {int(port) for port in other.stdout.readline().split()}
-        assert taken
-        assert not taken & ours
-        ours |= taken
-    for other in others:
-        other.communicate("")
+    with ExitStack() as stack:
+        for other in [stack.enter_context(_process_of_ours(code)) for _ in range(3)]:
+            assert other.stdout is not None
+            taken = {int(port) for port in other.stdout.readline().split()}
+            assert taken
+            assert not taken & ours
+            ours |= taken
 
 
 def test_certificates_are_made(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from decoders.schema.model import NONE, Versions
 from tests.broker.cluster import Cluster
 from tests.broker.options import PASSWORDS, Options
 from tests.cli.worlds import Outcome, kw
+from tests.waiting import until
 
 __all__ = ["ANSWERS", "DOORS", "LATER", "SETUPS", "STRANGE", "Door", "Stages", "offered", "strange"]
 
@@ -88,12 +89,9 @@ class Stage:
 
     def __enter__(self) -> Stage:
         self.cluster.__enter__()
-        deadline = time.monotonic() + 30
         try:
             done(self.call("CreateTopics", "topics[].name=orders", "topics[0].num_partitions=2"))
-            while self.call("Produce", "topic=orders", "partition=1", "value=hello").code:
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
+            until(lambda: not self.call("Produce", "topic=orders", "partition=1", "value=hello").code, seconds=30)
             self.before = self.state()
         except BaseException:
             self.cluster.stop()

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import orjson
@@ -20,15 +19,9 @@ from tests.broker.requestlog import read_logs
 from tests.oracle.log_match import compare
 from tests.oracle.log_records import compare_records
 from tests.oracle.log_sniff import sniff
+from tests.waiting import until
 
 _ROOT = Path(__file__).resolve().parents[2]
-
-
-def _until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 @pytest.mark.broker
@@ -55,11 +48,11 @@ def test_a_live_capture_agrees_with_the_log(tmp_path: Path) -> None:
     with lines.open("wb") as out, said.open("wb") as err:
         live = subprocess.Popen(command, cwd=_ROOT, stdout=out, stderr=err)
     try:
-        _until(lambda: b"listening on lo" in said.read_bytes())
+        until(lambda: b"listening on lo" in said.read_bytes())
         with cluster:
             read = family(cluster, "librdkafka")
             # Rows come as they settle.
-            _until(lambda: lines.read_bytes().count(b"\n") > 50)
+            until(lambda: lines.read_bytes().count(b"\n") > 50)
         sizes = [-1, lines.stat().st_size]
         while sizes[-1] != sizes[-2]:
             time.sleep(3.0)

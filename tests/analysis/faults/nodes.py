@@ -12,6 +12,7 @@ from decoders.apis.keys import METADATA
 from tests.analysis.faults.actors import Actor, Fault, RawClient, rd
 from tests.broker.cluster import Cluster
 from tests.broker.options import Options
+from tests.waiting import until
 
 # So that a node that hangs is out of sync after a second, and given up after four; leaders go back home soon.
 QUICK: Final = {
@@ -71,13 +72,6 @@ def _witness(actor: NodesActor, but: int) -> Iterator[Callable[[], int]]:
         yield leader
 
 
-def _until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(1)
-
-
 def _in_and_out_of_sync(actor: NodesActor) -> None:
     follower = _follower(actor)
     with actor.writing():
@@ -120,7 +114,7 @@ def _only_replica_hangs(actor: NodesActor) -> None:
     home = actor.leader()
     with _witness(actor, home) as leader:
         actor.cluster.pause_node(home)
-        _until(lambda: leader() == -1)
+        until(lambda: leader() == -1, pause=1)
 
 
 def _leaders_hang(actor: NodesActor) -> None:
@@ -130,9 +124,9 @@ def _leaders_hang(actor: NodesActor) -> None:
     with actor.writing(count=5, **quick), _witness(actor, home) as leader:
         for _ in range(6):
             actor.cluster.pause_node(home)
-            _until(lambda: leader() != home)
+            until(lambda: leader() != home, pause=1)
             actor.cluster.unpause_node(home)
-            _until(lambda: leader() == home)
+            until(lambda: leader() == home, pause=1)
         time.sleep(1)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
@@ -13,6 +12,7 @@ from decoders.apis.keys import PRODUCE
 from decoders.records.model import Batch, Record
 from decoders.records.write import encode_batch
 from tests.analysis.faults.actors import Actor, Fault, RawClient, rd
+from tests.waiting import until
 
 __all__ = ["ALTER_CLIENT_QUOTAS", "REFUSED"]
 
@@ -21,12 +21,6 @@ _INIT_PRODUCER_ID: Final = 22
 ALTER_CLIENT_QUOTAS: Final = 49
 _GET_TELEMETRY_SUBSCRIPTIONS: Final = 71
 _PUSH_TELEMETRY: Final = 72
-
-
-def _until(true: Callable[[], object], seconds: float = 30) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end
 
 
 def _not_for_everybody(actor: Actor) -> None:
@@ -57,7 +51,7 @@ def _behind_the_end(actor: Actor) -> None:
     actor.write(10)
     reader = actor.consumer()
     reader.assign([TopicPartition(actor.topic, 0, 10_000)])
-    _until(lambda: reader.poll(0.1))
+    until(lambda: reader.poll(0.1))
     reader.close()
 
 
@@ -65,9 +59,9 @@ def _one_name_for_two(actor: Actor) -> None:
     """Two static members (KIP-345) with the same id: the later one fences the first."""
     first, second = (actor.consumer(**{"client.id": name, "group.instance.id": "one"}) for name in ("first", "second"))
     first.subscribe([actor.topic])
-    _until(lambda: first.poll(0.1) or first.assignment())
+    until(lambda: first.poll(0.1) or first.assignment())
     second.subscribe([actor.topic])
-    _until(lambda: second.poll(0.1) or second.assignment())
+    until(lambda: second.poll(0.1) or second.assignment())
     with suppress(KafkaException):
         first.poll(10)
     first.close()
