@@ -17,7 +17,8 @@ from decoders.exchanges.topics import Topics
 from decoders.frames.detect import UndecidedConnection, UndecidedSide
 from decoders.frames.framing import Frame, FrameDirection, MemoryBudget, Unframed, give_up
 from decoders.limits import HELD_MAX, RAW_KEPT_MAX
-from decoders.tcp.chunks import Chunk, Connection, Gap
+from decoders.tcp.chunks import Chunk, Gap
+from decoders.tcp.connections import Connection
 from decoders.wire.pack import fields
 
 if TYPE_CHECKING:

@@ -16,9 +16,11 @@ from uuid import UUID
 
 from decoders.apis.error_codes import error_name
 from decoders.apis.keys import FETCH
+from decoders.compiled import mypyc_attr
 from decoders.errors import Malformed
 from decoders.schema.model import Side
-from decoders.tcp.chunks import Connection, Half, How
+from decoders.tcp.chunks import How
+from decoders.tcp.connections import Connection, Half
 
 if TYPE_CHECKING:
     from decoders.exchanges.api_versions import ApiVersion, Failure
@@ -229,6 +231,7 @@ class ConnectionInfo:
         self.uncounted = (0, 0)  # bytes of the client's and the broker's stream before those that places count
 
 
+@mypyc_attr(native_class=False)
 class ApiError(NamedTuple):
     """One error code of a response that is not 0."""
 
@@ -242,6 +245,7 @@ class ApiError(NamedTuple):
         return False
 
 
+@mypyc_attr(native_class=False)
 class ExpectedApiError(ApiError):
     """One that the protocol means so."""
 
@@ -641,6 +645,14 @@ def session_of(request: object, response: object) -> FetchSession | None:
 
 # A connection that is over in, what is to be said of it as a whole out: how it ended, who spoke, what lacks.
 
+# What `Ended.export` gives, in this order.
+_SAID: Final = (
+    *("client_again", "client_bytes", "client_gaps", "client_id", "client_missing", "client_packets"),
+    *("client_quiet_ns", "client_shut_ns", "server_quiet_ns", "server_shut_ns"),
+    *("client_software", "detail", "exchanges", "how", "kafka", "last_ns", "login", "opened", "reason"),
+    *("server_again", "server_bytes", "server_gaps", "server_missing", "server_packets", "time_ns"),
+)
+
 
 class Ended(Seen):
     """One connection at its end, Kafka or not. `time_ns` is its first packet's time: with the ends its identity.
@@ -651,28 +663,37 @@ class Ended(Seen):
     its stream, those of gaps included, its gaps and their bytes, segments sent again, `Half.quiet_ns` and `shut`.
     """
 
-    __slots__ = (
-        *("client_again", "client_bytes", "client_gaps", "client_id", "client_missing", "client_packets"),
-        *("client_quiet_ns", "client_shut_ns", "server_quiet_ns", "server_shut_ns"),
-        *("client_software", "detail", "ends", "exchanges", "how", "kafka", "last_ns", "login", "opened", "reason"),
-        *("server_again", "server_bytes", "server_gaps", "server_missing", "server_packets", "time_ns"),
-    )
+    __slots__ = ("ends", *_SAID)
 
     kind: Literal["connection"] = "connection"
 
-    def __init__(self, ends: ConnectionInfo, connection: Connection, client: Half, how: How) -> None:
-        server = client.peer
+    def __init__(self, ends: ConnectionInfo, how: How = "capture_end") -> None:
         self.ends = ends
         self.how: How = how
         self.time_ns = ends.began_ns
-        self.last_ns = max(client.last_ns, server.last_ns)
-        self.opened = connection.opened
+        self.last_ns = 0
+        self.opened = False
         self.kafka = False
         self.reason = self.detail = ""
         self.client_id: str | None = None  # of the latest request
         self.client_software: ClientSoftware | None = None
         self.login: Login | None = None  # the latest
         self.exchanges = 0
+        self.client_packets = self.client_bytes = self.client_gaps = 0
+        self.client_missing = self.client_again = self.client_quiet_ns = self.client_shut_ns = 0
+        self.server_packets = self.server_bytes = self.server_gaps = 0
+        self.server_missing = self.server_again = self.server_quiet_ns = self.server_shut_ns = 0
+
+    @classmethod
+    def of(cls, ends: ConnectionInfo, connection: Connection, client: Half, how: How) -> Ended:
+        """The end of a connection, as it was counted."""
+        ended = cls(ends, how)
+        ended.opened = connection.opened
+        ended.last_ns = max(client.last_ns, client.peer.last_ns)
+        ended._count(client, client.peer)
+        return ended
+
+    def _count(self, client: Half, server: Half) -> None:
         self.client_packets, self.client_bytes, self.client_gaps = client.packets, client.size, client.gaps
         self.client_missing, self.client_again, self.client_quiet_ns = client.missing, client.again, client.quiet_ns
         self.server_packets, self.server_bytes, self.server_gaps = server.packets, server.size, server.gaps
@@ -688,13 +709,11 @@ class Ended(Seen):
         """The end of this connection, of which `export` gave the rest. Raises DecodeError when it is something else."""
         if not isinstance(state, list) or len(state) != len(_SAID):
             raise Malformed("no end of a connection")
-        ended = cls.__new__(cls)
-        ended.ends = ends
+        ended = cls(ends)
         for name, value in zip(_SAID, state, strict=True):
             setattr(ended, name, value)
         return ended
 
 
-_SAID: Final = tuple(name for name in Ended.__slots__ if name != "ends")
 # What comes of an engine that gives connections too.
 Row = Exchange | Skipped | Ended

@@ -32,12 +32,13 @@ from decoders.exchanges.context import Context, export_context, resume_context
 from decoders.exchanges.exchange import ConnectionInfo, Ended, Exchange, Row, Settled, Skipped, Summary, foreign_name
 from decoders.exchanges.pairing import Pairing
 from decoders.frames.detect import UndecidedConnection
-from decoders.frames.framing import BODY, REQUEST, RESPONSE, gap, lose_step, take_bytes
+from decoders.frames.framing import BODY, REQUEST, RESPONSE, FrameDirection, gap, lose_step, take_bytes
 from decoders.frames.headers import RESPONSE as RESPONSE_FORM
 from decoders.limits import IN_FLIGHT_MAX, UNDECIDED_MAX
 from decoders.protocols.signatures import TLS, certain
 from decoders.schema.model import Side
-from decoders.tcp.chunks import Chunk, Close, Connection, Gap, Half, How, Retransmission
+from decoders.tcp.chunks import Chunk, Close, Gap, How, Retransmission
+from decoders.tcp.connections import Connection, Half
 from decoders.tls.decryption import tls_facts
 from decoders.wire.pack import pack, unpack
 
@@ -59,11 +60,10 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
     push = context.out.append
     request_form = REQUEST_FORM.unpack_from
     response_form = RESPONSE_FORM.unpack_from
-    data: Any
-    direction: Any
+    owner: Any
     for half, time_ns, packet, data in chunks:
         direction = half.state
-        if direction is None or data.__class__ is not bytes:
+        if not isinstance(direction, FrameDirection) or not isinstance(data, bytes):
             unusual(half, time_ns, packet, data)
             continue
         mode = direction.mode
@@ -73,9 +73,10 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
             while size - at >= RESPONSE_HEAD:
                 need, correlation_id = response_form(data, at)
                 after = at + 4 + need
-                table = direction.owner.in_flight
+                owner = direction.owner
+                table = owner.in_flight
                 exchange = table.get(correlation_id)
-                if need < 4 or after > size or exchange.__class__ is not Exchange:
+                if need < 4 or after > size or not isinstance(exchange, Exchange):
                     break
                 del table[correlation_id]
                 exchange.response_place = direction.place
@@ -87,7 +88,7 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
                 budget.held -= len(exchange.request_raw)  # type: ignore[arg-type]  # a request in flight has its bytes
                 at = after
                 if exchange.spec.watched:
-                    direction.owner.settle(exchange)
+                    owner.settle(exchange)
                 else:
                     exchange.known = len(names)
                     push(exchange)
@@ -394,7 +395,7 @@ class Pairer:
             history.forget(pairing.ends.number)
         if self.context.connections and connection is not None:
             client = connection.first if pairing.client_first else connection.second
-            ended = Ended(pairing.ends, connection, client, how)
+            ended = Ended.of(pairing.ends, connection, client, how)
             ended.kafka = True
             ended.client_id, ended.client_software = pairing.client_id, pairing.software
             ended.login = pairing.login
@@ -420,7 +421,7 @@ class Pairer:
         if not self.context.connections:
             return
         client, ends = self._sides(connection, undecided)
-        ended = Ended(ends, connection, client, how)
+        ended = Ended.of(ends, connection, client, how)
         if undecided is not None:
             ends.late_ns = doubtful(undecided)
             ended.kafka = undecided.speaker is not None

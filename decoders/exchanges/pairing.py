@@ -69,7 +69,8 @@ from decoders.frames.framing import (
 from decoders.frames.headers import request_head
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
 from decoders.schema.model import Side
-from decoders.tcp.chunks import Half, How
+from decoders.tcp.chunks import How
+from decoders.tcp.connections import Half
 from decoders.wire.primitives import read_uvarint
 
 if TYPE_CHECKING:

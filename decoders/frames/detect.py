@@ -35,7 +35,8 @@ from decoders.frames.frame_search import FITS, NO, YES, request_verdict, respons
 from decoders.frames.headers import REQUEST
 from decoders.limits import FRAME_MAX, UNDECIDED_MAX
 from decoders.protocols.signatures import FIRST_MAX, TLS, certain, described, likely
-from decoders.tcp.chunks import Chunk, Close, Connection, Gap, Half, Retransmission
+from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission
+from decoders.tcp.connections import Connection, Half
 
 # Matching pairs of heads that prove Kafka where no body is whole (short snapshot lengths).
 PAIRS: Final = 3

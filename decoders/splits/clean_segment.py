@@ -21,7 +21,7 @@ from decoders.exchanges.pairing import Pairing
 from decoders.exchanges.sasl_phase import SaslPhase
 from decoders.frames.framing import FrameDirection
 from decoders.limits import IN_FLIGHT_MAX
-from decoders.tcp.connections import MASK, HalfStream, TcpConnection
+from decoders.tcp.connections import MASK, Connection, Half
 from decoders.wire.pack import pack
 
 __all__ = ["IDS", "LANE", "ORPHAN", "Stretch", "core"]
@@ -38,7 +38,7 @@ ORPHAN: Final = (
 )
 
 
-def core(connection: TcpConnection, pairing: Pairing) -> list[Any] | None:
+def core(connection: Connection, pairing: Pairing) -> list[Any] | None:
     """What a state must have for a stretch to begin, None where none may; who waits for something is out already."""
     client = connection.first if pairing.client_first else connection.second
     directions = (pairing.requests, pairing.responses)
@@ -93,13 +93,13 @@ class Stock:
 class Stretch:
     """The stretch that a connection of a splitter is in. `core` is what it stands on."""
 
-    def __init__(self, connection: TcpConnection, pairing: Pairing, agreed: list[Any], after: int) -> None:
+    def __init__(self, connection: Connection, pairing: Pairing, agreed: list[Any], after: int) -> None:
         self.connection = connection
         self.pairing = pairing
         self.after = after  # it begins behind the segment with this packet number
         self.since: int | None = after  # the same, while that segment is of the batch at hand
         client = connection.first if pairing.client_first else connection.second
-        self.flows: tuple[HalfStream, HalfStream] = (client, client.peer)
+        self.flows: tuple[Half, Half] = (client, client.peer)
         self.directions = (pairing.requests, pairing.responses)
         self.core = agreed
         self.low: int | None = None

@@ -44,7 +44,7 @@ from decoders.limits import SEGMENT_COST
 from decoders.splits.clean_segment import Stretch, core
 from decoders.splits.parts import END, FACT, ROWS, RUN, SEGMENTS, Facts, Part, canonical, pack_segments
 from decoders.tcp.chunks import Chunk, How, Segment
-from decoders.tcp.connections import MASK, HalfStream, TcpConnection, turned
+from decoders.tcp.connections import MASK, Connection, Half, turned
 from decoders.tcp.reassembly import RST, SYN, Reassembly, replaces
 from decoders.tls.decryption import PLAIN, Decryption, export_connection, lack_of
 from decoders.tls.key_log import KeyLog
@@ -61,13 +61,13 @@ class Watcher(Protocol):
     def flush(self) -> None:
         """What was given so far has to be taken (`Watched.given`) before more is."""
 
-    def before(self, flow: HalfStream | None, segment: Segment) -> None:
+    def before(self, flow: Half | None, segment: Segment) -> None:
         """A segment comes that the fast path does not take."""
 
     def after(self, segment: Segment) -> None:
         """It was taken."""
 
-    def closing(self, connection: TcpConnection, packet: int) -> None:
+    def closing(self, connection: Connection, packet: int) -> None:
         """A connection is over, maybe for what happens elsewhere, at this packet."""
 
 
@@ -88,7 +88,7 @@ class Watched(Reassembly):
         """Whether these go in one by one, so that `given` has all that was given."""
         return segments[-1][1] >= self._drowsy_ns
 
-    def begins(self, flow: HalfStream | None, segment: Segment) -> bool:
+    def begins(self, flow: Half | None, segment: Segment) -> bool:
         """Whether a segment is the SYN of a new connection."""
         if not segment[5] & SYN:
             return False
@@ -99,17 +99,17 @@ class Watched(Reassembly):
         """Whether a segment of no open connection, which begins none, is dropped."""
         return bool(segment[5] & (SYN | RST)) or self._connections.late(segment) is not None
 
-    def _slow(self, flow: HalfStream | None, segment: Segment) -> None:
+    def _slow(self, flow: Half | None, segment: Segment) -> None:
         if flow is not None and flow.connection.drowsy:
             self._watcher.flush()
         super()._slow(flow, segment)
 
-    def _unusual(self, flow: HalfStream | None, segment: Segment) -> None:
+    def _unusual(self, flow: Half | None, segment: Segment) -> None:
         self._watcher.before(flow, segment)
         super()._unusual(flow, segment)
         self._watcher.after(segment)
 
-    def _close(self, connection: TcpConnection, how: How) -> None:
+    def _close(self, connection: Connection, how: How) -> None:
         self._watcher.closing(connection, self._delivery.packet)
         super()._close(connection, how)
 
@@ -132,7 +132,7 @@ class OpenedConnection:
 
     def __init__(self, segment: Segment) -> None:
         self.segment = segment
-        self.connection: TcpConnection | None = None
+        self.connection: Connection | None = None
         self.begun = False
         self.ends: ConnectionInfo | None = None  # of the latest RUN
         self.lack: list[Any] | None = None  # the secrets that were missing, of one that has ended
@@ -515,7 +515,7 @@ class Splitter:
         """Take what was given so far."""
         self._pair(self._watched.given())
 
-    def before(self, flow: HalfStream | None, segment: Segment) -> None:
+    def before(self, flow: Half | None, segment: Segment) -> None:
         """A segment comes that ends a stretch, or begins a connection, or is to be handed on."""
         track = self._track(segment[0])
         begins = self._watched.begins(flow, segment)
@@ -548,7 +548,7 @@ class Splitter:
             if track.countdown > 0 or not self._begin(track, connection, segment[2]):
                 connection.park()
 
-    def _begin(self, track: Track, connection: TcpConnection, packet: int) -> bool:
+    def _begin(self, track: Track, connection: Connection, packet: int) -> bool:
         """Begin a stretch, if it may."""
         self.flush()
         pairing = self._pairer.context.pairings.get(connection.number)
@@ -561,7 +561,7 @@ class Splitter:
         self._routes[connection.number] = stretch
         return True
 
-    def closing(self, connection: TcpConnection, packet: int) -> None:
+    def closing(self, connection: Connection, packet: int) -> None:
         """A connection is over. Where that ends a stretch, it has said nothing for long: a stitcher finds that out."""
         target = self._routes.get(connection.number)
         if isinstance(target, Stretch):

@@ -35,7 +35,7 @@ from decoders.limits import IN_FLIGHT_MAX
 from decoders.splits.clean_segment import IDS, LANE, ORPHAN, core
 from decoders.splits.parts import END, ROWS, RUN, SEGMENTS, Facts, Part, RowCorrection, unpack_segments
 from decoders.tcp.chunks import Segment
-from decoders.tcp.connections import HalfStream, TcpConnection
+from decoders.tcp.connections import Connection, Half
 from decoders.tls.key_log import KeyLog
 from decoders.wire.pack import fields, unpack
 
@@ -66,7 +66,7 @@ class AdoptedStretch:
         pairing = None if flow is None else self._context.pairings.get(flow.connection.number)
         if flow is None or pairing is None:
             return
-        self._connection: TcpConnection = flow.connection
+        self._connection: Connection = flow.connection
         self._pairing: Pairing = pairing
         self._added: int = pairing.requests.place - self._place
         self._server_place = pairing.responses.place
@@ -140,7 +140,7 @@ class AdoptedStretch:
         pairing.ends.exchanges += count
 
 
-def _add(flow: HalfStream, state: list[Any]) -> None:
+def _add(flow: Half, state: list[Any]) -> None:
     packets, size, last_ns = fields(state, int, int, int)
     flow.sync()
     flow.packets += packets

@@ -11,7 +11,9 @@ A byte's *place* in its direction's stream counts from 0 at the first byte given
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
+
+from decoders.tcp.connections import Half
 
 # key: source and target address, source and target port as on the wire (12 bytes for IPv4, 36 for IPv6);
 # packet: number as Wireshark counts, from 1; seq, ack: raw; flags: the TCP flag byte, and ZERO_WINDOW;
@@ -51,95 +53,6 @@ class Close(NamedTuple):
     """This connection is over; the last event that either of its halves gives (it comes on `connection.first`)."""
 
     how: How
-
-
-# `Half.shut` of a side whose window never was 0.
-OPEN: Final = (0, 0)
-
-
-class Half:
-    """One direction of a connection; `peer` is the other one. Later stages hang their own state on `state`.
-
-    The counters are kept by reassembly as segments pass: `packets` with this sender, `last_ns` the time of the latest
-    one, `gaps` and `missing` the number of gaps and their bytes, `again` the segments sent a second time. `shut` is the
-    time of the latest segment whose window was 0, and for how long (ns) it was 0 at least; `quiet_ns` is how long this
-    side had sent nothing when it reset the connection, 0 where it did not, or where a FIN came before. (A `HalfStream`,
-    which is what reassembly gives, has the bytes of its stream so far as `size`, those of gaps included.)
-    """
-
-    __slots__ = (
-        "again",
-        "connection",
-        "gaps",
-        "last_ns",
-        "missing",
-        "packets",
-        "peer",
-        "quiet_ns",
-        "shut",
-        "source",
-        "state",
-    )
-
-    def __init__(self, connection: Connection, source: str) -> None:
-        self.connection = connection
-        self.source = source  # host:port of the sender
-        self.peer: Half = self
-        self.state: object = None
-        self.packets = 0
-        self.last_ns = 0
-        self.gaps = 0
-        self.missing = 0
-        self.again = 0
-        self.shut = OPEN
-        self.quiet_ns = 0
-
-    @property
-    def target(self) -> str:
-        """host:port of the other side, until the connection is untied."""
-        return self.peer.source
-
-    @property
-    def size(self) -> int:
-        """Bytes of the stream so far, those of gaps included; 0 where nobody counts them (a `HalfStream` does)."""
-        return 0
-
-
-class Connection:
-    """One TCP connection as captured. `number` counts from 1 in order of appearance.
-
-    `opened` says whether the capture has its handshake; the initiator (sender of the SYN) is then `first`, else `first`
-    is the side whose segment came first. Neither changes once a chunk was given: whoever takes chunks reads them when
-    it has the chunk, which is later than the next segments where many are read at a time. `began_ns` is the time of its
-    first packet: with the two addresses (`first.source`, `first.target`) that is its identity. `tls` is what
-    tls/decryption.py keeps.
-    """
-
-    __slots__ = ("began_ns", "first", "number", "opened", "second", "tls")
-
-    half: type[Half] = Half  # what a direction is made of
-
-    def __init__(self, number: int, first: str, second: str, began_ns: int, *, opened: bool) -> None:
-        self.number = number
-        self.began_ns = began_ns
-        self.opened = opened
-        self.tls: Any = None
-        self.first = self.half(self, first)
-        self.second = self.half(self, second)
-        self.first.peer = self.second
-        self.second.peer = self.first
-
-    def untie(self) -> None:
-        """Let its halves go once its Close has been taken: no chunk of theirs comes any more.
-
-        They refer to each other and to the connection. A process that looks for cycles seldom, as kw does, would hold
-        every connection that lasted long enough to grow old, to the end.
-        """
-        self.tls = None
-        for half in (self.first, self.second):
-            half.state = None
-            if hasattr(half, "peer"):
-                del half.peer, half.connection
 
 
 Chunk = tuple[Half, int, int, bytes | Gap | Retransmission | Close]

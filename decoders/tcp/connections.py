@@ -1,4 +1,4 @@
-"""What reassembly knows of one TCP connection and its two directions: how far each has come, what waits for a hole.
+"""A TCP connection and its two directions: how much each has sent, how far each has come, what waits for a hole.
 
 Sequence numbers are kept *long*: the 32 bits of the wire with the number of wrap-arounds above them, so that they
 compare and subtract as plain numbers. A direction's `place` is the long number of the next byte it will give.
@@ -7,14 +7,12 @@ compare and subtract as plain numbers. A direction's `place` is the long number 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import OrderedDict
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from decoders.errors import Malformed
-from decoders.limits import CLOSED_MAX, CONNECTIONS_MAX, IDLE_NS, SEGMENT_COST
-from decoders.tcp.chunks import OPEN, Connection, Half, Segment
+from decoders.limits import IDLE_NS, SEGMENT_COST
 from decoders.wire.pack import fields
 
 __all__ = [
@@ -28,16 +26,17 @@ __all__ = [
     "SURE",
     "UNSEEN",
     "WAITING",
-    "Connections",
+    "Connection",
     "Entry",
-    "HalfStream",
-    "TcpConnection",
+    "Half",
     "ahead",
     "deadlocked",
+    "endpoints",
+    "turned",
 ]
 
 MASK: Final = 0xFFFF_FFFF
-# Values of `HalfStream.next` that no sequence number has.
+# Values of `Half.next` that no sequence number has.
 UNSEEN: Final = 1 << 32  # nothing is known of this direction; above every acknowledgement
 WAITING: Final = -1  # this connection takes the slow path: something is missing; below every acknowledgement
 # Captures swap packets that went through different queues: rarely by more than a handful, never for seconds.
@@ -70,33 +69,40 @@ Entry = tuple[int, int, int, int, int, bytes, int]
 PatienceMark = tuple[int, int, int, int, int, int]
 
 
-class HalfStream(Half):
-    """One direction of a TCP connection."""
+# `Half.shut` of a side whose window never was 0.
+OPEN: Final = (0, 0)
+
+
+class Half:
+    """One direction of a connection; `peer` is the other one. Later stages hang their own state on `state`.
+
+    The counters are kept by reassembly as segments pass: `packets` with this sender, `last_ns` the time of the latest
+    one, `gaps` and `missing` the number of gaps and their bytes, `again` the segments sent a second time. `shut` is the
+    time of the latest segment whose window was 0, and for how long (ns) it was 0 at least; `quiet_ns` is how long this
+    side had sent nothing when it reset the connection, 0 where it did not, or where a FIN came before. What comes
+    behind them is reassembly's own, and says nothing where bytes come of no capture (proxy, client).
+    """
 
     __slots__ = (
-        "acked",
-        "ended",
-        "far",
-        "first",
-        "heard",
-        "held",
-        "held_size",
-        "jumps",
-        "key",
-        "mark",
-        "next",
-        "place",
-        "sent",
-        "started",
-        "sure",
-        "syn",
+        *("again", "connection", "gaps", "last_ns", "missing", "packets", "peer", "quiet_ns", "shut", "source"),
+        *("state", "acked", "ended", "far", "first", "heard", "held", "held_size", "jumps", "key", "mark", "next"),
+        *("place", "sent", "started", "sure", "syn"),
     )
-
-    connection: TcpConnection
-    peer: HalfStream
+    __deletable__ = ("connection", "peer")  # for compiled code: by `untie`
 
     def __init__(self, connection: Connection, source: str) -> None:
-        super().__init__(connection, source)
+        self.connection = connection
+        self.source = source  # host:port of the sender
+        self.peer: Half = self
+        self.state: object = None
+        self.packets = 0
+        self.last_ns = 0
+        self.gaps = 0
+        self.missing = 0
+        self.again = 0
+        self.shut = OPEN
+        self.quiet_ns = 0
+
         self.key = b""
         # The raw sequence number that may take the fast path, or UNSEEN or WAITING. While it is a raw number it is
         # the low half of `place`, which is brought up to date by `sync`.
@@ -117,6 +123,11 @@ class HalfStream(Half):
         self.mark: PatienceMark = (0, 0, 0, 0, 0, 0)
         self.sure = 0  # bytes missing before this number come no more
 
+    @property
+    def target(self) -> str:
+        """host:port of the other side, until the connection is untied."""
+        return self.peer.source
+
     def sync(self) -> None:
         """Take over into `place` how far the fast path has come."""
         if 0 <= self.next <= MASK:
@@ -130,7 +141,7 @@ class HalfStream(Half):
 
     @property
     def size(self) -> int:
-        """Bytes of the stream so far, missing ones included."""
+        """Bytes of the stream so far, those of gaps included; 0 where nobody counts them."""
         self.sync()
         return max(self.place - self.first - self.ended, 0) if self.started else 0
 
@@ -373,23 +384,49 @@ class HalfStream(Half):
         return True
 
 
-class TcpConnection(Connection):
-    """A connection put together from segments."""
+class Connection:
+    """One TCP connection as captured. `number` counts from 1 in order of appearance.
 
-    __slots__ = ("at_ns", "at_packet", "began_packet", "drowsy", "known", "over", "reset")
+    `opened` says whether the capture has its handshake; the initiator (sender of the SYN) is then `first`, else `first`
+    is the side whose segment came first. Neither changes once a chunk was given: whoever takes chunks reads them when
+    it has the chunk, which is later than the next segments where many are read at a time. `began_ns` is the time of its
+    first packet: with the two addresses (`first.source`, `first.target`) that is its identity. `tls` is what
+    tls/decryption.py keeps.
+    """
 
-    half = HalfStream
-    first: HalfStream
-    second: HalfStream
+    __slots__ = (
+        *("began_ns", "first", "number", "opened", "second", "tls"),
+        *("at_ns", "at_packet", "began_packet", "drowsy", "known", "over", "reset"),
+    )
 
     def __init__(self, number: int, first: str, second: str, began_ns: int, *, opened: bool) -> None:
-        super().__init__(number, first, second, began_ns, opened=opened)
+        self.number = number
+        self.began_ns = began_ns
+        self.opened = opened
+        self.tls: Any = None
+        self.first = Half(self, first)
+        self.second = Half(self, second)
+        self.first.peer = self.second
+        self.second.peer = self.first
+
         self.over = False
-        self.reset: HalfStream | None = None  # who sent a RST
+        self.reset: Half | None = None  # who sent a RST
         self.began_packet = 0
         self.at_ns, self.at_packet = began_ns, 0  # of its latest packet that took the slow path
         self.drowsy = False  # on the slow path for nothing but that
         self.known = False  # long enough for segments from before the first one to have come
+
+    def untie(self) -> None:
+        """Let its halves go once its Close has been taken: no chunk of theirs comes any more.
+
+        They refer to each other and to the connection. A process that looks for cycles seldom, as kw does, would hold
+        every connection that lasted long enough to grow old, to the end.
+        """
+        self.tls = None
+        for half in (self.first, self.second):
+            half.state = None
+            if hasattr(half, "peer"):
+                del half.peer, half.connection
 
     @property
     def at(self) -> tuple[int, int]:
@@ -486,7 +523,7 @@ class TcpConnection(Connection):
         return [*facts, self.at, self.first.export(), self.second.export()]
 
     @classmethod
-    def resumed(cls, state: object) -> TcpConnection:
+    def resumed(cls, state: object) -> Connection:
         """The connection whose `export` gave this. Raises DecodeError when it is something else."""
         number, began_ns, opened, began_packet, known, drowsy, reset, at, first, second = fields(
             state, int, int, bool, int, bool, bool, int, tuple, list, list
@@ -512,7 +549,7 @@ def ahead(number: int, place: int) -> int:
     return ((number - place + 0x8000_0000) & MASK) - 0x8000_0000
 
 
-def deadlocked(first: HalfStream, second: HalfStream) -> tuple[Entry | None, Entry | None]:
+def deadlocked(first: Half, second: Half) -> tuple[Entry | None, Entry | None]:
     """The next segments of two directions of which each waits for bytes that the other one holds (no real TCP does)."""
     if not (first.held and second.held):
         return None, None
@@ -525,143 +562,6 @@ def deadlocked(first: HalfStream, second: HalfStream) -> tuple[Entry | None, Ent
 def _entry(value: object) -> Entry:
     start, end, time_ns, packet, ack, data, role = fields(value, int, int, int, int, int, bytes, int)
     return start, end, time_ns, packet, ack, data, role
-
-
-# The table of TCP connections: which are open, which ended lately, which have been silent for too long.
-
-
-# Segments this near the end of a closed connection, this soon (2 MSL), belong to it.
-LATE: Final = 1 << 24
-LATE_NS: Final = 120 * 10**9
-# Connections before the first look for silent ones.
-SWEEP_MIN: Final = 4096
-
-
-class Connections:
-    """All connections of a capture. `flows` has both directions of the open ones, by key."""
-
-    def __init__(self) -> None:
-        self.flows: dict[bytes, HalfStream] = {}
-        self.count = 0
-        # Key → first and next raw number, time of the end; ordered, for the oldest are taken from the front.
-        self._ended: OrderedDict[bytes, tuple[int, int, int]] = OrderedDict()
-        self._sweep_at = SWEEP_MIN
-
-    def by_number(self) -> dict[int, TcpConnection]:
-        """The open connections in order of appearance."""
-        known = {flow.connection.number: flow.connection for flow in self.flows.values()}
-        numbers = sorted(known)
-        return known if numbers == list(known) else {number: known[number] for number in numbers}
-
-    def open(self, key: bytes, time_ns: int, packet: int, *, initiator: bool) -> HalfStream:
-        """A new connection; gives the flow with this key, which is `first` if it is the initiator."""
-        self.count += 1
-        source, target = endpoints(key)
-        if initiator:
-            connection = TcpConnection(self.count, source, target, time_ns, opened=False)
-            flow = connection.first
-        else:
-            connection = TcpConnection(self.count, target, source, time_ns, opened=False)
-            flow = connection.second
-        connection.began_packet = connection.at_packet = packet
-        flow.key, flow.peer.key = key, turned(key)
-        for half in (flow, flow.peer):
-            self.flows[half.key] = half
-            self._ended.pop(half.key, None)
-        return flow
-
-    def end(self, connection: TcpConnection, *, remembered: bool = True) -> None:
-        """A connection is over: remember it for a while, if anything may follow."""
-        connection.over = True
-        time_ns = connection.last_ns
-        for flow in (connection.first, connection.second):
-            self.flows.pop(flow.key, None)  # both have the same key where an endpoint talks to itself
-            if flow.place and remembered:
-                self._ended[flow.key] = (flow.first & MASK, flow.place & MASK, time_ns)
-        while len(self._ended) > CLOSED_MAX:
-            self._ended.popitem(last=False)
-
-    def memory(self, key: bytes) -> tuple[int, int, int] | None:
-        """What is known of the connection of this key that is over."""
-        return self._ended.get(key)
-
-    def remember(self, key: bytes, memory: tuple[int, int, int] | None) -> None:
-        """Take over what `memory` gave elsewhere."""
-        self._ended.pop(key, None)
-        if memory is not None:
-            self._ended[key] = memory
-
-    def repeats(self, key: bytes, first: int) -> bool:
-        """Whether a SYN is a copy of the one that began a connection that is over."""
-        return key in self._ended and self._ended[key][0] == first
-
-    def late(self, segment: Segment) -> int | None:
-        """New bytes that a segment without SYN adds to a connection that is over; None if it belongs to no such."""
-        key, time_ns, _, seq, _, _, data, cut = segment
-        if key not in self._ended:
-            return None
-        _, after, ended_ns = self._ended[key]
-        if abs(ahead(seq, after)) >= LATE or time_ns - ended_ns >= LATE_NS:
-            return None
-        size = len(data) + cut
-        return max(min(ahead(seq, after) + size, size), 0)
-
-    def drowsy(self, now_ns: int) -> list[TcpConnection]:
-        """Connections that have been silent for half the time after which they are over."""
-        known = {id(flow.connection): flow.connection for flow in self.flows.values()}
-        return [connection for connection in known.values() if connection.last_ns < now_ns - IDLE_NS // 2]
-
-    def silent(self, now_ns: int) -> list[TcpConnection]:
-        """Connections to end before the next is opened, looked for at ever larger numbers of them.
-
-        Those that were silent for too long, and the longest silent tenth when there are too many.
-        """
-        if len(self.flows) < 2 * self._sweep_at:
-            return []
-        known = sorted(self.by_number().values(), key=lambda connection: (connection.last_ns, connection.number))
-        surplus = len(known) - CONNECTIONS_MAX * 9 // 10 if len(known) >= CONNECTIONS_MAX else 0
-        gone = [
-            connection
-            for index, connection in enumerate(known)
-            if index < surplus or connection.last_ns < now_ns - IDLE_NS
-        ]
-        self._sweep_at = min(max(SWEEP_MIN, 2 * (len(known) - len(gone))), CONNECTIONS_MAX)
-        return gone
-
-    def export_one(self, connection: TcpConnection) -> object:
-        """The state of an open connection, and which direction takes the segments: where an endpoint talks to itself
-        both have one key.
-        """
-        return [connection.export(), self.flows[connection.first.key] is connection.first]
-
-    def resume_one(self, state: object, number: int | None = None) -> TcpConnection:
-        """Take over what `export_one` gave, with a number of its own or another. Raises DecodeError."""
-        row, first_takes = fields(state, list, bool)
-        connection = TcpConnection.resumed(row if number is None else [number, *row[1:]])
-        first, second = connection.first, connection.second
-        if turned(first.key) != second.key or first.key in self.flows or second.key in self.flows:
-            raise Malformed("a saved state with a connection twice")
-        for flow in (second, first) if first_takes else (first, second):
-            self.flows[flow.key] = flow
-        return connection
-
-    def export(self) -> object:
-        """The state as built-in values."""
-        connections = [self.export_one(connection) for connection in self.by_number().values()]
-        return [connections, self.count, [[key, *row] for key, row in self._ended.items()], self._sweep_at]
-
-    def resume(self, state: object) -> None:
-        """Take over what `export` gave. Raises DecodeError when it is something else."""
-        rows, self.count, ended, self._sweep_at = fields(state, list, int, list, int)
-        self.flows = {}
-        for row in rows:
-            self.resume_one(row)
-        if len(self.by_number()) < len(rows):
-            raise Malformed("a saved state with a connection twice")
-        self._ended = OrderedDict()
-        for row in ended:
-            key, first, after, ended_ns = fields(row, bytes, int, int, int)
-            self._ended[key] = (first, after, ended_ns)
 
 
 def endpoints(key: bytes) -> tuple[str, str]:

@@ -24,12 +24,12 @@ from collections.abc import Iterator, Mapping
 from heapq import heapify, heappop, heappush
 from typing import Final
 
-from decoders.tcp.connections import TcpConnection
+from decoders.tcp.connections import Connection
 
 __all__ = ["Resets", "Waiting"]
 
 # Connections after a RST: the time and the packet number of it.
-Resets = Mapping[TcpConnection, tuple[int, int]]
+Resets = Mapping[Connection, tuple[int, int]]
 # Entries of the heap that may be out of date, beside as many as there are connections.
 STALE_MAX: Final = 64
 _NEVER: Final = 1 << 80
@@ -40,42 +40,42 @@ class Waiting:
 
     def __init__(self) -> None:
         # By connection: the number in that order, and the time under which the heap has it, _NEVER where it has not.
-        self._rows: dict[TcpConnection, tuple[int, int]] = {}
-        self._heap: list[tuple[int, int, TcpConnection]] = []
+        self._rows: dict[Connection, tuple[int, int]] = {}
+        self._heap: list[tuple[int, int, Connection]] = []
         self._count = 0
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __iter__(self) -> Iterator[TcpConnection]:
+    def __iter__(self) -> Iterator[Connection]:
         return iter(self._rows)
 
-    def __contains__(self, connection: TcpConnection) -> bool:
+    def __contains__(self, connection: Connection) -> bool:
         return connection in self._rows
 
-    def add(self, connection: TcpConnection) -> None:
+    def add(self, connection: Connection) -> None:
         """A connection begins to wait; `note` it then."""
         self._count += 1
         self._rows[connection] = self._count, _NEVER
 
-    def discard(self, connection: TcpConnection) -> None:
+    def discard(self, connection: Connection) -> None:
         """A connection waits no more."""
         self._rows.pop(connection, None)
         self._drop_stale()
 
-    def note(self, connection: TcpConnection, reset: tuple[int, int] | None) -> None:
+    def note(self, connection: Connection, reset: tuple[int, int] | None) -> None:
         """Something has come to a connection that waits, or was done to it."""
         number, noted_ns = self._rows[connection]
         due_ns = connection.early_ns(reset)
         if due_ns < noted_ns:
             self._put(connection, number, due_ns)
 
-    def take_due(self, time_ns: int, resets: Resets, most: int) -> list[TcpConnection]:
+    def take_due(self, time_ns: int, resets: Resets, most: int) -> list[Connection]:
         """The connections whose time has come, at most so many, in the order in which they began to wait.
 
         Each of them is to be noted again, or discarded.
         """
-        found: list[tuple[int, TcpConnection]] = []
+        found: list[tuple[int, Connection]] = []
         heap = self._heap
         while heap and heap[0][0] <= time_ns and len(found) < most:
             noted_ns, number, connection = heappop(heap)
@@ -89,7 +89,7 @@ class Waiting:
                 found.append((number, connection))
         return [connection for _, connection in sorted(found)]
 
-    def _put(self, connection: TcpConnection, number: int, due_ns: int) -> None:
+    def _put(self, connection: Connection, number: int, due_ns: int) -> None:
         self._rows[connection] = number, due_ns
         heappush(self._heap, (due_ns, number, connection))
         self._drop_stale()

@@ -18,10 +18,10 @@ broker  ◄───────────────────────
 
 - First copy of a byte wins. A keep-alive or window probe (one byte that was already given) is nothing.
 - A hole is lost when the peer has acknowledged past it, or is not heard at all, and patience is at its end
-  (`HalfStream.watch`: 32 packets of the connection, or 3 s); at OUT_OF_ORDER_MAX or HELD_MAX; and at the connection's
+  (`Half.watch`: 32 packets of the connection, or 3 s); at OUT_OF_ORDER_MAX or HELD_MAX; and at the connection's
   end.
 - Without a SYN a direction begins at its first segment once some packets have passed and none is likely to precede it
-  (`HalfStream.is_sure`).
+  (`Half.is_sure`).
 - A FIN waits for what is missing before it. A RST waits for what was under way; its payload, if any, is a message to
   people (RFC 9293 3.5.3) and no part of the stream. What comes after the end is counted in `counts`.
 - A segment far outside every window is believed when others continue it; then the stream goes on there, behind a gap
@@ -44,20 +44,19 @@ from decoders.compiled import mypyc_attr
 from decoders.errors import Malformed
 from decoders.limits import HELD_MAX, IDLE_NS, OUT_OF_ORDER_MAX, SEGMENT_COST
 from decoders.tcp.chunks import ZERO_WINDOW, Chunk, Close, Gap, How, Retransmission, Segment, Why
+from decoders.tcp.connection_table import LATE, Connections
 from decoders.tcp.connections import (
     ENDS,
     FAR,
-    LATE,
     MASK,
     PATIENCE,
     PATIENCE_NS,
     PLAIN,
     RESETS,
     UNSEEN,
-    Connections,
+    Connection,
     Entry,
-    HalfStream,
-    TcpConnection,
+    Half,
     ahead,
     deadlocked,
     turned,
@@ -79,13 +78,13 @@ class Delivery:
         self.time_ns = 0
         self.packet = 0
 
-    def hold(self, flow: HalfStream, entry: Entry) -> None:
+    def hold(self, flow: Half, entry: Entry) -> None:
         """Keep a segment until it can be given."""
         before = flow.held_size
         flow.hold(entry)
         self.held += flow.held_size - before
 
-    def release(self, connection: TcpConnection) -> None:
+    def release(self, connection: Connection) -> None:
         """Give what can be given, in the order in which it was captured."""
         first, second = connection.first, connection.second
         while True:
@@ -99,7 +98,7 @@ class Delivery:
             else:
                 self._give(second)
 
-    def lose(self, connection: TcpConnection) -> None:
+    def lose(self, connection: Connection) -> None:
         """Give up the holes that nobody will fill, and give what is behind them, and what begins for sure."""
         self.release(connection)
         pending = [connection.first, connection.second]
@@ -115,7 +114,7 @@ class Delivery:
             else:
                 del pending[0]
 
-    def force(self, connection: TcpConnection) -> bool:
+    def force(self, connection: Connection) -> bool:
         """Give up whatever is waited for first; False if it is nothing."""
         flows = (connection.first, connection.second)
         unsure = [flow for flow in flows if flow.held and not flow.started]
@@ -137,13 +136,13 @@ class Delivery:
                 return True
         return False
 
-    def flush(self, connection: TcpConnection) -> None:
+    def flush(self, connection: Connection) -> None:
         """Wait for nothing any more."""
         self.release(connection)
         while self.force(connection):
             pass
 
-    def again(self, flow: HalfStream, start: int, end: int, *, twice: bool) -> bool:
+    def again(self, flow: Half, start: int, end: int, *, twice: bool) -> bool:
         """Bytes of which the first copy was given: an event, unless the capture has the packet `twice`, as it says."""
         start = max(start, flow.first)
         if start >= end or (twice and end == flow.place):
@@ -152,13 +151,13 @@ class Delivery:
         self.out.append((flow, self.time_ns, self.packet, Retransmission(start - flow.first, end - start)))
         return False
 
-    def gap(self, flow: HalfStream, size: int, why: Why, time_ns: int, packet: int) -> None:
+    def gap(self, flow: Half, size: int, why: Why, time_ns: int, packet: int) -> None:
         """Bytes that are not there."""
         flow.gaps += 1
         flow.missing += size
         self.out.append((flow, time_ns, packet, Gap(size, why)))
 
-    def jump(self, flow: HalfStream, place: int, time_ns: int, packet: int) -> None:
+    def jump(self, flow: Half, place: int, time_ns: int, packet: int) -> None:
         """The stream goes on at a number farther off than any window reaches: no number of bytes lies between."""
         flow.gaps += 1
         flow.jumps += ((flow.place - flow.first - flow.ended, flow.first),)
@@ -166,12 +165,12 @@ class Delivery:
         flow.place = place
         self.out.append((flow, time_ns, packet, Gap(0, "jump")))
 
-    def forget(self, flow: HalfStream) -> None:
+    def forget(self, flow: Half) -> None:
         """Let go of what a flow holds."""
         self.held -= flow.held_size
         flow.held, flow.held_size, flow.far = (), 0, ()
 
-    def _give(self, flow: HalfStream) -> None:
+    def _give(self, flow: Half) -> None:
         """Give the first held segment of a flow."""
         start, end, time_ns, packet, _, data, role = flow.take_first()
         flow.held_size -= len(data) + SEGMENT_COST
@@ -190,7 +189,7 @@ class Delivery:
         elif connection.reset is flow:
             connection.reset = None  # it goes on: that was somebody else's reset
 
-    def _skip(self, flow: HalfStream, end: int) -> None:
+    def _skip(self, flow: Half, end: int) -> None:
         """The bytes up to number `end` are lost."""
         _, _, time_ns, packet, *_ = flow.held[0] if flow.held else (0, 0, self.time_ns, self.packet)
         if end - flow.place >= FAR:
@@ -232,7 +231,7 @@ class Reassembly:
         self._delivery = Delivery()
         self._waiting = Waiting()  # connections that hold segments, or lack some
         # After a RST, with its time and packet number; ordered, for those that end are taken from the front.
-        self._resets: OrderedDict[TcpConnection, tuple[int, int]] = OrderedDict()
+        self._resets: OrderedDict[Connection, tuple[int, int]] = OrderedDict()
         self._look_ns = 0  # when to look for holes that nobody will fill
         self._look_packet = 0  # at which that was done last
         self.counts = {"stray": 0, "after_close": 0, "surplus": 0, "twice": 0}
@@ -284,7 +283,7 @@ class Reassembly:
         """The capture goes on to this time and packet, without one of these connections."""
         self._delivery.time_ns, self._delivery.packet = time_ns, packet
 
-    def flow(self, key: bytes) -> HalfStream | None:
+    def flow(self, key: bytes) -> Half | None:
         """The direction with this key of an open connection."""
         return self._connections.flows.get(key)
 
@@ -297,7 +296,7 @@ class Reassembly:
         """Connections so far, open or not."""
         return self._connections.count
 
-    def connections(self) -> dict[int, TcpConnection]:
+    def connections(self) -> dict[int, Connection]:
         """The connections that are open now, by number, in order of appearance."""
         return self._connections.by_number()
 
@@ -315,7 +314,7 @@ class Reassembly:
                 begin = index
         return out + self.feed(segments[begin:])
 
-    def _slow(self, flow: HalfStream | None, segment: Segment) -> None:
+    def _slow(self, flow: Half | None, segment: Segment) -> None:
         """Any segment; the fast path is a short cut for some."""
         self._delivery.time_ns, self._delivery.packet = segment[1:3]
         if flow is not None:
@@ -330,7 +329,7 @@ class Reassembly:
                 return
         self._unusual(flow, segment)
 
-    def _unusual(self, flow: HalfStream | None, segment: Segment) -> None:
+    def _unusual(self, flow: Half | None, segment: Segment) -> None:
         """A segment that the fast path does not take, of a connection that is open or of none."""
         _, time_ns, packet, _, ack, flags, _, _ = segment
         flow = self._synchronize(flow, segment) if flags & SYN else flow or self._join(segment)
@@ -356,7 +355,7 @@ class Reassembly:
         if self._looks():
             self._look()
 
-    def _take(self, flow: HalfStream, segment: Segment) -> None:
+    def _take(self, flow: Half, segment: Segment) -> None:
         """Hold what a segment brings; `_advance` gives it."""
         _, time_ns, packet, seq, ack, flags, data, cut = segment
         size = len(data) + cut
@@ -392,7 +391,7 @@ class Reassembly:
         if role == RESETS or (role == ENDS and end >= start and not flow.ended):
             delivery.hold(flow, (end, end, time_ns, packet, ack, b"", role))
 
-    def _stray(self, flow: HalfStream, segment: Segment) -> None:
+    def _stray(self, flow: Half, segment: Segment) -> None:
         """A segment far from where the stream is: believed, with those before it, when it is one of a run."""
         _, time_ns, packet, seq, ack, flags, data, cut = segment
         self.counts["stray"] += 1
@@ -422,7 +421,7 @@ class Reassembly:
             self._delivery.hold(flow, entry)
         self._advance(flow.connection)
 
-    def _advance(self, connection: TcpConnection) -> None:
+    def _advance(self, connection: Connection) -> None:
         """Give all that can be given of a connection, holes that are lost included; then decide on its path."""
         delivery, time_ns, packet = self._delivery, self._delivery.time_ns, self._delivery.packet
         connection.meet(time_ns, packet, idle=False)
@@ -438,7 +437,7 @@ class Reassembly:
 
     # Beginning and end of connections
 
-    def _synchronize(self, flow: HalfStream | None, segment: Segment) -> HalfStream | None:
+    def _synchronize(self, flow: Half | None, segment: Segment) -> Half | None:
         """A SYN: the flow it begins, or None when it is a copy of one that was seen."""
         key, _, _, seq, ack, flags, _, _ = segment
         first = seq + 1 & MASK
@@ -470,7 +469,7 @@ class Reassembly:
             flow.peer.begin(flow.peer.long(ack))
         return flow
 
-    def _join(self, segment: Segment) -> HalfStream | None:
+    def _join(self, segment: Segment) -> Half | None:
         """A segment of no open connection, without SYN: a new connection, or None if it belongs to one that is over."""
         late = self._connections.late(segment)
         if late is not None:
@@ -481,7 +480,7 @@ class Reassembly:
             return None
         return self._open(segment, initiator=True)
 
-    def _open(self, segment: Segment, *, initiator: bool) -> HalfStream:
+    def _open(self, segment: Segment, *, initiator: bool) -> Half:
         key, time_ns, packet = segment[:3]
         for silent in self._connections.silent(time_ns):
             self._pass(silent)
@@ -508,7 +507,7 @@ class Reassembly:
 
     # What the passing of time does, and how a connection ends
 
-    def _pass(self, connection: TcpConnection, *, idle: bool = False) -> None:
+    def _pass(self, connection: Connection, *, idle: bool = False) -> None:
         """What the time that has passed since its latest packet does to a connection.
 
         Whenever it is looked at, and however often, it is the same by the time its next packet comes.
@@ -537,14 +536,14 @@ class Reassembly:
         elif silent and not connection.over:
             self._close(connection, "idle")
 
-    def _reset_is_due(self, connection: TcpConnection, *, idle: bool) -> bool:
+    def _reset_is_due(self, connection: Connection, *, idle: bool) -> bool:
         if connection not in self._resets:
             return False
         reset_ns, packet = self._resets[connection]
         passed = abs(self._delivery.packet - packet)
         return self._delivery.time_ns >= reset_ns + PATIENCE_NS and (idle or passed >= PATIENCE)
 
-    def _settle(self, connection: TcpConnection) -> None:
+    def _settle(self, connection: Connection) -> None:
         """What follows from the state of a connection."""
         if connection.ended:
             self._close(connection, "fin")
@@ -594,7 +593,7 @@ class Reassembly:
                 break
             self._pass(connection, idle=idle)
 
-    def _close(self, connection: TcpConnection, how: How) -> None:
+    def _close(self, connection: Connection, how: How) -> None:
         """The end of a connection: what is held comes first."""
         delivery = self._delivery
         time_ns, packet = delivery.time_ns, delivery.packet
@@ -617,11 +616,11 @@ class Reassembly:
 
     # Handing over
 
-    def settled(self, connection: TcpConnection) -> bool:
+    def settled(self, connection: Connection) -> bool:
         """Whether a connection waits for nothing."""
         return connection not in self._waiting and connection not in self._resets
 
-    def export_key(self, key: bytes, connection: TcpConnection) -> object:
+    def export_key(self, key: bytes, connection: Connection) -> object:
         """The state of one connection, open or over, whose one key this is, for `resume_key`."""
         memories = [self._connections.memory(its) for its in (key, turned(key))]
         if connection.over:
@@ -629,7 +628,7 @@ class Reassembly:
         row = self._connections.export_one(connection)
         return [row, connection in self._waiting, self._resets.get(connection), memories]
 
-    def resume_key(self, key: bytes, state: object) -> TcpConnection | None:
+    def resume_key(self, key: bytes, state: object) -> Connection | None:
         """Take over what `export_key` gave, as the connection that was counted last; None when it is over."""
         row, waiting, reset, memories = fields(state, list | None, bool, tuple | None, list)
         for its, memory in zip((key, turned(key)), memories, strict=True):
@@ -677,7 +676,7 @@ class Reassembly:
         self._delivery.held = sum(connection.held_size for connection in known.values())
 
 
-def replaces(flow: HalfStream, first: int) -> bool:
+def replaces(flow: Half, first: int) -> bool:
     """Whether a SYN, behind which number `first` follows, is that of another connection than this one."""
     flow.sync()
     behind = flow.behind(first)

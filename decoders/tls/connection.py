@@ -27,7 +27,8 @@ from decoders.limits import (
     TLS_UPDATED_SEARCH_MAX,
     TLS_UPDATES_MAX,
 )
-from decoders.tcp.chunks import Chunk, Connection, Gap, Half, Retransmission, Why
+from decoders.tcp.chunks import Chunk, Gap, Retransmission, Why
+from decoders.tcp.connections import Connection, Half
 from decoders.tls.facts import TlsFacts
 from decoders.tls.handshake import (
     ALERTS,

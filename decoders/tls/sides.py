@@ -12,7 +12,8 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from decoders.errors import Malformed
-from decoders.tcp.chunks import Chunk, Close, Gap, Half, Retransmission, Why
+from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission, Why
+from decoders.tcp.connections import Half
 from decoders.tls.handshake import HandshakeMessages
 from decoders.wire.pack import fields
 

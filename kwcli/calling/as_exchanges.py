@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.pairer import Pairer
-from decoders.tcp.chunks import Chunk, Close, Connection, Half
+from decoders.tcp.chunks import Chunk, Close
+from decoders.tcp.connections import Connection, Half
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis.error_codes import error_name
 from decoders.apis.keys import ENVELOPE, FIND_COORDINATOR
@@ -23,7 +23,7 @@ from kwcli.sniff.sorted_records import BY_FILE, BY_PACKET, SortedRecords
 if TYPE_CHECKING:
     from decoders.capture.cut_notes import TopicName
     from decoders.exchanges.exchange import Exchange, Settled
-    from decoders.tcp.connections import HalfStream
+    from decoders.tcp.connections import Half
     from decoders.tls.key_log import KeyLog
 
 __all__ = ["FIN", "PAYLOAD", "PLAINTEXT", "PLAIN_SAYS", "RST", "SEQ", "KeptFacts", "Reading", "TlsEnds"]
@@ -164,7 +164,7 @@ class Reading:
         self._decrypted: dict[int, TlsEnds] = {}
         self._plain: dict[tuple[int, int], list[tuple[int, int, int]]] = {}  # place, size, packet of decrypted bytes
         self._plain_sizes: Counter[tuple[int, int]] = Counter()
-        self._records: dict[HalfStream, _TlsRecords] = {}
+        self._records: dict[Half, _TlsRecords] = {}
         self._over: list[int] = []  # connections that have ended, of which the last rows may still come
         self.log = SegmentLog(lambda _: None)
         self.engine: Engine = _ScrubEngine(self, ports=ports, needs=Needs(), keys=keys)
@@ -253,13 +253,13 @@ class Reading:
         """Chunks as they were captured: of TLS the headers of its records stay."""
         if all(half.connection.tls is PLAIN for half, *_ in chunks):
             return
-        places: Counter[HalfStream] = Counter()
+        places: Counter[Half] = Counter()
         for half, _, _, data in chunks:
-            places[cast("HalfStream", half)] -= _size(data)
+            places[half] -= _size(data)
         for stream in places:
             places[stream] += stream.size
         for half, _, _, data in chunks:
-            stream = cast("HalfStream", half)
+            stream = half
             place, connection = places[stream], stream.connection
             places[stream] += _size(data)
             if isinstance(data, Close):

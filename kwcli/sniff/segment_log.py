@@ -7,11 +7,11 @@ row may come of it: those before all that is in flight or under way are let go n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.exchanges.engine import Engine
-from decoders.tcp.chunks import Chunk, Close, Connection, Segment
-from decoders.tcp.connections import MASK, HalfStream, ahead, turned
+from decoders.tcp.chunks import Chunk, Close, Segment
+from decoders.tcp.connections import MASK, Connection, Half, ahead, turned
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import ConnectionInfo
@@ -37,7 +37,7 @@ class Side:
 
     __slots__ = ("base", "half")
 
-    def __init__(self, half: HalfStream) -> None:
+    def __init__(self, half: Half) -> None:
         self.half = half
         self.base = 0  # place in the stream of the byte that the pairing counts as its first
 
@@ -65,7 +65,7 @@ class MetConnection:
         self.began_ns = connection.began_ns
         self.ended_ns = NEVER_NS  # when its ports were taken by another one
         self.latest_ns = 0  # the end of the last of its rows that are kept
-        self.sides = (Side(cast("HalfStream", connection.first)), Side(cast("HalfStream", connection.second)))
+        self.sides = (Side(connection.first), Side(connection.second))
         self.session: Origin | None = None  # of TLS
 
     def side(self, source: str) -> int:

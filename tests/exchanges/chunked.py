@@ -7,7 +7,8 @@ from typing import Any
 
 from decoders.exchanges.exchange import Exchange, Settled, Skipped
 from decoders.exchanges.pairer import Pairer
-from decoders.tcp.chunks import Chunk, Close, Connection, Gap, Retransmission
+from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission
+from decoders.tcp.connections import Connection
 
 MS = 10**6
 Row = tuple[str, bytes | Gap | Retransmission | Close]

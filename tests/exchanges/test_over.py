@@ -13,7 +13,8 @@ from decoders.exchanges import context
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled
 from decoders.tcp import connections
-from decoders.tcp.chunks import Connection, Segment
+from decoders.tcp.chunks import Segment
+from decoders.tcp.connections import Connection
 from decoders.tcp.reassembly import ACK, FIN, RST, SYN
 
 SECOND = 10**9

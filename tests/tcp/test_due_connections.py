@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from decoders.limits import IDLE_NS
 from decoders.tcp import reassembly
 from decoders.tcp.chunks import Chunk, Close, Gap, Segment
-from decoders.tcp.connections import PATIENCE_NS, TcpConnection, turned
+from decoders.tcp.connections import PATIENCE_NS, Connection, turned
 from decoders.tcp.due_connections import STALE_MAX
 from decoders.tcp.reassembly import Reassembly
 from tests.sampling import sampled
@@ -44,7 +44,7 @@ class Counted(Reassembly):
         super().__init__()
         self.looks = 0
 
-    def _pass(self, connection: TcpConnection, *, idle: bool = False) -> None:
+    def _pass(self, connection: Connection, *, idle: bool = False) -> None:
         self.looks += 1
         super()._pass(connection, idle=idle)
 

@@ -20,7 +20,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from decoders.tcp.chunks import Chunk, Close, Connection, Gap
+from decoders.tcp.chunks import Chunk, Close, Gap
+from decoders.tcp.connections import Connection
 from decoders.tls.decryption import Decryption
 from decoders.tls.key_log import KeyLog
 

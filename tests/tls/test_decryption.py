@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from decoders.errors import DecodeError
 from decoders.limits import TLS_WAIT_NS
-from decoders.tcp.chunks import Chunk, Close, Connection, Gap, Half, Retransmission
+from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission
+from decoders.tcp.connections import Connection
 from decoders.tls.decryption import Decryption, tls_facts
 from decoders.tls.facts import TlsFacts
 from decoders.tls.key_log import KeyLog
@@ -502,7 +503,7 @@ def test_any_cut_and_resume_gives_the_same(data: st.DataObject) -> None:
     state, out = b"", []
     for begin, end in pairwise(places):
         stage = Decryption(keys_of(talk.key_log))
-        connection = Known(begin > 0)
+        connection = resumed(begun=begin > 0)
         if state:
             stage.resume(state, {1: connection})
         sides = {True: connection.first, False: connection.second}
@@ -514,23 +515,13 @@ def test_any_cut_and_resume_gives_the_same(data: st.DataObject) -> None:
     assert [each[1:] for each in out] == wanted
 
 
-class KnownHalf(Half):
-    """A direction of which it is known whether bytes came."""
-
-    @property
-    def size(self) -> int:
-        """Some, or none."""
-        return 1 if isinstance(self.connection, Known) and self.connection.begun else 0
-
-
-class Known(Connection):
-    """The connection as reassembly resumes it."""
-
-    half = KnownHalf
-
-    def __init__(self, begun: bool) -> None:
-        super().__init__(1, CLIENT, SERVER, SECOND, opened=True)
-        self.begun = begun
+def resumed(*, begun: bool) -> Connection:
+    """The connection as reassembly resumes it, of which bytes came, or none."""
+    connection = Connection(1, CLIENT, SERVER, SECOND, opened=True)
+    for half in (connection.first, connection.second) if begun else ():
+        half.begin(1)
+        half.place += 1
+    return connection
 
 
 @given(st.binary(max_size=60))

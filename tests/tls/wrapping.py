@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from decoders.capture.files import CaptureReader
 from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.tcp.chunks import Close, Gap, Segment
-from decoders.tcp.connections import HalfStream, turned
+from decoders.tcp.connections import Half, turned
 from decoders.tcp.reassembly import Reassembly
 from tests.captures.plain import read_bytes
 from tests.tls.conversations import Talk
@@ -84,7 +84,7 @@ def wrap(segments: list[Segment], *, resumed: bool = False, **options: Any) -> W
     for half, time_ns, _, data in (*stage.feed(segments), *stage.finish()):
         number = half.connection.number
         if number not in wires:
-            assert isinstance(half, HalfStream)
+            assert isinstance(half, Half)
             begun = next((wire.talk for wire in wires.values() if wire.talk is not None), None)
             if resumed and begun is not None:
                 options |= {"contexts": begun.contexts, "session": begun.client.session}

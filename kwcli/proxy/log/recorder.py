@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from decoders.frames.framing import FrameDirection
-from decoders.tcp.chunks import Chunk, Close, Connection, Gap, How
+from decoders.tcp.chunks import Chunk, Close, Gap, How
+from decoders.tcp.connections import Connection
 from decoders.wire.units import format_size
 from kwcli.output.units import count_of
 from kwcli.proxy.log.capture_file import CLIENTS, UPSTREAM, CaptureFiles, SyntheticTcp

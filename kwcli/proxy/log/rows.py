@@ -26,7 +26,8 @@ from kwcli.sniff.row_output import Output
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Login, Settled
-    from decoders.tcp.chunks import Chunk, Connection
+    from decoders.tcp.chunks import Chunk
+    from decoders.tcp.connections import Connection
     from kwcli.env import Environment
     from kwcli.proxy.log.log_protocol import LogPlan
     from kwcli.proxy.log.log_queue import Reporter

@@ -1,0 +1,147 @@
+"""The table of TCP connections: which are open, which ended lately, which have been silent for too long."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final
+
+from decoders.errors import Malformed
+from decoders.limits import CLOSED_MAX, CONNECTIONS_MAX, IDLE_NS
+from decoders.tcp.chunks import Segment
+from decoders.tcp.connections import MASK, Connection, Half, ahead, endpoints, turned
+from decoders.wire.pack import fields
+
+__all__ = ["LATE", "LATE_NS", "SWEEP_MIN", "Connections"]
+
+# Segments this near the end of a closed connection, this soon (2 MSL), belong to it.
+LATE: Final = 1 << 24
+LATE_NS: Final = 120 * 10**9
+# Connections before the first look for silent ones.
+SWEEP_MIN: Final = 4096
+
+
+class Connections:
+    """All connections of a capture. `flows` has both directions of the open ones, by key."""
+
+    def __init__(self) -> None:
+        self.flows: dict[bytes, Half] = {}
+        self.count = 0
+        # Key → first and next raw number, time of the end; ordered, for the oldest are taken from the front.
+        self._ended: OrderedDict[bytes, tuple[int, int, int]] = OrderedDict()
+        self._sweep_at = SWEEP_MIN
+
+    def by_number(self) -> dict[int, Connection]:
+        """The open connections in order of appearance."""
+        known = {flow.connection.number: flow.connection for flow in self.flows.values()}
+        numbers = sorted(known)
+        return known if numbers == list(known) else {number: known[number] for number in numbers}
+
+    def open(self, key: bytes, time_ns: int, packet: int, *, initiator: bool) -> Half:
+        """A new connection; gives the flow with this key, which is `first` if it is the initiator."""
+        self.count += 1
+        source, target = endpoints(key)
+        if initiator:
+            connection = Connection(self.count, source, target, time_ns, opened=False)
+            flow = connection.first
+        else:
+            connection = Connection(self.count, target, source, time_ns, opened=False)
+            flow = connection.second
+        connection.began_packet = connection.at_packet = packet
+        flow.key, flow.peer.key = key, turned(key)
+        for half in (flow, flow.peer):
+            self.flows[half.key] = half
+            self._ended.pop(half.key, None)
+        return flow
+
+    def end(self, connection: Connection, *, remembered: bool = True) -> None:
+        """A connection is over: remember it for a while, if anything may follow."""
+        connection.over = True
+        time_ns = connection.last_ns
+        for flow in (connection.first, connection.second):
+            self.flows.pop(flow.key, None)  # both have the same key where an endpoint talks to itself
+            if flow.place and remembered:
+                self._ended[flow.key] = (flow.first & MASK, flow.place & MASK, time_ns)
+        while len(self._ended) > CLOSED_MAX:
+            self._ended.popitem(last=False)
+
+    def memory(self, key: bytes) -> tuple[int, int, int] | None:
+        """What is known of the connection of this key that is over."""
+        return self._ended.get(key)
+
+    def remember(self, key: bytes, memory: tuple[int, int, int] | None) -> None:
+        """Take over what `memory` gave elsewhere."""
+        self._ended.pop(key, None)
+        if memory is not None:
+            self._ended[key] = memory
+
+    def repeats(self, key: bytes, first: int) -> bool:
+        """Whether a SYN is a copy of the one that began a connection that is over."""
+        return key in self._ended and self._ended[key][0] == first
+
+    def late(self, segment: Segment) -> int | None:
+        """New bytes that a segment without SYN adds to a connection that is over; None if it belongs to no such."""
+        key, time_ns, _, seq, _, _, data, cut = segment
+        if key not in self._ended:
+            return None
+        _, after, ended_ns = self._ended[key]
+        if abs(ahead(seq, after)) >= LATE or time_ns - ended_ns >= LATE_NS:
+            return None
+        size = len(data) + cut
+        return max(min(ahead(seq, after) + size, size), 0)
+
+    def drowsy(self, now_ns: int) -> list[Connection]:
+        """Connections that have been silent for half the time after which they are over."""
+        known = {id(flow.connection): flow.connection for flow in self.flows.values()}
+        return [connection for connection in known.values() if connection.last_ns < now_ns - IDLE_NS // 2]
+
+    def silent(self, now_ns: int) -> list[Connection]:
+        """Connections to end before the next is opened, looked for at ever larger numbers of them.
+
+        Those that were silent for too long, and the longest silent tenth when there are too many.
+        """
+        if len(self.flows) < 2 * self._sweep_at:
+            return []
+        known = sorted(self.by_number().values(), key=lambda connection: (connection.last_ns, connection.number))
+        surplus = len(known) - CONNECTIONS_MAX * 9 // 10 if len(known) >= CONNECTIONS_MAX else 0
+        gone = [
+            connection
+            for index, connection in enumerate(known)
+            if index < surplus or connection.last_ns < now_ns - IDLE_NS
+        ]
+        self._sweep_at = min(max(SWEEP_MIN, 2 * (len(known) - len(gone))), CONNECTIONS_MAX)
+        return gone
+
+    def export_one(self, connection: Connection) -> object:
+        """The state of an open connection, and which direction takes the segments: where an endpoint talks to itself
+        both have one key.
+        """
+        return [connection.export(), self.flows[connection.first.key] is connection.first]
+
+    def resume_one(self, state: object, number: int | None = None) -> Connection:
+        """Take over what `export_one` gave, with a number of its own or another. Raises DecodeError."""
+        row, first_takes = fields(state, list, bool)
+        connection = Connection.resumed(row if number is None else [number, *row[1:]])
+        first, second = connection.first, connection.second
+        if turned(first.key) != second.key or first.key in self.flows or second.key in self.flows:
+            raise Malformed("a saved state with a connection twice")
+        for flow in (second, first) if first_takes else (first, second):
+            self.flows[flow.key] = flow
+        return connection
+
+    def export(self) -> object:
+        """The state as built-in values."""
+        connections = [self.export_one(connection) for connection in self.by_number().values()]
+        return [connections, self.count, [[key, *row] for key, row in self._ended.items()], self._sweep_at]
+
+    def resume(self, state: object) -> None:
+        """Take over what `export` gave. Raises DecodeError when it is something else."""
+        rows, self.count, ended, self._sweep_at = fields(state, list, int, list, int)
+        self.flows = {}
+        for row in rows:
+            self.resume_one(row)
+        if len(self.by_number()) < len(rows):
+            raise Malformed("a saved state with a connection twice")
+        self._ended = OrderedDict()
+        for row in ended:
+            key, first, after, ended_ns = fields(row, bytes, int, int, int)
+            self._ended[key] = (first, after, ended_ns)
