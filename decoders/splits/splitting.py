@@ -93,7 +93,7 @@ class Watched(Reassembly):
         if not segment[5] & SYN:
             return False
         first = segment[3] + 1 & MASK
-        return not self._connections.repeats(segment[0], first) if flow is None else replaces(flow, first)
+        return not self._connections.repeats(segment[0], first, segment[1]) if flow is None else replaces(flow, first)
 
     def is_nothing(self, segment: Segment) -> bool:
         """Whether a segment of no open connection, which begins none, is dropped."""

@@ -16,6 +16,8 @@ __all__ = ["LATE", "LATE_NS", "SWEEP_MIN", "Connections"]
 # Segments this near the end of a closed connection, this soon (2 MSL), belong to it.
 LATE: Final = 1 << 24
 LATE_NS: Final = 120 * 10**9
+# When what ended is forgotten: later than anybody asks, since packets of a capture may be out of order.
+FORGOTTEN_NS: Final = 2 * LATE_NS
 # Connections before the first look for silent ones.
 SWEEP_MIN: Final = 4096
 
@@ -61,8 +63,11 @@ class Connections:
             self.flows.pop(flow.key, None)  # both have the same key where an endpoint talks to itself
             if flow.place and remembered:
                 self._ended[flow.key] = (flow.first & MASK, flow.place & MASK, time_ns)
-        while len(self._ended) > CLOSED_MAX:
+        while len(self._ended) > CLOSED_MAX or (self._ended and self._oldest_ns() < time_ns - FORGOTTEN_NS):
             self._ended.popitem(last=False)
+
+    def _oldest_ns(self) -> int:
+        return next(iter(self._ended.values()))[2]
 
     def memory(self, key: bytes) -> tuple[int, int, int] | None:
         """What is known of the connection of this key that is over."""
@@ -74,9 +79,10 @@ class Connections:
         if memory is not None:
             self._ended[key] = memory
 
-    def repeats(self, key: bytes, first: int) -> bool:
-        """Whether a SYN is a copy of the one that began a connection that is over."""
-        return key in self._ended and self._ended[key][0] == first
+    def repeats(self, key: bytes, first: int, time_ns: int) -> bool:
+        """Whether a SYN is a copy of the one that began a connection that is over, and has not been for long."""
+        memory = self._ended.get(key)
+        return memory is not None and memory[0] == first and time_ns - memory[2] < LATE_NS
 
     def late(self, segment: Segment) -> int | None:
         """New bytes that a segment without SYN adds to a connection that is over; None if it belongs to no such."""

@@ -439,10 +439,10 @@ class Reassembly:
 
     def _synchronize(self, flow: Half | None, segment: Segment) -> Half | None:
         """A SYN: the flow it begins, or None when it is a copy of one that was seen."""
-        key, _, _, seq, ack, flags, _, _ = segment
+        key, time_ns, _, seq, ack, flags, _, _ = segment
         first = seq + 1 & MASK
         if flow is None:
-            if self._connections.repeats(key, first):
+            if self._connections.repeats(key, first, time_ns):
                 return None
         elif replaces(flow, first):
             self._close(flow.connection, "idle")
@@ -503,7 +503,7 @@ class Reassembly:
                 if replaces(flow, first):
                     self._close(flow.connection, "idle")
                 return flow.connection.over, out
-        return not self._connections.repeats(segment[0], first), out
+        return not self._connections.repeats(segment[0], first, segment[1]), out
 
     # What the passing of time does, and how a connection ends
 
