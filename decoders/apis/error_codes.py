@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from decoders.apis.error_names import OTHER_NAMES
 
-__all__ = ["ERRORS", "ErrorCode", "error_name", "find_error"]
+__all__ = ["ERRORS", "ApiError", "ErrorCode", "ExpectedApiError", "error_name", "find_error"]
 
 
 class ErrorCode(NamedTuple):
@@ -313,6 +313,34 @@ ERRORS: Final[dict[int, ErrorCode]] = {
     ),
     136: ErrorCode("CONTROLLER_ID_NOT_REGISTERED", _FATAL, "the controller has not registered"),
 }
+
+
+class ApiError(NamedTuple):
+    """One error code of a response that is not 0."""
+
+    path: str
+    code: int
+    name: str
+
+    @property
+    def expected(self) -> bool:
+        """Whether the protocol means it so (apis/expected_errors.py)."""
+        return False
+
+
+class ExpectedApiError(ApiError):
+    """One that the protocol means so."""
+
+    __slots__ = ()
+
+    @property
+    def expected(self) -> bool:
+        """It does."""
+        return True
+
+    def _asdict(self) -> dict[str, Any]:
+        """As in the exchange record."""
+        return {**super()._asdict(), "expected": True}
 
 
 def error_name(code: int) -> str:

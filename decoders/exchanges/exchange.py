@@ -11,12 +11,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 from uuid import UUID
 
-from decoders.apis.error_codes import error_name
+from decoders.apis.error_codes import ApiError, ExpectedApiError, error_name
 from decoders.apis.keys import FETCH
-from decoders.compiled import mypyc_attr
 from decoders.errors import Malformed
 from decoders.schema.model import Side
 from decoders.tcp.chunks import How
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = [
     "SESSION_PARTITIONS",
     "SESSION_PATHS",
-    "ApiError",
     "ClientIdentity",
     "ClientSoftware",
     "ConnectionInfo",
@@ -229,36 +227,6 @@ class ConnectionInfo:
         self.opened = False  # seen from its first byte on
         self.tls: TlsInfo | None = None  # where what it carries was decrypted
         self.uncounted = (0, 0)  # bytes of the client's and the broker's stream before those that places count
-
-
-@mypyc_attr(native_class=False)
-class ApiError(NamedTuple):
-    """One error code of a response that is not 0."""
-
-    path: str
-    code: int
-    name: str
-
-    @property
-    def expected(self) -> bool:
-        """Whether the protocol means it so (apis/expected_errors.py)."""
-        return False
-
-
-@mypyc_attr(native_class=False)
-class ExpectedApiError(ApiError):
-    """One that the protocol means so."""
-
-    __slots__ = ()
-
-    @property
-    def expected(self) -> bool:
-        """It does."""
-        return True
-
-    def _asdict(self) -> dict[str, Any]:
-        """As in the exchange record."""
-        return {**super()._asdict(), "expected": True}
 
 
 class Packets(TypedDict):

@@ -20,13 +20,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from decoders.errors import Malformed
-from decoders.limits import (
-    TLS_ALERTS_MAX,
-    TLS_SEARCH_MAX,
-    TLS_TRIES_MAX,
-    TLS_UPDATED_SEARCH_MAX,
-    TLS_UPDATES_MAX,
-)
+from decoders.limits import TLS_ALERTS_MAX, TLS_SEARCH_MAX, TLS_TRIES_MAX, TLS_UPDATED_SEARCH_MAX, TLS_UPDATES_MAX
 from decoders.tcp.chunks import Chunk, Gap, Retransmission, Why
 from decoders.tcp.connections import Connection, Half
 from decoders.tls.facts import TlsFacts

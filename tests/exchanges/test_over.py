@@ -12,9 +12,9 @@ from decoders import encode_request, encode_response
 from decoders.exchanges import context
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled
-from decoders.tcp import connections
+from decoders.tcp import connection_table
 from decoders.tcp.chunks import Segment
-from decoders.tcp.connections import Connection
+from decoders.tcp.connections import Connection, turned
 from decoders.tcp.reassembly import ACK, FIN, RST, SYN
 
 SECOND = 10**9
@@ -41,7 +41,7 @@ def conversation(number: int, how: str, asked: bytes, answered: bytes, packet: i
         + (40_000 + (number & 255)).to_bytes(2, "big")
         + (9092).to_bytes(2, "big")
     )
-    back = connections.turned(to)
+    back = turned(to)
     begin, other = 1000 + number, 5000 + number
     behind, after = begin + 1 + len(asked), other + 1 + len(answered)
     rows = [
@@ -172,8 +172,8 @@ def told(row: Settled) -> tuple[object, ...]:
 
 
 def test_connections_given_up_at_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "CONNECTIONS_MAX", 100)
-    monkeypatch.setattr(connections, "SWEEP_MIN", 100)
+    monkeypatch.setattr(connection_table, "CONNECTIONS_MAX", 100)
+    monkeypatch.setattr(connection_table, "SWEEP_MIN", 100)
     engine = Engine()
     engine.reassembly._connections._sweep_at = 100
     fed(engine, "idle", 100, 0, REQUEST, RESPONSE)

@@ -8,10 +8,10 @@ from typing import Any, cast
 from uuid import UUID
 
 from decoders.apis import api
-from decoders.apis.error_codes import error_name
+from decoders.apis.error_codes import ApiError, error_name
 from decoders.apis.expected_errors import expected_codes
 from decoders.exchanges.api_versions import ApiVersion, Failure, Needs
-from decoders.exchanges.exchange import ApiError, Exchange, Skipped
+from decoders.exchanges.exchange import Exchange, Skipped
 from decoders.exchanges.topics import WELL_KNOWN
 
 # 2026-11-21 03:04:05.123456 UTC

@@ -334,8 +334,8 @@ def test_what_waits_is_bounded_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_connections_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("decoders.tcp.connections.CONNECTIONS_MAX", 100)
-    monkeypatch.setattr("decoders.tcp.connections.SWEEP_MIN", 10)
+    monkeypatch.setattr("decoders.tcp.connection_table.CONNECTIONS_MAX", 100)
+    monkeypatch.setattr("decoders.tcp.connection_table.SWEEP_MIN", 10)
     stage = Reassembly()
     out = []
     for number in range(1000):
@@ -349,7 +349,7 @@ def test_connections_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_silent_connections_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("decoders.tcp.connections.SWEEP_MIN", 10)
+    monkeypatch.setattr("decoders.tcp.connection_table.SWEEP_MIN", 10)
     stage = Reassembly()
     out = []
     for number in range(1000):
