@@ -24,6 +24,14 @@ __all__ = ["MODULES", "mypyc_attr"]
 # A class of theirs that an interpreted one is derived from says `@mypyc_attr(allow_interpreted_subclasses=True)`.
 MODULES: Final = (
     "decoders/wire/text.py",
+    "decoders/wire/primitives.py",
+    "decoders/schema/model.py",
+    "decoders/schema/json_form.py",
+    "decoders/schema/decode.py",
+    "decoders/schema/encode.py",
+    "decoders/schema/emit.py",
+    "decoders/schema/walk.py",
+    "decoders/schema/projection.py",
     "decoders/records/batch.py",
     "decoders/records/read.py",
     "decoders/records/summary.py",
@@ -33,6 +41,7 @@ MODULES: Final = (
     "decoders/records/codecs/lz4.py",
     "decoders/records/codecs/snappy.py",
     "decoders/records/codecs/zstd.py",
+    "decoders/capture/files.py",
     "decoders/tcp/connections.py",
     "decoders/tcp/connection_table.py",
     "decoders/tcp/due_connections.py",

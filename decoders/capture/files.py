@@ -44,7 +44,7 @@ class Pcap:
     def __init__(self, header: bytes, dissector: Dissector, *, fused: bool = True) -> None:
         order, self._tick, self._head = MAGICS[header[:4]]
         self.link_type = Struct(order + "I").unpack_from(header, 20)[0] & 0xFFFF  # above: size of a checksum behind
-        self._record = Struct(order + "IIII").unpack_from
+        self._record: Callable[[bytes, int], tuple[int, int, int, int]] = Struct(order + "IIII").unpack_from
         self._dissector = dissector
         if self.link_type not in LINKS:
             raise Malformed(f"link type {self.link_type} is not supported", offset=20)
@@ -260,6 +260,7 @@ class Pcapng:
     ) -> int:
         """The fused loop, for enhanced packet blocks of interface `number`."""
         unpack, network, version, mask, wanted, base, sizes = shape
+        block: Callable[[bytes, int], tuple[int, int, int, int, int, int, int]]
         block = _struct(self._order + BLOCK_HEAD).unpack_from
         tick, offset_ns, packet, append = interface.numerator, interface.offset_ns, self.packets, out.append
         size = len(buf)

@@ -132,6 +132,11 @@ _NEVER: Final = 1 << 40
 _TCP: Final = Struct(">4sIIBBH").unpack_from
 
 
+# What `Shape.unpack` gives. Sequence and acknowledgement number are handed on as they are: compiled code, for which
+# they are any objects, then makes no others of them.
+FusedHeaders = tuple[int | bytes, int, int, int, bytes, Any, Any, int, int, int]
+
+
 class Shape(NamedTuple):
     """How the fused loops read the usual packet of one IP version: with TCP right behind a header without more.
 
@@ -141,7 +146,7 @@ class Shape(NamedTuple):
     begins `sizes[data offset]` after it.
     """
 
-    unpack: Callable[[bytes, int], tuple[Any, ...]]
+    unpack: Callable[[bytes, int], FusedHeaders]
     network: int | bytes
     version: int
     mask: int

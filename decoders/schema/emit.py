@@ -11,6 +11,7 @@ from struct import error as struct_error
 from typing import Any, Final, NamedTuple
 from uuid import UUID, SafeUUID
 
+from decoders.compiled import mypyc_attr
 from decoders.limits import ERRORS_SHOWN_MAX, TAGS_MAX
 from decoders.schema.json_form import base64_json
 from decoders.wire.primitives import uuid_text
@@ -380,6 +381,7 @@ class Tail(NamedTuple):
     text: bool
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Lines:
     """The text of one function in the making; `field` is the one at hand."""
 
@@ -424,6 +426,7 @@ class Lines:
         self.unit.parts.append("\n".join(self.lines))
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Body(Lines):
     """A reading function in the making. `end` is the variable that bounds what it may read."""
 

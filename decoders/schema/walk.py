@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple
 
+from decoders.compiled import mypyc_attr
 from decoders.errors import DecodeError, EncodeError, LimitExceeded, Malformed, Truncated
 from decoders.limits import PARTS_MAX, TAGS_MAX, VALUES_MAX
 from decoders.schema.model import STRUCT_DEFAULT, Field, Plan, PlanField, is_default, least_element
@@ -38,7 +39,7 @@ class BytePart(NamedTuple):
     at: int
     end: int
     what: What
-    value: object
+    value: Any
     kind: str = ""
     secret: bool = False
     array: bool = False
@@ -63,7 +64,7 @@ class Span(NamedTuple):
     at: int
     end: int
     what: Literal["value", "size", "flag", "tags", "tag"]
-    value: object
+    value: Any
 
 
 def weight(field: PlanField) -> int:
@@ -71,6 +72,7 @@ def weight(field: PlanField) -> int:
     return 1 if field.plan is None else 1 + len(field.plan.fields)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Walker:
     """One reading of one message. `root` holds what was read, also after a failure."""
 

@@ -450,7 +450,7 @@ def build(
 
         unit.names["careful"] = careful
     title = f"{purpose} {plan.name} v{plan.version}"
-    if mode.careful or not may_learn(plan):
+    if mode.careful or mode.projection or not may_learn(plan):
         DecoderSource(unit, mode).root(plan, want)
         return install(title, unit, "decode")
     learner = Learner(plan, want, mode, unit, partial(install, title), enough)
