@@ -154,7 +154,7 @@ class PlanField(NamedTuple):
     nullable: bool
     compact: bool
     tag: int | None
-    default: object
+    default: Any
     ignorable: bool
     secret: bool
     entity: str
