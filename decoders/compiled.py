@@ -21,7 +21,8 @@ else:
 
 __all__ = ["MODULES", "mypyc_attr"]
 
-# A class of theirs that an interpreted one is derived from says `@mypyc_attr(allow_interpreted_subclasses=True)`.
+# A field of a NamedTuple that may hold anything is `Any`: mypyc does not know `object` there. A class of theirs that an
+# interpreted one is derived from says `@mypyc_attr(allow_interpreted_subclasses=True)`.
 MODULES: Final = (
     "decoders/wire/text.py",
     "decoders/wire/primitives.py",
@@ -50,6 +51,7 @@ MODULES: Final = (
     "decoders/exchanges/api_versions.py",
     "decoders/exchanges/context.py",
     "decoders/exchanges/exchange.py",
+    "decoders/exchanges/pairing.py",
     "decoders/exchanges/pairer.py",
     "decoders/messages/bodies.py",
     "decoders/messages/record.py",

@@ -268,6 +268,7 @@ def _resume_counts(summary: Summary, state: object) -> None:
 def export_pairing(pairing: Pairing) -> list[Any]:
     """One Kafka connection as built-in values."""
     rests = pairing.resting
+    pairing.wake()
     ends, sasl = pairing.ends, pairing.sasl
     state: list[Any] = [
         [ends.number, ends.client, ends.broker, ends.began_ns, ends.exchanges, ends.late_ns, ends.opened, ends.tls],

@@ -60,7 +60,7 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
     push = context.out.append
     request_form = REQUEST_FORM.unpack_from
     response_form = RESPONSE_FORM.unpack_from
-    owner: Any
+    owner: Pairing
     for half, time_ns, packet, data in chunks:
         direction = half.state
         if not isinstance(direction, FrameDirection) or not isinstance(data, bytes):
@@ -73,7 +73,7 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
             while size - at >= RESPONSE_HEAD:
                 need, correlation_id = response_form(data, at)
                 after = at + 4 + need
-                owner = direction.owner
+                owner = direction.owner  # type: ignore[assignment]  # whose lanes come here
                 table = owner.in_flight
                 exchange = table.get(correlation_id)
                 if need < 4 or after > size or not isinstance(exchange, Exchange):
@@ -101,7 +101,7 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
                 spec = plain(code)
                 if after > size or spec is None or not 0 <= length <= need - 10:
                     break
-                owner = direction.owner
+                owner = direction.owner  # type: ignore[assignment]  # whose lanes come here
                 table = owner.in_flight
                 if correlation_id in table or len(table) >= IN_FLIGHT_MAX:
                     break
@@ -293,6 +293,7 @@ class Pairer:
     ) -> None:
         first = half is half.connection.first
         if pairing.resting:
+            pairing.wake()
             self.context.note(pairing)
         direction = pairing.requests if first == pairing.client_first else pairing.responses
         pairing.client = half if direction.request else half.peer

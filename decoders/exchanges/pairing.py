@@ -186,8 +186,6 @@ HEAD: Final = Struct(">hhi")
 KEY_VERSION: Final = Struct(">hh")
 LENGTH: Final = Struct(">h")
 CORRELATION: Final = Struct(">i")
-# What a connection at rest does without.
-_LET_GO: Final = frozenset({"early", "in_flight", "requests", "responses", "sasl"})
 
 
 class PairingContext(Protocol):
@@ -209,8 +207,8 @@ class PairingContext(Protocol):
 class Pairing:
     """One Kafka connection: its two lanes, its requests in flight, its SASL phase, who the client is.
 
-    Of a connection that says nothing for a while (`rest`) the attributes that say nothing either are let go. They are
-    made again when somebody asks for one of them.
+    Of a connection that says nothing for a while (`rest`) the attributes that say nothing either are let go. Whoever
+    wants one of them calls `wake` first.
     """
 
     __slots__ = (
@@ -234,6 +232,8 @@ class Pairing:
         "server_place",
         "software",
     )
+    # What a connection at rest does without, for compiled code.
+    __deletable__ = ("early", "in_flight", "requests", "responses", "sasl")
 
     def __init__(self, context: PairingContext, ends: ConnectionInfo, *, client_first: bool, opening: bool) -> None:
         self.context = context
@@ -249,10 +249,11 @@ class Pairing:
         self.closing: How | None = None
         self.resting = False
         self.client_place = self.server_place = 0  # of the lanes that were let go
-        self.sasl: Sasl[Exchange] = Sasl()
         self._equip()
 
     def _equip(self) -> None:
+        if not hasattr(self, "sasl"):
+            self.sasl: Sasl[Exchange] = Sasl()
         self.in_flight: InFlight[Exchange] = InFlight()
         self.early: dict[int, Frame] = {}  # responses whose request is still under way
         self.requests = FrameDirection(self, request=True)
@@ -274,19 +275,11 @@ class Pairing:
             del self.sasl
         return True
 
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """An attribute that was let go."""
-            if name not in _LET_GO or not self.resting:
-                raise AttributeError(name)
+    def wake(self) -> None:
+        """Make again what was let go."""
+        if self.resting:
             self.resting = False
             self._equip()
-            try:
-                object.__getattribute__(self, "sasl")
-            except AttributeError:
-                self.sasl = Sasl()
-            return object.__getattribute__(self, name)
 
     # What framing asks.
 

@@ -41,6 +41,7 @@ ORPHAN: Final = (
 def core(connection: Connection, pairing: Pairing) -> list[Any] | None:
     """What a state must have for a stretch to begin, None where none may; who waits for something is out already."""
     client = connection.first if pairing.client_first else connection.second
+    pairing.wake()
     directions = (pairing.requests, pairing.responses)
     if pairing.opening or pairing.early or pairing.sasl.tokens or pairing.sasl.phase is not SaslPhase.KAFKA:
         return None
