@@ -1,8 +1,20 @@
 """The modules that `KW_COMPILE=1 pip install .` compiles to machine code, and what their classes have to say for it.
 
 mypyc compiles them from the sources as they stand; without it they run as they are. A module belongs here when much of
-the time goes into it on real traffic (`python -m tests.bench.real`). Not here, though busy: what generates functions or
-exchanges their code (`schema/`), and what subclasses `list`, `dict` or `deque` or deletes attributes.
+the time goes into it on real traffic (`python -m tests.bench.real`), or when a class of its belongs to such a module:
+compiled code reads attributes of compiled classes at their place in memory, and those of others slower than the
+interpreter does. Not here: what exchanges the code of functions (schema/codec.py, schema/specialize).
+
+What compiled code asks of its sources:
+
+- a class that is derived from elsewhere says `@mypyc_attr(allow_interpreted_subclasses=True)`, and what such a class
+  may have otherwise is a `ClassVar`
+- attributes that are deleted stand in `__deletable__`
+- an argument is of the class that it is said to be of: no look-alike in tests
+- what may be a subclass of a tuple is `Any` where it is handed on, for a typed tuple is made again as a plain one; what
+  may be a list with an `append` of its own is a `MutableSequence`
+- a field of a NamedTuple that may hold anything is `Any`: mypyc does not know `object` there
+- limits are built in: a test that changes one is marked `plain`
 """
 
 from __future__ import annotations
@@ -21,8 +33,6 @@ else:
 
 __all__ = ["MODULES", "mypyc_attr"]
 
-# A field of a NamedTuple that may hold anything is `Any`: mypyc does not know `object` there. A class of theirs that an
-# interpreted one is derived from says `@mypyc_attr(allow_interpreted_subclasses=True)`.
 MODULES: Final = (
     "decoders/wire/text.py",
     "decoders/wire/primitives.py",
@@ -54,6 +64,7 @@ MODULES: Final = (
     "decoders/exchanges/pairing.py",
     "decoders/exchanges/pairer.py",
     "decoders/messages/bodies.py",
+    "decoders/messages/from_record.py",
     "decoders/messages/record.py",
     "decoders/messages/structures.py",
     "kwcli/output/fact_rows.py",

@@ -7,11 +7,12 @@ from dataclasses import astuple, dataclass
 from functools import cache
 from math import gcd
 from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from decoders.capture.links import LINKS, UNSUPPORTED
 from decoders.capture.packets import FUSED_SIZE, UNSAID, Dissector, Shape, shapes
 from decoders.capture.secrets_blocks import SECRETS, SECTION, TLS_KEY_LOG
+from decoders.compiled import mypyc_attr
 from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated, without_frames
 from decoders.limits import BLOCK_MAX, INTERFACES_MAX, PACKET_MAX
 from decoders.tcp.chunks import ZERO_WINDOW, Segment
@@ -35,6 +36,7 @@ MAGICS: Final[dict[bytes, tuple[str, int, int]]] = {
 }
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Pcap:
     """One file, whose first 24 bytes are `header`. `read` takes whole records; `packets` counts them.
 
@@ -61,6 +63,7 @@ class Pcap:
         cannot be one; the records before it are in `out` and in `packets`.
         """
         at, size = 0, len(buf)
+        dissector: Any = self._dissector  # what it gives may be more than a segment (packet_copies.py)
         while True:
             if self._fused:
                 for shape in self._shapes:
@@ -77,7 +80,7 @@ class Pcap:
             self.packets += 1
             time_ns = seconds * 1_000_000_000 + fraction * self._tick
             missing = wire - captured
-            segment = self._dissector.segment(self._link, buf, begin, end, missing, time_ns, self.packets)
+            segment = dissector.segment(self._link, buf, begin, end, missing, time_ns, self.packets)
             if segment is not None:
                 out.append(segment)
             at = end
@@ -195,6 +198,7 @@ class Interface:
     dropped: int = 0
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Pcapng:
     """One file. `read` takes whole blocks; `packets` counts packets, `interfaces` are those of the current section."""
 
@@ -471,7 +475,8 @@ class Pcapng:
             raise Malformed(f"a packet of {in_bytes(wire)} of which {captured:,} were captured", offset=at)
         self.packets += 1
         link = LINKS.get(self.interfaces[number].link_type, UNSUPPORTED)
-        segment = self._dissector.segment(link, buf, at, at + captured, wire - captured, time_ns, self.packets)
+        dissector: Any = self._dissector  # as in `Pcap.read`
+        segment = dissector.segment(link, buf, at, at + captured, wire - captured, time_ns, self.packets)
         if segment is not None:
             out.append(segment)
 
@@ -498,6 +503,7 @@ CUT_AT: Final = "cut at "
 _PROBLEMS = {kind.__name__: kind for kind in (Malformed, Truncated, LimitExceeded)}
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class CaptureReader:
     """One capture, sans-IO: `feed` it bytes, then `finish`.
 
@@ -508,8 +514,8 @@ class CaptureReader:
     capture that was cut out of another one (cut_notes.py).
     """
 
-    dissector: type[Dissector] = Dissector
-    formats: tuple[type[Pcap], type[Pcapng]] = (Pcap, Pcapng)
+    dissector: ClassVar[type[Dissector]] = Dissector
+    formats: ClassVar[tuple[type[Pcap], type[Pcapng]]] = (Pcap, Pcapng)
 
     def __init__(self, *, fused: bool = True, before: int = 0) -> None:
         self.problem: DecodeError | None = None

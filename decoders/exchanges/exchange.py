@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from decoders.tls.facts import TlsInfo
 
 __all__ = [
+    "ENDED_KEYS",
     "SESSION_PARTITIONS",
     "SESSION_PATHS",
     "ClientIdentity",
@@ -614,7 +615,7 @@ def session_of(request: object, response: object) -> FetchSession | None:
 # A connection that is over in, what is to be said of it as a whole out: how it ended, who spoke, what lacks.
 
 # What `Ended.export` gives, in this order.
-_SAID: Final = (
+ENDED_KEYS: Final = (
     *("client_again", "client_bytes", "client_gaps", "client_id", "client_missing", "client_packets"),
     *("client_quiet_ns", "client_shut_ns", "server_quiet_ns", "server_shut_ns"),
     *("client_software", "detail", "exchanges", "how", "kafka", "last_ns", "login", "opened", "reason"),
@@ -631,7 +632,7 @@ class Ended(Seen):
     its stream, those of gaps included, its gaps and their bytes, segments sent again, `Half.quiet_ns` and `shut`.
     """
 
-    __slots__ = ("ends", *_SAID)
+    __slots__ = ("ends", *ENDED_KEYS)
 
     kind: Literal["connection"] = "connection"
 
@@ -670,15 +671,15 @@ class Ended(Seen):
 
     def export(self) -> list[object]:
         """All but its ends, as built-in values."""
-        return [getattr(self, name) for name in _SAID]
+        return [getattr(self, name) for name in ENDED_KEYS]
 
     @classmethod
     def resumed(cls, ends: ConnectionInfo, state: object) -> Ended:
         """The end of this connection, of which `export` gave the rest. Raises DecodeError when it is something else."""
-        if not isinstance(state, list) or len(state) != len(_SAID):
+        if not isinstance(state, list) or len(state) != len(ENDED_KEYS):
             raise Malformed("no end of a connection")
         ended = cls(ends)
-        for name, value in zip(_SAID, state, strict=True):
+        for name, value in zip(ENDED_KEYS, state, strict=True):
             setattr(ended, name, value)
         return ended
 

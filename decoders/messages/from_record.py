@@ -58,13 +58,17 @@ class RecordedExchange(Exchange):
     __slots__ = ("names", "record", "revealed", "views")
 
     names: Mapping[UUID, str]  # of the topic ids in it
-    record: Mapping[str, Any]
-    revealed: Mapping[str, Any]
     views: tuple[Any, Any]
 
     def topic_name(self, identity: UUID) -> str | None:
         """The name that the record has for a topic id, or all clusters: what others say does not matter."""
         return self.names.get(identity) or WELL_KNOWN.get(identity)
+
+
+def _record(exchange: Sides) -> Mapping[str, Any]:
+    assert isinstance(exchange, RecordedExchange)
+    assert exchange.record is not None
+    return exchange.record
 
 
 class Recorded(ApiVersion):
@@ -78,24 +82,22 @@ class Recorded(ApiVersion):
 
     def look(self, exchange: Sides) -> None:
         """The views were made with it."""
-        assert isinstance(exchange, RecordedExchange)
-        record = exchange.record
+        record = _record(exchange)
         failures: dict[Side, Failure] = {
             side: Failure(row["reason"], row["offset"], row["path"], "")
             for side, row in record.get("undecoded", {}).items()
         }
         codes = [(error["path"], error["code"]) for error in record["errors"]]
+        assert isinstance(exchange, RecordedExchange)
         exchange.note(*exchange.views, codes or None, failures or None, record.get("layout"))
 
     def values(self, exchange: Sides, side: Side) -> Any:
         """A body in JSON form."""
-        assert isinstance(exchange, RecordedExchange)
-        return exchange.record[side]
+        return _record(exchange)[side]
 
     def topic_names(self, exchange: Sides) -> dict[str, str]:
         """The names in the record."""
-        assert isinstance(exchange, RecordedExchange)
-        names: dict[str, str] = exchange.record.get("topic_names", {})
+        names: dict[str, str] = _record(exchange).get("topic_names", {})
         return names
 
 
@@ -137,7 +139,7 @@ class FromRecords:
 
     def _skipped(self, record: Mapping[str, Any]) -> Skipped:
         direction = record["direction"]
-        if direction not in (None, *SIDES):
+        if direction is not None and direction not in SIDES:
             raise ValueError(f"direction {shown(direction)}")
         return Skipped(
             self._connection(record),

@@ -6,7 +6,7 @@ This is the oracle of generated code, and what hex views stand on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableSequence
 from typing import Any, Final, Literal, NamedTuple
 
 from decoders.compiled import mypyc_attr
@@ -78,7 +78,7 @@ class Walker:
 
     __slots__ = ("_buf", "_left", "root", "spans")
 
-    def __init__(self, buf: bytes, spans: list[Span] | None = None) -> None:
+    def __init__(self, buf: bytes, spans: MutableSequence[Span] | None = None) -> None:
         self._buf = buf
         self._left = VALUES_MAX
         self.root: dict[str, Any] = {}

@@ -171,6 +171,7 @@ def told(row: Settled) -> tuple[object, ...]:
     )
 
 
+@pytest.mark.plain
 def test_connections_given_up_at_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection_table, "CONNECTIONS_MAX", 100)
     monkeypatch.setattr(connection_table, "SWEEP_MIN", 100)

@@ -359,6 +359,7 @@ def test_too_many_in_flight_gives_up_the_oldest(monkeypatch: pytest.MonkeyPatch)
     assert [each.status for each in settled[2:]] == ["complete"] * 3
 
 
+@pytest.mark.plain
 def test_a_frame_beyond_the_limit_keeps_its_header(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (framing, pairing, frame_search):
         monkeypatch.setattr(module, "FRAME_MAX", 1000)
@@ -370,6 +371,7 @@ def test_a_frame_beyond_the_limit_keeps_its_header(monkeypatch: pytest.MonkeyPat
     assert settled[1].request_size == len(large) - 4
 
 
+@pytest.mark.plain
 def test_too_many_bytes_held_gives_up_the_oldest_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(context, "HELD_MAX", 8000)
     monkeypatch.setattr(context, "STEP", 0)

@@ -13,7 +13,7 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 from decoders.exchanges.engine import Engine
-from decoders.exchanges.exchange import Ended, Row
+from decoders.exchanges.exchange import ENDED_KEYS, Ended, Row
 from decoders.messages.record import to_json_dict
 from decoders.tcp.chunks import Gap, Segment
 from decoders.tcp.connections import FAR
@@ -186,6 +186,6 @@ def port_of(row: Row) -> int:
 def said(row: Row) -> dict[str, Any]:
     """All of a row but what depends on the packets of others."""
     if isinstance(row, Ended):
-        return {name: getattr(row, name) for name in Ended.__slots__ if name != "ends"}
+        return dict(zip(ENDED_KEYS, row.export(), strict=True))
     record = to_json_dict(row, REVEALED)
     return {name: value for name, value in record.items() if name not in ("connection", "packets", "topic_names")}

@@ -89,24 +89,13 @@ def record(recording: Recording, name: str, version: int, response: dict[str, An
     from decoders.exchanges.exchange import ConnectionInfo, Exchange
     from decoders.exchanges.topics import Topics
 
-    class Written(Exchange):
-        __slots__ = ("sides",)
-
-        sides: dict[str, Any]
-
-        def values(self, side: str) -> Any:
-            return self.sides[side]
-
-        def raw(self, side: str) -> bytes | None:
-            return side.encode()
-
-        failures: Any = {}  # noqa: RUF012  # none
-
-    row = Written()
+    row = Exchange()
     row.ends = ConnectionInfo(1, "127.0.0.1:5", "127.0.0.1:9092", 0, Topics())
     row.api_key, row.api_version, row.client_id = api(name).key, version, "test"
     row.outcome = "complete"
-    row.sides = {"request": {"topics": [{"name": topic}]}, "response": response}
+    row.request_raw, row.response_raw = b"request", b"response"
+    row.looked, row.failed = True, None
+    row._values = {"request": {"topics": [{"name": topic}]}, "response": response}
     recording.add(row)
 
 

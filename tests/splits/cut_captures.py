@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 from decoders.exchanges.engine import Engine
-from decoders.exchanges.exchange import Ended, Exchange, Row
+from decoders.exchanges.exchange import ENDED_KEYS, Ended, Exchange, Row
 from decoders.messages.record import to_json_dict
 from decoders.splits.parts import FACT, ROWS, Facts, Part, canonical
 from decoders.splits.splitting import Splitter
@@ -24,8 +24,14 @@ AGAIN: list[int] = []  # segments that splitters asked for again
 def shown(row: Row) -> Shown:
     """All of a row but the number of its connection and the names that other connections taught."""
     if isinstance(row, Ended):
-        said = {name: getattr(row, name) for name in Ended.__slots__ if name != "ends"}
-        return (row.client, row.broker, row.time_ns, "connection", 0, repr(said))
+        return (
+            row.client,
+            row.broker,
+            row.time_ns,
+            "connection",
+            0,
+            repr(dict(zip(ENDED_KEYS, row.export(), strict=True))),
+        )
     record = to_json_dict(row, REVEALED)
     record.pop("connection")
     record.pop("topic_names", None)

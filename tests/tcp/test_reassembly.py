@@ -333,6 +333,7 @@ def test_what_waits_is_bounded_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(gaps) in (40, 41)
 
 
+@pytest.mark.plain
 def test_connections_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("decoders.tcp.connection_table.CONNECTIONS_MAX", 100)
     monkeypatch.setattr("decoders.tcp.connection_table.SWEEP_MIN", 10)
@@ -348,6 +349,7 @@ def test_connections_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(out) + len(stage.connections()) == 1000
 
 
+@pytest.mark.plain
 def test_silent_connections_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("decoders.tcp.connection_table.SWEEP_MIN", 10)
     stage = Reassembly()
