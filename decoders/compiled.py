@@ -5,16 +5,7 @@ the time goes into it on real traffic (`python -m tests.bench.real`), or when a 
 compiled code reads attributes of compiled classes at their place in memory, and those of others slower than the
 interpreter does. Not here: what exchanges the code of functions (schema/codec.py, schema/specialize).
 
-What compiled code asks of its sources:
-
-- a class that is derived from elsewhere says `@mypyc_attr(allow_interpreted_subclasses=True)`, and what such a class
-  may have otherwise is a `ClassVar`
-- attributes that are deleted stand in `__deletable__`
-- an argument is of the class that it is said to be of: no look-alike in tests
-- what may be a subclass of a tuple is `Any` where it is handed on, for a typed tuple is made again as a plain one; what
-  may be a list with an `append` of its own is a `MutableSequence`
-- a field of a NamedTuple that may hold anything is `Any`: mypyc does not know `object` there
-- limits are built in: a test that changes one is marked `plain`
+What compiled code asks of its sources: `kw help contributing`.
 """
 
 from __future__ import annotations
