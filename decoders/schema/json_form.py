@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+from decoders.compiled import mypyc_attr
 from decoders.errors import EncodeError
 from decoders.schema.model import FIXED, Field, Plan, PlanField
 from decoders.schema.walk import UNKNOWN
@@ -75,6 +76,7 @@ def to_json(
     return JsonForm(hooks or {}, table or {}, reveal).struct(plan, value, "")
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class JsonForm:
     """Makes the JSON form of decoded fields; `path` leads to a field, without indices."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import random
 import shutil
@@ -28,6 +29,42 @@ DAMAGED: Final = 3
 def test_every_module_to_compile_is_there() -> None:
     assert [module for module in MODULES if not (ROOT / module).is_file()] == []
     assert len(set(MODULES)) == len(MODULES)
+
+
+def test_classes_from_which_interpreted_ones_are_derived_say_so() -> None:
+    """mypyc refuses the others where the wheel is used, which takes minutes to see."""
+    native: dict[tuple[str, str], bool] = {}
+    for name in MODULES:
+        for made in _classes(name):
+            open_to_all = any("mypyc_attr" in ast.unparse(word) for word in made.decorator_list)
+            native[name, made.name] = open_to_all or _is_special(made)
+    wrong = []
+    for path in sorted([*(ROOT / "decoders").rglob("*.py"), *(ROOT / "kwcli").rglob("*.py")]):
+        name = str(path.relative_to(ROOT))
+        if name in MODULES:
+            continue
+        origins = {
+            each.asname or each.name: f"{(node.module or '').replace('.', '/')}.py"
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.ImportFrom)
+            for each in node.names
+        }
+        for made in _classes(name):
+            for base in made.bases:
+                of = ast.unparse(base).partition("[")[0]
+                if not native.get((origins.get(of, ""), of), True):
+                    wrong.append(f"{name}: {made.name} is derived from {of}")
+    assert wrong == []
+    assert any(not open_to_all for open_to_all in native.values())
+
+
+def _classes(module: str) -> list[ast.ClassDef]:
+    return [node for node in ast.walk(ast.parse((ROOT / module).read_text())) if isinstance(node, ast.ClassDef)]
+
+
+def _is_special(made: ast.ClassDef) -> bool:
+    """Whether it is no class of attributes at places in memory: a form for types, or an exception."""
+    return any(ast.unparse(base) in ("NamedTuple", "Protocol", "TypedDict", "Exception") for base in made.bases)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from decoders.exchanges.exchange import ConnectionInfo, Ended
+from decoders.exchanges.exchange import ENDED_KEYS, ConnectionInfo, Ended
 from decoders.exchanges.topics import Topics
 from kwcli.pipeline.tables.rows import as_text, json_form, split_address
 from kwcli.pipeline.tables.schemas import ENDED, TYPES
@@ -96,7 +96,7 @@ def ended_of(row: Mapping[str, Any], number: int) -> Ended:
     values["client_software"] = None if name is None else {"name": name, "version": version or ""}
     nobody = user is None and mechanism is None
     values["login"] = None if nobody else {"user": user, "mechanism": mechanism}
-    return Ended.resumed(ends, [values[name] for name in Ended.__slots__ if name != "ends"])
+    return Ended.resumed(ends, [values[name] for name in ENDED_KEYS])
 
 
 def _original(text: str | None) -> str | None:
