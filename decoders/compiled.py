@@ -27,7 +27,6 @@ __all__ = ["MODULES", "mypyc_attr"]
 MODULES: Final = (
     "decoders/wire/text.py",
     "decoders/wire/primitives.py",
-    "decoders/schema/model.py",
     "decoders/schema/json_form.py",
     "decoders/schema/decode.py",
     "decoders/schema/encode.py",

@@ -47,7 +47,7 @@ class Pcap:
         order, self._tick, self._head = MAGICS[header[:4]]
         self.link_type = Struct(order + "I").unpack_from(header, 20)[0] & 0xFFFF  # above: size of a checksum behind
         self._record: Callable[[bytes, int], tuple[int, int, int, int]] = Struct(order + "IIII").unpack_from
-        self._dissector = dissector
+        self._dissector: Any = dissector  # what it gives may be more than a segment (packet_copies.py)
         if self.link_type not in LINKS:
             raise Malformed(f"link type {self.link_type} is not supported", offset=20)
         self._link = LINKS[self.link_type]
@@ -63,7 +63,6 @@ class Pcap:
         cannot be one; the records before it are in `out` and in `packets`.
         """
         at, size = 0, len(buf)
-        dissector: Any = self._dissector  # what it gives may be more than a segment (packet_copies.py)
         while True:
             if self._fused:
                 for shape in self._shapes:
@@ -80,7 +79,7 @@ class Pcap:
             self.packets += 1
             time_ns = seconds * 1_000_000_000 + fraction * self._tick
             missing = wire - captured
-            segment = dissector.segment(self._link, buf, begin, end, missing, time_ns, self.packets)
+            segment = self._dissector.segment(self._link, buf, begin, end, missing, time_ns, self.packets)
             if segment is not None:
                 out.append(segment)
             at = end
@@ -150,9 +149,7 @@ def _impossible(fraction: int, ticks: int, captured: int, wire: int, at: int) ->
 # The blocks of a pcapng file in, TCP segments out (draft-ietf-opsawg-pcapng).
 #
 # Enhanced packet blocks of usual packets go through one fused loop (`python -m tests.bench.capture`); all others are
-# read by what `_BLOCKS` names, and passed over where it names nothing. Sections may follow one another in either byte
-# order.
-
+# read by what `_BLOCKS` names, and passed over where it names nothing. Sections may be in either byte order.
 
 MAGIC: Final = b"\x0a\x0d\x0d\x0a"  # the same in both byte orders
 
@@ -163,10 +160,8 @@ _ORDERS: Final = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
 
 # The head of an enhanced packet block: type, length, interface, time (high, low), captured, on the wire.
 BLOCK_HEAD: Final = "IIIIIII"
-
 # Formats are read in the byte order of their section: two of each.
 _struct = cache(Struct)
-
 # Option codes of interface descriptions and of interface statistics.
 _END: Final = 0
 _COMMENT: Final = 1
@@ -205,7 +200,7 @@ class Pcapng:
     def __init__(self, dissector: Dissector, *, fused: bool = True) -> None:
         self.packets = 0
         self.interfaces: list[Interface] = []
-        self._dissector = dissector
+        self._dissector: Any = dissector  # as in Pcap
         self._fused = fused
         self._order = "<"
         self._earlier_drops = 0  # of earlier sections
@@ -475,8 +470,7 @@ class Pcapng:
             raise Malformed(f"a packet of {in_bytes(wire)} of which {captured:,} were captured", offset=at)
         self.packets += 1
         link = LINKS.get(self.interfaces[number].link_type, UNSUPPORTED)
-        dissector: Any = self._dissector  # as in `Pcap.read`
-        segment = dissector.segment(link, buf, at, at + captured, wire - captured, time_ns, self.packets)
+        segment = self._dissector.segment(link, buf, at, at + captured, wire - captured, time_ns, self.packets)
         if segment is not None:
             out.append(segment)
 

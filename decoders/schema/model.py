@@ -154,7 +154,7 @@ class PlanField(NamedTuple):
     nullable: bool
     compact: bool
     tag: int | None
-    default: Any
+    default: object
     ignorable: bool
     secret: bool
     entity: str
