@@ -13,7 +13,7 @@ declaration (text)
           │   ├ JSON form    json_form.py: what records show
           │   └ projection   projection.py: only the fields that somebody asked for, the rest is stepped over; and the
           │                  same by the walker, for messages that are rare
-          ├ specialize/      very many of a kind: more functions beside the first one
+          ├ specialize/      very many whole messages of a kind: more functions beside the first one
           │   ├ learn.py        small messages of one size, in one unpack
           │   └ speculate.py    elements of a large array, read as if they all were like a sample
           └ large_body.py      bodies above BODY_WHOLE_MAX: long arrays are read while they are written

@@ -7,6 +7,10 @@ import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
+
+
+_UNUSUAL: Final = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +29,11 @@ class Cost:
 def run(
     command: Sequence[str], *, output: str = os.devnull, env: dict[str, str] | None = None, folder: str | None = None
 ) -> Cost:
-    """Run a command once, in the `folder`, its stdout into the file `output`, its stderr thrown away."""
+    """Run a command once, in the `folder`, its stdout into the file `output`, its stderr thrown away.
+
+    Python writes its bytecode and its output as it does where nobody has said otherwise.
+    """
+    usual = {name: value for name, value in os.environ.items() if name not in _UNUSUAL}
     began = time.perf_counter()
     with open(output, "wb") as sink:
         process = subprocess.Popen(
@@ -33,7 +41,7 @@ def run(
             stdin=subprocess.DEVNULL,
             stdout=sink,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, **(env or {})},
+            env={**usual, **(env or {})},
             cwd=folder,
         )
         _, status, usage = os.wait4(process.pid, 0)
