@@ -160,6 +160,8 @@ def soak(options: argparse.Namespace, folder: Path) -> bool:
                     file.write(data)
                     file.flush()
                     due += len(data) / (options.rate * 1e6)
+                    if process.poll() is not None:
+                        raise SystemExit(f"the watch has ended: {log.read_text()}")
                     seen.look()
                     _remember(seen, begun, process.pid)
                     time.sleep(max(due - time.monotonic(), 0))

@@ -142,9 +142,9 @@ def is_default(field: PlanField, value: Any) -> bool:
             and not value.get("_tagged_fields")
         )
     if isinstance(value, UUID):
-        return bool(value.bytes == field.default)
+        return value.bytes == field.default
     if isinstance(value, list):
-        return bool(not value and field.default == ())
+        return not value and field.default == ()
     return bool(value == field.default) and type(value) is type(field.default)
 
 
