@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-
 _UNUSUAL: Final = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
 
 

@@ -6,8 +6,9 @@ import pytest
 
 from decoders.limits import IDLE_NS
 from decoders.tcp.chunks import Close, Gap, Segment
+from decoders.tcp.connection_table import LATE_NS
 from decoders.tcp.reassembly import Reassembly
-from tests.tcp.conversations import CLIENT, FIN, MS, RST, SYN, numbered, play, streams, told
+from tests.tcp.conversations import ACK, BROKER, CLIENT, FIN, MS, RST, SYN, numbered, play, streams, told
 
 A, B = "client", "broker"
 OPEN = [(A, 99, None, SYN, b""), (B, 499, 100, SYN, b""), (A, 100, 500, 0, b"")]
@@ -359,6 +360,38 @@ def test_silent_connections_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
         out += stage.feed([(key, number * IDLE_NS // 5, number, 99, 0, SYN, b"", 0)])
         assert len(stage.connections()) <= 20
     assert {data for _, _, _, data in out} == {Close("idle")}
+
+
+def closed(key_end: int, time_ns: int) -> list[Segment]:
+    """A connection of the client's port that opens, and ends with the FIN of both sides."""
+    client = CLIENT[:8] + key_end.to_bytes(2, "big") + CLIENT[10:]
+    broker = BROKER[:10] + key_end.to_bytes(2, "big")
+    return [
+        (client, time_ns, 1, 99, 0, SYN, b"", 0),
+        (broker, time_ns, 2, 499, 100, SYN | ACK, b"", 0),
+        (client, time_ns, 3, 100, 500, FIN | ACK, b"", 0),
+        (broker, time_ns, 4, 500, 101, FIN | ACK, b"", 0),
+        (client, time_ns, 5, 101, 501, ACK, b"", 0),
+    ]
+
+
+@pytest.mark.parametrize(("later_ns", "count"), [(LATE_NS - 1, 1), (LATE_NS, 2)])
+def test_a_syn_is_a_copy_of_one_that_was_seen_for_as_long_as_late_bytes_may_come(later_ns: int, count: int) -> None:
+    stage = Reassembly()
+    stage.feed(closed(1, MS))
+    stage.feed(closed(1, MS + later_ns)[:1])
+    assert stage.connection_count == count
+
+
+def test_what_has_ended_is_forgotten() -> None:
+    """A watch sees connections come and go for days: what is kept of them is what the last minutes had."""
+    stage = Reassembly()
+    sizes = []
+    for number in range(2000):
+        stage.feed(closed(number, number * 10**9))
+        sizes.append(len(stage.export()))
+    assert stage.connection_count == 2000
+    assert max(sizes) < 1.1 * sizes[300]
 
 
 def test_time_that_jumps_makes_no_endless_work() -> None:
