@@ -15,8 +15,9 @@ from typing import Any, Final
 
 import pytest
 
+from decoders.exchanges.engine import Engine
 from kwcli.env import Exit, Failure
-from kwcli.pipeline.store.commits import COMMITS
+from kwcli.pipeline.store.commits import COMMITS, newest_commit
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.store.store import open_store, tables_at
 from kwcli.pipeline.watch import run as watch_run
@@ -369,6 +370,24 @@ def test_what_is_kept_is_for_the_owner_alone(tmp_path: Path) -> None:
     modes = {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "out").rglob("*") if path.is_dir()}
     assert modes == {0o700}
     assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "out").rglob("*") if path.is_file()} == {0o600}
+
+
+def test_a_state_does_not_grow_with_who_has_asked(tmp_path: Path) -> None:
+    """A watch never ends, and neither do the clients of a cluster."""
+    source, out = tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+    (source / "dump.pcap").write_bytes(RAW)
+    assert Watched([str(source)], out).read()
+    files = OutputFolder(str(out))
+    commit = newest_commit(files)
+    assert commit is not None
+    (state,) = (files.read(path) for path in commit["watch"]["states"].values())
+    assert state is not None
+    engine = Engine(connections=True)
+    engine.resume(state)
+    assert engine.summary.exchanges
+    assert engine.summary.brokers
+    assert not engine.summary.clients
 
 
 def test_a_folder_belongs_to_a_run_or_to_a_watch(tmp_path: Path) -> None:
