@@ -256,12 +256,11 @@ class Reading:
         places: Counter[Half] = Counter()
         for half, _, _, data in chunks:
             places[half] -= _size(data)
-        for stream in places:
-            places[stream] += stream.size
+        for half in places:
+            places[half] += half.size
         for half, _, _, data in chunks:
-            stream = half
-            place, connection = places[stream], stream.connection
-            places[stream] += _size(data)
+            place, connection = places[half], half.connection
+            places[half] += _size(data)
             if isinstance(data, Close):
                 self._over.append(connection.number)
                 for each in (connection.first, connection.second):
@@ -270,8 +269,8 @@ class Reading:
                 continue
             met = self.log.met(connection.number)
             assert met is not None  # the log has just met it
-            records = self._records.setdefault(stream, _TlsRecords())
-            side = int(stream is not connection.first)
+            records = self._records.setdefault(half, _TlsRecords())
+            side = int(half is not connection.first)
             for at, head in records.heads(place, data):
                 for run in self.log.runs(met, side, at, len(head)):
                     self._put(run.packet, run.seq, head[run.at : run.at + run.size])

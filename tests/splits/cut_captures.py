@@ -24,14 +24,8 @@ AGAIN: list[int] = []  # segments that splitters asked for again
 def shown(row: Row) -> Shown:
     """All of a row but the number of its connection and the names that other connections taught."""
     if isinstance(row, Ended):
-        return (
-            row.client,
-            row.broker,
-            row.time_ns,
-            "connection",
-            0,
-            repr(dict(zip(ENDED_KEYS, row.export(), strict=True))),
-        )
+        said = dict(zip(ENDED_KEYS, row.export(), strict=True))
+        return (row.client, row.broker, row.time_ns, "connection", 0, repr(said))
     record = to_json_dict(row, REVEALED)
     record.pop("connection")
     record.pop("topic_names", None)
