@@ -4,36 +4,34 @@ The problem. Reading packets, reassembly and pairing are a third to a half of th
 connection is used on others: names of topics, brokers that are known, owners of tokens, members of groups, the order in
 which all of it was learnt. The rest is reading bodies and writing lines, of rows that nothing changes any more.
 
-The idea. One process reads and pairs, as ever. Of every few thousand settled rows it makes a part: it forks, and the
-copy, which has the rows and all that is known by then, writes them and ends. Nothing is packed, sent or stitched.
+The idea. One process reads and pairs, as ever, and writes the first rows itself. Then it forks workers, which know all
+that is known by then, and gives each in turn a part of a few thousand settled rows.
 
 ```
-engine ─► rows ─► part 1 ─fork─► reads bodies, makes lines, holds them ─┐ its turn
-                  part 2 ─fork─► reads bodies, makes lines, holds them ─┤ its turn ─► standard output
-                  part 3 …                                              ┘
-          ◄──────── counts, sums of folds, what was told once ──────────┘ in the order of the parts
+engine ─► rows ─► part 1 ─packed─► worker 1: reads bodies, makes lines, holds them ─┐ its turn
+                  part 2 ─packed─► worker 2: reads bodies, makes lines, holds them ─┤ its turn ─► standard output
+                  part 3 ─packed─► worker 1 …                                       ┘
+          ◄─────────── counts, what was told once, at the end sums of folds ────────┘ in the order of the parts
 ```
 
-A part holds up to HELD_MAX of what it makes until it is its turn, then writes by itself; so the reader copies nothing,
-and a slow reader of the output slows the parts down, then the engine.
+A worker holds up to HELD_MAX of what it makes until it is its turn, then writes by itself; so the reader copies
+nothing, and a slow reader of the output slows the workers down, then the engine.
 
-What always holds: the bytes are those of one process, in their order. What a renderer knows by earlier rows is in its
-copy when it is made: the first rows are written by the process itself (a header, the widths of a table, functions that
-are generated once), it looks at all answers that name nodes, and rows of another day, before which text has a line, it
-writes itself when all parts before them are done. What is said once alone (the meaning of an error code) goes out where
-no part before has said it. Folds of parts are merged. What goes wrong in a part goes wrong at its turn, as if it had
-happened here.
+What always holds: the bytes are those of one process, in their order. What a renderer knows by earlier rows it has from
+the fork, or is told with the next part: names of topics that were learnt since, answers of other parts that name nodes.
+The first rows are written by the process itself (a header, the widths of a table, functions that are generated once).
+Rows of another day, before which text has a line, and parts of many bytes it writes itself too, when all parts before
+them are done and the workers have ended; later ones begin with what is known then. What is said once alone (the meaning
+of an error code) goes out where no part before has said it. Folds of workers are merged. What goes wrong in a part goes
+wrong at its turn, as if it had happened here.
 
 What is given up: filters that nothing has matched so far, `--limit`, `--sort` and `--strict` are done by the reader,
 and so are rows that a terminal waits for. Of standard input parts are made while more of it is there; once it pauses,
 all rows go out.
 
-What it costs: the processes write to pages that they share, for Python counts references in the objects themselves. So
-nearly a page is copied in a part for each row, some 1,700 more for all that a part needs besides, and 3,000 in the
-reader after every fork. With two jobs that is 230,000 page faults for 118,000 exchanges instead of 11,000, and 0.6 s of
-system time. It is not that they work beside each other: parts that wait for each other cost as much. Parts of 20,000
-rows cost a tenth less CPU, no less wall time, and 70 MB more. To send rows to processes that stay, as bytes, would cost
-2.4 µs a row (packed and made again) where a row costs 35 in all.
+Why rows are packed: a process forked for each part needs nothing sent, but Python counts references in the objects
+themselves, so that it copies nearly a page for each row that it reads. That took 230,000 page faults for 118,000
+exchanges, and more time than the workers saved in text. To pack a row and make it again takes about 1 µs.
 """
 
 from __future__ import annotations
@@ -52,12 +50,17 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from functools import partial
+from itertools import accumulate, pairwise
+from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 from decoders.exchanges.addresses import NODE_LISTS
+from decoders.messages.row_packing import Packed, RowPacker, TopicNews, frame_bytes, learn, news, unpacked
 from kwcli.env import Failure
+from kwcli.output.nodes import Nodes
 
 if TYPE_CHECKING:
+    from decoders.exchanges.context import Context
     from decoders.exchanges.exchange import Settled
     from kwcli.env import Readable
     from kwcli.output import Renderer
@@ -71,16 +74,19 @@ HELD_MAX: Final = 16 << 20
 # So long (s) standard input may pause before rows are written by the reader.
 PAUSE_S: Final = 0.01
 _CHUNK: Final = 1 << 16
-# Exchanges of more bytes prepare nothing: another one of their kind will.
-_SMALL: Final = 1 << 16
+# What a pipe to a worker takes at once, where the system lets it.
+_PIPE: Final = 1 << 20
+# Before each message: its bytes.
+_SIZE: Final = Struct("<Q")
 
 
 class PartSizes(NamedTuple):
-    """How much the reader writes itself at first, and how much is a part: a fork costs some milliseconds."""
+    """How much the reader writes itself: the first rows, and parts of more bytes of frames. How much is a part."""
 
     first_rows: int = 4000
-    rows: int = 5000
-    size: int = 4 << 20  # bytes of frames
+    rows: int = 2500
+    size: int = 2 << 20
+    most: int = 16 << 20
 
 
 SIZES: Final = PartSizes()
@@ -117,8 +123,23 @@ class RowCounts(NamedTuple):
         return RowCounts(*map(operator.sub, self, before))
 
 
+class PackedPart(NamedTuple):
+    """What a worker gets: names of topics that are new to it, rows, and to which steps they belong.
+
+    The first `missed` rows were in other parts; `lengths` has those of the lists of each step.
+    """
+
+    topics: TopicNews
+    missed: int
+    lengths: list[tuple[int, ...]]
+    rows: Packed
+
+
 class PartResult(NamedTuple):
-    """What a part tells at its end: its counts, what it has told once, states of folds, or what went wrong."""
+    """What a worker tells of a part, or at its end.
+
+    Counts, what was told once, or what went wrong; at the end the states of its folds.
+    """
 
     counts: RowCounts = RowCounts()
     told: frozenset[Hashable] = frozenset()
@@ -139,20 +160,19 @@ def has_paused(stdin: Readable) -> bool:
 
 
 class RowWork:
-    """What is done with steps, here or in a part, by a renderer that writes rows.
+    """What is done with steps, here or in a worker, by a renderer that writes rows.
 
-    `spare` is a renderer like it whose output nobody gets: what is generated or loaded at the first row of its kind
-    then is there before the fork. `sift` gives the rows that a filter wants, and how many --errors leaves out.
+    `sift` gives the rows that a filter wants, and how many --errors leaves out.
     """
 
     # Whether rows are written to the output as they come, and its first bytes stand before those of all parts.
     writes_rows = True
 
-    def __init__(self, renderer: Renderer, spare: Renderer, sift: Sift) -> None:
+    def __init__(self, renderer: Renderer, sift: Sift) -> None:
         self.renderer = renderer
         self._chosen = self._passed_over = 0
-        self._spare = spare
         self._sift = sift
+        self._nodes = Nodes()  # those of which all workers know
         # Whether rows are all of the day that the latest line was of, where the renderer has lines between days.
         self._keeps_day: Callable[[Iterable[Settled]], bool] | None = getattr(renderer, "keeps_day", None)
 
@@ -175,23 +195,25 @@ class RowWork:
         self.renderer.notice(rows)
 
     def skim(self, rows: list[Settled]) -> list[Settled]:
-        """Of rows that are not shown those that their copies have to notice: answers that name nodes, and no others."""
+        """Of rows that are not shown those that workers have to notice: answers that name nodes, and no others."""
         return [row for row in rows if row.kind == "exchange" and row.api_key in NODE_LISTS]
 
-    def prepare(self, row: Settled) -> None:
-        """Have what rows of this kind need."""
-        self._spare.write([row])
-
     def is_apart(self, steps: Iterable[RowStep]) -> bool:
-        """Whether a copy can write them without what the parts before it have written."""
+        """Whether a worker can write them without what the parts before it have written."""
         return self._keeps_day is None or all(self._keeps_day(rows) for step in steps for rows in step if rows)
 
-    def follow(self, steps: Iterable[RowStep]) -> None:
-        """Know what a copy has learnt that writes them."""
+    def follow(self, steps: Iterable[RowStep]) -> list[Settled]:
+        """Know what a worker learns that writes them; the rows of which the others have to take notice too."""
+        said: list[Settled] = []
         for step in steps:
             for rows in step:
-                if rows:
-                    self.renderer.notice(rows)
+                for row in self.skim(rows):
+                    assert row.kind == "exchange"
+                    if self._nodes.learn(row.view("response") or {}):
+                        said.append(row)
+        if said:
+            self.renderer.notice(said)
+        return said
 
     def counts(self) -> RowCounts:
         """Of all rows so far."""
@@ -199,14 +221,14 @@ class RowWork:
         return RowCounts(renderer.errors, renderer.expected, renderer.undecoded, self._chosen, self._passed_over)
 
     def begin(self) -> None:
-        """This is a copy now: what it gathers is its own."""
+        """This is a worker now: what it gathers is its own."""
 
     def states(self) -> tuple[bytes, ...]:
-        """What the copy has gathered."""
+        """What the worker has gathered."""
         return ()
 
     def take(self, states: tuple[bytes, ...]) -> None:
-        """What a copy has gathered."""
+        """What a worker has gathered."""
 
 
 class FoldWork(RowWork):
@@ -217,7 +239,7 @@ class FoldWork(RowWork):
 
     def __init__(self, renderer: FoldRenderer, sift: Sift, kept: Iterable[object]) -> None:
         self._kept = {id(each): each for each in kept}
-        super().__init__(renderer, self._copy(renderer), sift)
+        super().__init__(renderer, sift)
         self._new = self._copy(renderer)
         self._whole = True
 
@@ -225,7 +247,7 @@ class FoldWork(RowWork):
         return deepcopy(renderer, {**self._kept})
 
     def notice(self, rows: list[Settled]) -> None:
-        """In a copy nothing: the process that reads takes notice of all rows."""
+        """In a worker nothing: the process that reads takes notice of all rows."""
         if self._whole:
             self.renderer.notice(rows)
 
@@ -234,11 +256,12 @@ class FoldWork(RowWork):
         self.renderer.notice(rows)
         return []
 
-    def follow(self, steps: Iterable[RowStep]) -> None:
-        """What is learnt of all rows is learnt here; what a copy adds it tells."""
+    def follow(self, steps: Iterable[RowStep]) -> list[Settled]:
+        """What is learnt of all rows is learnt here; what a worker adds it tells."""
         for step in steps:
             if step.sifted:
                 self.renderer.notice(step.sifted)
+        return []
 
     def begin(self) -> None:
         """Add to folds that have seen nothing."""
@@ -256,47 +279,90 @@ class FoldWork(RowWork):
         self.renderer.merge(other)
 
 
-class Part:
-    """One forked process: the pipes to it and from it, and what has come of its result so far."""
+class Worker:
+    """A forked process: the pipes to it and from it, what has come of its result so far, and what it does not know."""
 
-    __slots__ = ("data", "ended", "pid", "result", "turn")
+    __slots__ = ("data", "ended", "known", "missed", "parts", "pid", "result")
 
-    def __init__(self, pid: int, turn: int, result: int) -> None:
+    def __init__(self, pid: int, parts: int, result: int, known: int) -> None:
         self.pid = pid
-        self.turn = turn
+        self.parts = parts
         self.result = result
-        self.ended = False
+        self.known = known  # names of topics
+        self.missed: list[Settled] = []  # rows of other parts that it has to take notice of
         self.data = bytearray()
+        self.ended = False
 
-    def close(self) -> int:
-        """Give the pipes back and wait for its end, which is near once its result is read; how it ended."""
-        os.close(self.turn)
+    def send(self, data: bytes) -> None:
+        """Give it a part, or its turn; where it has ended its result says so."""
+        with suppress(BrokenPipeError):
+            view = memoryview(_SIZE.pack(len(data)) + data)
+            while view:
+                view = view[os.write(self.parts, view) :]
+
+    def read(self) -> None:
+        """Take what is there of its result."""
+        data = os.read(self.result, _CHUNK)
+        self.data += data
+        self.ended = not data
+
+    @property
+    def is_done(self) -> bool:
+        """Whether its result is there, or never will be."""
+        data = self.data
+        return self.ended or (len(data) >= _SIZE.size and len(data) >= _SIZE.size + _SIZE.unpack_from(data)[0])
+
+    def taken(self) -> PartResult | None:
+        """The result; None where the process has ended without one."""
+        data, self.data = self.data, bytearray()
+        if self.ended:
+            return None
+        result: PartResult = pickle.loads(memoryview(data)[_SIZE.size :])
+        return result
+
+    def finish(self) -> PartResult | None:
+        """Let it end: what it tells last."""
+        os.close(self.parts)
+        self.parts = -1
+        while not self.is_done:
+            self.read()
+        return self.taken()
+
+    def wait(self) -> int:
+        """Give the pipes back and wait for its end, which is near; how it ended."""
+        if self.parts >= 0:
+            os.close(self.parts)
         os.close(self.result)
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
 class RenderJobs:
-    """Stands before a renderer. `jobs`: how many parts there are at a time; `pause`: whether the input pauses."""
+    """Stands before a renderer. `jobs`: how many workers there are; `pause`: whether the input pauses.
+
+    `context` is that of the engine, which has what rows share: API versions and names of topics.
+    """
 
     def __init__(
         self,
         work: RowWork,
         output: Output,
+        context: Context,
         jobs: int,
         *,
         pause: Callable[[], bool] | None = None,
     ) -> None:
         self._work = work
         self._output = output
+        self._specs, self._topics = context.specs, context.topics
         self._jobs = jobs
         self._pause = pause
         self._sizes = SIZES
         self._steps: list[RowStep] = []
         self._rows = self._size = 0  # of these
         self._first = self._sizes.first_rows  # rows that are still to be written here
-        self._kinds: set[object] = set()  # API versions that were prepared
-        self._parts: deque[Part] = deque()
-        self._counted = RowCounts()  # by parts
+        self._workers: list[Worker] = []
+        self._parts: deque[Worker] = deque()  # those that have one, in the order of the parts
+        self._counted = RowCounts()  # by workers
 
     # What a renderer has.
 
@@ -321,7 +387,7 @@ class RenderJobs:
         return self.counts().undecoded
 
     def counts(self) -> RowCounts:
-        """Of all rows so far that were written, here and by parts."""
+        """Of all rows so far that were written, here and by workers."""
         return self._work.counts().plus(self._counted)
 
     def write(self, rows: list[Settled]) -> None:
@@ -347,8 +413,9 @@ class RenderJobs:
 
     def _add(self, step: RowStep) -> None:
         self._steps.append(step)
-        self._rows += sum(map(len, step))
-        self._size += sum([_size_of(row) for rows in step for row in rows])
+        for rows in step:
+            self._rows += len(rows)
+            self._size += frame_bytes(rows)
         if self._first > 0 or self._jobs < 2:
             self._first -= self._rows if self._output.begun or not self._work.writes_rows else 0
             self._write_here()
@@ -356,15 +423,15 @@ class RenderJobs:
             self._start_part()
 
     def pulse(self) -> None:
-        """Between two pieces of input: see what parts have done; where the input pauses, let all rows out."""
+        """Between two pieces of input: see what workers have done; where the input pauses, let all rows out."""
         if self._parts:
             self._collect(0)
         if self._pause is not None and (self._steps or self._parts) and self._pause():
-            self.drain(fork=False)
+            self.drain(share=False)
 
-    def drain(self, *, fork: bool = True) -> None:
+    def drain(self, *, share: bool = True) -> None:
         """Have everything written that was taken."""
-        if self._parts and fork and self._steps:
+        if self._parts and share and self._steps:
             self._start_part()
         self._write_here()
 
@@ -372,6 +439,11 @@ class RenderJobs:
         """All parts, then what waits."""
         while self._parts:
             self._collect(None)
+        while self._workers:
+            with _uninterrupted():
+                worker = self._workers[-1]
+                self._work.take(self._told(worker, worker.finish()).states)
+                self._workers.pop().wait()
         steps = self._taken()
         if steps:
             self._work.do(steps)
@@ -382,146 +454,197 @@ class RenderJobs:
         return steps
 
     def _start_part(self) -> None:
-        if not self._work.is_apart(self._steps):
+        if self._size > self._sizes.most or not self._work.is_apart(self._steps):
             self._write_here()
             return
-        while len(self._parts) >= self._jobs:
-            self._collect(None)
+        try:
+            worker = self._idle()
+        except OSError:  # no more processes, or no room for one
+            self._jobs = len(self._workers)
+            if not self._jobs:
+                self._write_here()
+                return
+            worker = self._idle()
+        part = self._packed(worker)
+        with _uninterrupted():
+            worker.send(part)
+            worker.known, worker.missed = len(self._topics.names), []
+            self._parts.append(worker)
+            if len(self._parts) == 1:
+                self._grant()
+            steps = self._taken()
+        told = self._work.follow(steps)
+        for each in self._workers:
+            if each is not worker:
+                each.missed += told
+
+    def _idle(self) -> Worker:
+        """A worker that has no part; another one as long as there may be more. Raises OSError."""
+        while True:
+            for worker in self._workers:
+                if worker not in self._parts:
+                    return worker
+            if len(self._workers) < self._jobs:
+                self._fork()
+            else:
+                self._collect(None)
+
+    def _packed(self, worker: Worker) -> bytes:
+        """What it is to do, and what it has to know for it."""
+        packer = RowPacker()
+        packer.add(worker.missed)
         for step in self._steps:
             for rows in step:
-                self._prepare(rows)
-        if not self._parts:
-            self._output.flush()
-        try:
-            self._fork()
-        except OSError:  # no more processes, or no room for one
-            self._jobs = 1
-            self._write_here()
-            return
-        self._work.follow(self._taken())
-
-    def _prepare(self, rows: list[Settled]) -> None:
-        kinds = self._kinds
-        for row in rows:
-            if row.kind == "exchange" and row.spec not in kinds and _size_of(row) < _SMALL:
-                kinds.add(row.spec)
-                self._work.prepare(row)
+                packer.add(rows)
+        lengths = [tuple(map(len, step)) for step in self._steps]
+        part = PackedPart(news(self._topics, worker.known), len(worker.missed), lengths, packer.packed())
+        return pickle.dumps(part, pickle.HIGHEST_PROTOCOL)
 
     def _fork(self) -> None:
-        turn, give = os.pipe()
+        if not self._workers:
+            self._output.flush()  # or the copy would write it too
+        take, give = os.pipe()
         result, tell = os.pipe()
         try:
+            if sys.platform == "linux":
+                import fcntl
+
+                with suppress(OSError):  # it takes as much as there may be
+                    fcntl.fcntl(give, fcntl.F_SETPIPE_SZ, _PIPE)
             with _uninterrupted():
                 pid = os.fork()
                 if pid == 0:
-                    self._be_part(turn, tell, (give, result))
-                os.set_blocking(result, False)
-                self._parts.append(Part(pid, give, result))
-                if len(self._parts) == 1:
-                    self._grant()
+                    self._be_worker(take, tell, (give, result))
+                self._workers.append(Worker(pid, give, result, len(self._topics.names)))
         except OSError:
             os.close(give)
             os.close(result)
             raise
         finally:
-            os.close(turn)
+            os.close(take)
             os.close(tell)
 
     def _grant(self) -> None:
         """It is the turn of the first part."""
-        data = pickle.dumps(frozenset(self._output.told))
-        with suppress(BrokenPipeError):  # it has ended already
-            os.write(self._parts[0].turn, len(data).to_bytes(4, "big") + data)
+        self._parts[0].send(pickle.dumps(frozenset(self._output.told)))
 
     def _collect(self, timeout_ms: int | None) -> None:
-        """Read what parts tell, wait for that so long; take the results whose turn it is."""
+        """Read what workers tell, wait for that so long; take the results whose turn it is."""
         poll = select.poll()
-        for part in self._parts:
-            if not part.ended:
-                poll.register(part.result, select.POLLIN)
-        by_result = {part.result: part for part in self._parts}
+        by_result = {worker.result: worker for worker in self._parts if not worker.is_done}
+        for number in by_result:
+            poll.register(number, select.POLLIN)
         ready = poll.poll(timeout_ms)
         if not ready:
             return
         with _uninterrupted():
             for number, _ in ready:
-                part = by_result[number]
-                data = os.read(number, _CHUNK)
-                part.data += data
-                part.ended = not data
-            while self._parts and self._parts[0].ended:
+                by_result[number].read()
+            while self._parts and self._parts[0].is_done:
                 self._take(self._parts.popleft())
 
-    def _take(self, part: Part) -> None:
-        code = part.close()
-        if not part.data:
+    def _told(self, worker: Worker, result: PartResult | None) -> PartResult:
+        """What a worker tells. Raises what went wrong, Failure where it has ended without a word."""
+        if result is None:
+            self._workers.remove(worker)
+            code = worker.wait()
             self.abandon()
             raise Failure(f"a process that --jobs started has ended: {_ending(code)}")
-        result: PartResult = pickle.loads(part.data)
         if result.problem is not None:
             self.abandon()
             raise result.problem
+        return result
+
+    def _take(self, worker: Worker) -> None:
+        result = self._told(worker, worker.taken())
         self._counted = self._counted.plus(result.counts)
         self._output.told |= result.told
         self._output.begun = True
-        self._work.take(result.states)
         if self._parts:
             self._grant()
 
     def abandon(self) -> None:
-        """End the parts that are left; none is where all went well."""
-        while self._parts:
-            part = self._parts.popleft()
+        """End the workers that are left; none is where all went well."""
+        self._parts.clear()
+        while self._workers:
+            worker = self._workers.pop()
             with suppress(ProcessLookupError):
-                os.kill(part.pid, signal.SIGKILL)
-            part.close()
+                os.kill(worker.pid, signal.SIGKILL)
+            worker.wait()
 
-    # In a part.
+    # In a worker.
 
-    def _be_part(self, turn: int, tell: int, others: tuple[int, int]) -> NoReturn:
+    def _be_worker(self, take: int, tell: int, others: tuple[int, int]) -> NoReturn:
         code = 1
         try:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the reader ends the run, and what it has given is written
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
-            for number in (*others, *(each for part in self._parts for each in (part.turn, part.result))):
+            for number in (*others, *(each for worker in self._workers for each in (worker.parts, worker.result))):
                 os.close(number)
             gc.freeze()  # what is there is the reader's: to look at it would copy it
-            data = pickle.dumps(self._result(turn))
-            while data:
-                data = data[os.write(tell, data) :]
+            self._work.begin()
+            while (part := _received(take)) is not None:
+                _tell(tell, self._result(part, take))
+            _tell(tell, PartResult(states=self._work.states()))
             code = 0
         finally:
             os._exit(code)
 
-    def _result(self, turn: int) -> PartResult:
+    def _result(self, part: bytes, take: int) -> PartResult:
         work, output = self._work, self._output
-        work.begin()
         before = work.counts()
-        output.begin_part(partial(_await_turn, turn), HELD_MAX)
+        output.begin_part(partial(_await_turn, take), HELD_MAX)
         try:
-            work.do(self._steps)
-            states = work.states()
+            work.do(self._unpacked(pickle.loads(part)))
             if work.writes_rows:
                 output.flush()
+            else:
+                _await_turn(take)
         except Exception as problem:  # whatever it is, it is told where rows are read
             return PartResult(problem=_as_told(problem))
-        return PartResult(work.counts().since(before), frozenset(output.told), states)
+        return PartResult(work.counts().since(before), frozenset(output.told))
+
+    def _unpacked(self, part: PackedPart) -> Iterator[RowStep]:
+        learn(self._topics, part.topics)
+        rows = unpacked(part.rows, self._specs, self._topics)
+        if part.missed:
+            self._work.notice(rows[: part.missed])
+        at = part.missed
+        for noticed, written, sifted in part.lengths:
+            ends = list(accumulate((noticed, written, sifted), initial=at))
+            yield RowStep(*(rows[begin:end] for begin, end in pairwise(ends)))
+            at = ends[-1]
 
 
-def _size_of(row: Settled) -> int:
-    return (row.request_size or 0) + (row.response_size or 0) if row.kind == "exchange" else 0
+def _received(number: int) -> bytes | None:
+    """The next part or turn; None where there will be none."""
+    head = os.read(number, _SIZE.size)
+    if not head:
+        return None
+    data = bytearray(_SIZE.unpack(head)[0])
+    view = memoryview(data)
+    while view:
+        size = os.readv(number, [view])
+        if not size:
+            return None
+        view = view[size:]
+    return bytes(data)
 
 
-def _await_turn(turn: int) -> frozenset[Hashable]:
+def _await_turn(take: int) -> frozenset[Hashable]:
     """Wait until all parts before are written; what they have told."""
-    head = os.read(turn, 4)
-    if len(head) < 4:
+    data = _received(take)
+    if data is None:
         os._exit(1)  # the reader is no more
-    size, data = int.from_bytes(head, "big"), b""
-    while len(data) < size:
-        data += os.read(turn, size - len(data)) or os._exit(1)
     told: frozenset[Hashable] = pickle.loads(data)
     return told
+
+
+def _tell(number: int, result: PartResult) -> None:
+    data = pickle.dumps(result)
+    view = memoryview(_SIZE.pack(len(data)) + data)
+    while view:
+        view = view[os.write(number, view) :]
 
 
 def _as_told(problem: Exception) -> Exception:

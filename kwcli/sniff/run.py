@@ -54,10 +54,6 @@ __all__ = ["SniffOutcome", "SniffView", "Sniffing", "watched"]
 # what was decoded before is written.
 
 
-def _forget(_data: bytes) -> None:
-    """Where the output of nobody goes."""
-
-
 def _slowest_first(row: Settled) -> tuple[bool, float, int]:
     """What waited by design stands behind all others, then come rows without a latency in the order of their times."""
     if row.kind != "exchange" or row.latency_ms is None:
@@ -83,6 +79,8 @@ def _order_needs(sort: str | None) -> list[Needs]:
     return [WAITS.of]
 
 
+# Captures of fewer bytes have too few rows to be shared.
+SHARED_MIN: Final = 1 << 20
 # What --sort takes → the key of a row.
 ORDERS: Final[Mapping[str, Callable[[Settled], Any]]] = {
     "time": lambda row: row.time_ns,
@@ -197,7 +195,6 @@ class Sniffing:
         self._progress = Progress(env, None, wanted=not settings.quiet)
         self._output = Output(env, self._progress, prompt=settings.prompt)
         self._hear = view.hear
-        self._open_renderer = view.open
         self._renderer = view.open(self._output.write)
         self._jobs: RenderJobs | None = None
 
@@ -211,8 +208,6 @@ class Sniffing:
             return self.live(capture)
         if capture.follow and not is_read_once(capture.files[0]):
             return self.follow(capture.files[0])
-        if capture.jobs > 1 and capture.metrics is None and capture.otlp is None and self._sorted is None:
-            self._share(capture.jobs, reads_stdin="-" in capture.files)
         return self.files(capture.files)
 
     def _set_up(self, capture: CaptureOptions) -> None:
@@ -222,8 +217,13 @@ class Sniffing:
         if self._remembers:
             self._engine.pairer.remember()
 
-    def _share(self, jobs: int, *, reads_stdin: bool) -> None:
-        """Have several processes show the rows, where that can be."""
+    def _share(self, captures: Captures) -> None:
+        """Have several processes show the rows, where that can be and there may be enough of them."""
+        asked, size = self._capture, captures.size
+        if asked.jobs < 2 or asked.metrics is not None or asked.otlp is not None or self._sorted is not None:
+            return
+        if size is not None and size < SHARED_MIN:
+            return
         from kwcli.sniff.jobs import FoldWork, RenderJobs, RowWork, can_fork, has_paused
 
         if not can_fork():
@@ -231,11 +231,12 @@ class Sniffing:
         if isinstance(self._renderer, FoldRenderer):
             work: RowWork = FoldWork(self._renderer, self._sift, kept=(self._env, self._output))
         elif self._output.is_shared and not self._env.stdout_terminal:
-            work = RowWork(self._renderer, self._open_renderer(_forget), self._sift)
+            work = RowWork(self._renderer, self._sift)
         else:
             return
-        pause = partial(has_paused, self._env.stdin) if reads_stdin else None
-        self._renderer = self._jobs = RenderJobs(work, self._output, jobs, pause=pause)
+        pause = partial(has_paused, self._env.stdin) if "-" in asked.files else None
+        context = self._engine.pairer.context
+        self._renderer = self._jobs = RenderJobs(work, self._output, context, asked.jobs, pause=pause)
 
     def _sift(self, rows: list[Settled]) -> tuple[list[Settled], int]:
         """Those that the filter wants, and how many --errors leaves out that --errors all shows."""
@@ -280,7 +281,9 @@ class Sniffing:
 
     def files(self, names: Iterable[str]) -> SniffOutcome:
         """Decode files (`-`: standard input), merged by packet time. Bad inputs are told after the good ones."""
-        return self._read(self._open(names, self._env))
+        captures = self._open(names, self._env)
+        self._share(captures)
+        return self._read(captures)
 
     def _open(self, names: Iterable[str], env: Environment) -> Captures:
         captures = Captures(

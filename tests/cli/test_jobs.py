@@ -19,6 +19,7 @@ from kwcli import inputs
 from kwcli.env import Environment
 from kwcli.main import run
 from kwcli.sniff import jobs
+from kwcli.sniff import run as sniff_run
 from kwcli.sniff.jobs import PartSizes, RenderJobs
 from tests.captures.shipped import FOLDER
 from tests.cli.test_damage import capture, damaged
@@ -74,6 +75,7 @@ VIEWS: Final[tuple[tuple[str, ...], ...]] = (
 def kw(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Runner:
     """Runs kw with small parts into a file; `forks` counts them."""
     monkeypatch.setattr(jobs, "SIZES", PartSizes(3, 7, 1 << 14))
+    monkeypatch.setattr(sniff_run, "SHARED_MIN", 0)
     monkeypatch.setattr(inputs, "MERGED_MAX", 1 << 16)  # rows come in small pieces
     monkeypatch.setattr(jobs, "can_fork", lambda: True)  # what runs the tests has threads that do not matter
 
@@ -92,12 +94,12 @@ def kw(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Runner:
 
 @pytest.fixture
 def forks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The sizes of the parts that were made."""
+    """How many workers there were when another one was made."""
     made: list[int] = []
     fork = RenderJobs._fork
 
     def counted(self: RenderJobs) -> None:
-        made.append(self._rows)
+        made.append(len(self._workers))
         fork(self)
 
     monkeypatch.setattr(RenderJobs, "_fork", counted)
@@ -161,8 +163,9 @@ PIPE_SIZE: Final = 1 << 16
 # What a program sees: exit codes, Ctrl-C, pipes that are closed.
 SMALL_PARTS: Final = """
 import sys
-from kwcli.sniff import jobs
+from kwcli.sniff import jobs, run
 jobs.SIZES = jobs.PartSizes(3, 20, 1 << 16)
+run.SHARED_MIN = 0
 from kwcli.main import main
 from tests.sampling import sampled
 sys.exit(main())
@@ -236,7 +239,7 @@ def test_rows_of_a_pipe_that_pauses_come_at_once(tmp_path: Path) -> None:
 
 
 def test_a_part_that_is_killed_is_told(kw: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
-    def die(_self: RenderJobs, _turn: int) -> None:
+    def die(_self: RenderJobs, _part: bytes, _take: int) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
     monkeypatch.setattr(RenderJobs, "_result", die)

@@ -1,0 +1,240 @@
+"""Settled rows in, built-in values out, and the rows again in another process of the same program.
+
+Nearly all rows are exchanges of a known API version with a whole request and a whole response. Such a row is a struct
+of numbers, its frames stand behind those of the rows before it, and what many rows share (a connection with who asks on
+it, an API version) is said once. All others are tuples, at the place where they stand.
+
+Views and bodies are not sent: they are read from the frames again. Who unpacks has API versions and names of topics as
+the engine has them; names that were learnt since are told apart (`TopicNews`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+from struct import Struct
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from decoders.exchanges.api_versions import ApiVersion, ApiVersions
+    from decoders.exchanges.topics import Topics
+
+__all__ = ["Packed", "RowPacker", "TopicNews", "frame_bytes", "learn", "news", "unpacked"]
+
+# Of a usual exchange: who asks and its API version (places in tables), correlation id; times and packets of the first
+# and the last byte of both sides; sizes and places of both; names of topics known.
+_USUAL: Final = Struct("<16q")
+# Of all exchanges, where they have it.
+_ATTRIBUTES: Final = (
+    *("api_key", "api_version", "client_id", "client_software", "correlation_id", "extra", "known", "login", "outcome"),
+    *("place", "time_ns", "request_end_ns", "request_packet", "request_packet_end", "request_raw", "request_size"),
+    *("response_end_ns", "response_ns", "response_packet", "response_packet_end", "response_place", "response_raw"),
+    "response_size",
+)
+_SKIPPED: Final = ("direction", "size", "reason", "detail", "time_ns", "until_ns", "packet")
+_CONNECTION: Final = ("number", "client", "broker", "began_ns", "opened", "tls")
+
+# Topic id and name, in the order learnt.
+TopicNews = list[tuple["UUID", str]]
+# What packed() gives: numbers of the usual rows, their frames; all others, each with how many rows are before it; who
+# asks, connections and API versions.
+Packed = tuple[bytes, bytes, list[tuple[int, Any]], list[tuple[Any, ...]], list[tuple[Any, ...]], list[Any]]
+
+
+def news(topics: Topics, known: int) -> TopicNews:
+    """The names behind the first `known`."""
+    if len(topics.names) == known:
+        return []
+    return [(identity, name) for identity, (name, _) in islice(topics.names.items(), known, None)]
+
+
+def learn(topics: Topics, said: TopicNews) -> None:
+    """Take them over."""
+    for identity, name in said:
+        topics.add(identity, name)
+
+
+def frame_bytes(rows: Iterable[Settled]) -> int:
+    """The bytes of all frames."""
+    size = 0
+    for row in rows:
+        if isinstance(row, Exchange):
+            size += (row.request_size or 0) + (row.response_size or 0)
+    return size
+
+
+class RowPacker:
+    """Packs a run of rows; what is said once is said once in it."""
+
+    def __init__(self) -> None:
+        self._numbers: list[bytes] = []
+        self._frames: list[bytes] = []
+        self._others: list[tuple[int, Any]] = []
+        self._whos: list[tuple[Any, ...]] = []
+        self._connections: list[tuple[Any, ...]] = []
+        self._specs: list[Any] = []
+        self._connection_of: dict[ConnectionInfo, int] = {}
+        self._who_of: dict[ConnectionInfo, int] = {}
+        self._spec_of: dict[ApiVersion, int] = {}
+        self._count = 0
+
+    def add(self, rows: Iterable[Settled]) -> None:
+        """Take rows, behind those before."""
+        for row in rows:
+            if not isinstance(row, Exchange):
+                values = [getattr(row, name) for name in _SKIPPED]
+                self._others.append((self._count, ("skipped", self._connection(row.ends), values)))
+            elif not self._add_usual(row):
+                self._others.append((self._count, self._unusual(row)))
+            self._count += 1
+
+    def _add_usual(self, row: Exchange) -> bool:
+        """Whether it is a usual one, which is packed then."""
+        request, response, spec = row.request_raw, row.response_raw, row.spec
+        request_size, response_size = row.request_size, row.response_size
+        if (
+            row.extra is not None
+            or row.outcome != "complete"
+            or request is None
+            or response is None
+            or request_size is None
+            or response_size is None
+            or len(request) != request_size + 4
+            or len(response) != response_size + 4
+            or not spec.known
+            or row.api_key != spec.key
+            or row.api_version != spec.version
+            or row.record is not None
+        ):
+            return False
+        number = self._spec_of.get(spec, -1)
+        if number < 0:
+            number = self._spec_of[spec] = len(self._specs)
+            self._specs.append((spec.key, spec.version))
+        who = self._who_of.get(row.ends, -1)
+        if who < 0 or not _is_who(self._whos[who], row):
+            who = self._who_of[row.ends] = len(self._whos)
+            self._whos.append((self._connection(row.ends), row.client_id, row.client_software, row.login))
+        self._numbers.append(
+            _USUAL.pack(
+                who,
+                number,
+                row.correlation_id,
+                row.time_ns,
+                row.request_end_ns,
+                row.response_ns,
+                row.response_end_ns,
+                row.request_packet,
+                row.request_packet_end,
+                row.response_packet,
+                row.response_packet_end,
+                request_size,
+                response_size,
+                row.place,
+                row.response_place,
+                row.known,
+            )
+        )
+        self._frames.append(request)
+        self._frames.append(response)
+        return True
+
+    def _unusual(self, row: Exchange) -> tuple[Any, ...]:
+        if row.record is not None:
+            return ("record", row.revealed, row.extra, row.place)
+        values = {name: getattr(row, name) for name in _ATTRIBUTES if hasattr(row, name)}
+        return ("exchange", self._connection(row.ends), (row.spec.key, row.spec.version), values)
+
+    def _connection(self, ends: ConnectionInfo) -> int:
+        number = self._connection_of.get(ends, -1)
+        if number < 0:
+            number = self._connection_of[ends] = len(self._connections)
+            self._connections.append(tuple([getattr(ends, name) for name in _CONNECTION]))
+        return number
+
+    def packed(self) -> Packed:
+        """All of them, for `unpacked`."""
+        numbers, frames = b"".join(self._numbers), b"".join(self._frames)
+        return numbers, frames, self._others, self._whos, self._connections, self._specs
+
+
+def _is_who(who: tuple[Any, ...], row: Exchange) -> bool:
+    return who[1] == row.client_id and who[2] is row.client_software and who[3] is row.login
+
+
+def unpacked(packed: Packed, specs: ApiVersions, topics: Topics) -> list[Settled]:
+    """The rows in their order."""
+    numbers, frames, others, said_whos, said_connections, said_specs = packed
+    connections = [_connection(said, topics) for said in said_connections]
+    whos = [(connections[place], client_id, software, login) for place, client_id, software, login in said_whos]
+    versions = [specs.get(key, version) for key, version in said_specs]
+    waiting = iter(others)
+    before, other = next(waiting, (-1, None))
+    rows: list[Settled] = []
+    at = 0
+    for said in _USUAL.iter_unpack(numbers):
+        while len(rows) == before:
+            rows.append(_unusual(other, connections, specs))
+            before, other = next(waiting, (-1, None))
+        exchange = Exchange()
+        exchange.ends, exchange.client_id, exchange.client_software, exchange.login = whos[said[0]]
+        spec = exchange.spec = versions[said[1]]
+        exchange.api_key = spec.key
+        exchange.api_version = spec.version
+        exchange.outcome = "complete"
+        exchange.extra = None
+        exchange.looked = False
+        exchange.correlation_id = said[2]
+        exchange.time_ns = said[3]
+        exchange.request_end_ns = said[4]
+        exchange.response_ns = said[5]
+        exchange.response_end_ns = said[6]
+        exchange.request_packet = said[7]
+        exchange.request_packet_end = said[8]
+        exchange.response_packet = said[9]
+        exchange.response_packet_end = said[10]
+        exchange.request_size = said[11]
+        exchange.response_size = said[12]
+        exchange.place = said[13]
+        exchange.response_place = said[14]
+        exchange.known = said[15]
+        after = at + 4 + said[11]
+        exchange.request_raw = frames[at:after]
+        at = after + 4 + said[12]
+        exchange.response_raw = frames[after:at]
+        rows.append(exchange)
+    while before >= 0:
+        rows.append(_unusual(other, connections, specs))
+        before, other = next(waiting, (-1, None))
+    return rows
+
+
+def _connection(said: tuple[Any, ...], topics: Topics) -> ConnectionInfo:
+    number, client, broker, began_ns, opened, tls = said
+    ends = ConnectionInfo(number, client, broker, began_ns, topics)
+    ends.opened, ends.tls = opened, tls
+    return ends
+
+
+def _unusual(said: Any, connections: list[ConnectionInfo], specs: ApiVersions) -> Settled:
+    if said[0] == "skipped":
+        return Skipped(connections[said[1]], *said[2])
+    if said[0] == "record":
+        from decoders.messages.from_record import FromRecords
+
+        row = FromRecords().read(said[1])
+        if isinstance(row, Exchange):
+            row.extra, row.place = said[2:]
+        return row
+    exchange = Exchange()
+    exchange.ends = connections[said[1]]
+    key, version = said[2]
+    exchange.spec = specs.unknown if key is None or version is None else specs.get(key, version)
+    exchange.looked = False
+    for name, value in said[3].items():
+        setattr(exchange, name, value)
+    return exchange

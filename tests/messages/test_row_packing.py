@@ -1,0 +1,120 @@
+"""Rows that were packed and made again are the rows that there were."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from decoders.capture.files import CaptureReader
+from decoders.exchanges.engine import Engine
+from decoders.exchanges.exchange import Exchange, Settled, Skipped
+from decoders.messages.bodies import Options
+from decoders.messages.from_record import FromRecords
+from decoders.messages.record import to_json_dict
+from decoders.messages.row_packing import RowPacker, frame_bytes, learn, news, unpacked
+from tests.captures.plain import read_bytes
+from tests.captures.shipped import FOLDER
+from tests.sampling import sampled
+
+CAPTURES: Final = sorted(path for path in FOLDER.rglob("*") if ".pcap" in path.name and path.is_file())
+EVERYTHING: Final = Options(records=True, reveal_secrets=True, names=True)
+# Views, bodies and what belongs to them are read again.
+READ_AGAIN: Final = frozenset(
+    {"_values", "early", "error_codes", "failed", "looked", "request_view", "response_view", "ends", "spec"}
+)
+
+
+def attributes(row: Settled) -> dict[str, Any]:
+    """All that a row has, and what it has by its connection and its API version."""
+    names = {name for kind in type(row).__mro__ for name in getattr(kind, "__slots__", ())} - READ_AGAIN
+    found = {name: getattr(row, name) for name in names if hasattr(row, name)}
+    ends = row.ends
+    found["ends"] = (ends.number, ends.client, ends.broker, ends.began_ns, ends.opened, ends.tls)
+    if isinstance(row, Exchange):
+        found["spec"] = (row.spec.key, row.spec.version)
+        found.setdefault("known", 0)
+    return found
+
+
+def feeds(path: Path, rng: random.Random, **options: Any) -> Iterable[tuple[Engine, list[Settled]]]:
+    """The rows of a capture, in pieces."""
+    data, reader, engine = read_bytes(path), CaptureReader(), Engine(**options)
+    engine.pairer.remember()
+    at = 0
+    while at < len(data):
+        size = rng.randrange(1, 1 << 15)
+        yield engine, engine.feed(reader.feed(data[at : at + size]))
+        at += size
+    yield engine, engine.finish()
+
+
+def through(rows: list[Settled], engine: Engine, other: Engine) -> list[Settled]:
+    """Packed by one engine, made again by another one that knows what the first one knew before."""
+    packer = RowPacker()
+    packer.add(rows[:5])
+    packer.add(rows[5:])
+    topics = other.pairer.context.topics
+    said = (news(engine.pairer.context.topics, len(topics.names)), packer.packed())
+    new, packed = pickle.loads(pickle.dumps(said))
+    learn(topics, new)
+    return unpacked(packed, other.pairer.context.specs, topics)
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
+def test_they_have_all_that_they_had(path: Path) -> None:
+    other = Engine()
+    for engine, rows in feeds(path, random.Random(1)):
+        assert list(map(attributes, through(rows, engine, other))) == list(map(attributes, rows))
+
+
+@pytest.mark.parametrize("path", sampled(CAPTURES, 12, pytest.mark.long), ids=lambda path: path.name)
+def test_their_records_are_the_same(path: Path) -> None:
+    other = Engine()
+    for engine, rows in feeds(path, random.Random(2)):
+        made = through(rows, engine, other)
+        assert [to_json_dict(row, EVERYTHING) for row in made] == [to_json_dict(row, EVERYTHING) for row in rows]
+
+
+def test_so_are_rows_that_were_read_from_records() -> None:
+    engine, other = Engine(), Engine()
+    records = [
+        to_json_dict(row, EVERYTHING)
+        for name in ("tour.pcapng", "first-steps.pcapng")
+        for _, rows in feeds(FOLDER / name, random.Random(3))
+        for row in rows
+    ]
+    read = FromRecords()
+    rows = [read.read(record) for record in records]
+    for number, row in enumerate(rows):
+        if row.kind == "exchange":
+            row.extra = {**(row.extra or {}), "file": f"{number}.ndjson"}
+            row.place = number
+    made = through(rows, engine, other)
+    assert list(map(attributes, made)) == list(map(attributes, rows))
+    assert [to_json_dict(row, EVERYTHING) for row in made] == [to_json_dict(row, EVERYTHING) for row in rows]
+
+
+def test_what_many_rows_share_is_one_object() -> None:
+    engine, other = Engine(), Engine()
+    rows = [row for _, found in feeds(FOLDER / "tour.pcapng", random.Random(4)) for row in found]
+    made = through(rows, engine, other)
+    assert len({id(row.ends) for row in made}) == len({id(row.ends) for row in rows})
+    assert len({row.spec for row in made if row.kind == "exchange"}) == len(
+        {row.spec for row in rows if row.kind == "exchange"}
+    )
+
+
+def test_the_bytes_of_frames() -> None:
+    rows = [row for _, found in feeds(FOLDER / "tour.pcapng", random.Random(5)) for row in found]
+    assert frame_bytes(rows) == sum(
+        len(raw) - 4
+        for row in rows
+        if not isinstance(row, Skipped)
+        for raw in (row.request_raw, row.response_raw)
+        if raw is not None and not row.extra
+    ) + sum((row.request_size or 0) + (row.response_size or 0) for row in rows if row.kind == "exchange" and row.extra)
