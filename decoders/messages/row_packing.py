@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.api_versions import ApiVersion, ApiVersions
     from decoders.exchanges.topics import Topics
 
-__all__ = ["Packed", "RowPacker", "TopicNews", "frame_bytes", "learn", "news", "unpacked"]
+__all__ = ["Packed", "RowPacker", "RowUnpacker", "TopicNews", "frame_bytes", "learn", "news"]
 
 # Of a usual exchange: who asks and its API version (places in tables), correlation id; times and packets of the first
 # and the last byte of both sides; sizes and places of both; names of topics known.
@@ -68,11 +68,12 @@ def frame_bytes(rows: Iterable[Settled]) -> int:
 
 
 class RowPacker:
-    """Packs a run of rows; what is said once is said once in it."""
+    """Packs a run of rows and holds on to none of them; what is said once is said once in it."""
 
     def __init__(self) -> None:
-        self._numbers: list[bytes] = []
-        self._frames: list[bytes] = []
+        self.count = 0
+        self._numbers = bytearray()
+        self._frames = bytearray()
         self._others: list[tuple[int, Any]] = []
         self._whos: list[tuple[Any, ...]] = []
         self._connections: list[tuple[Any, ...]] = []
@@ -80,17 +81,16 @@ class RowPacker:
         self._connection_of: dict[ConnectionInfo, int] = {}
         self._who_of: dict[ConnectionInfo, int] = {}
         self._spec_of: dict[ApiVersion, int] = {}
-        self._count = 0
 
     def add(self, rows: Iterable[Settled]) -> None:
         """Take rows, behind those before."""
         for row in rows:
             if not isinstance(row, Exchange):
                 values = [getattr(row, name) for name in _SKIPPED]
-                self._others.append((self._count, ("skipped", self._connection(row.ends), values)))
+                self._others.append((self.count, ("skipped", self._connection(row.ends), values)))
             elif not self._add_usual(row):
-                self._others.append((self._count, self._unusual(row)))
-            self._count += 1
+                self._others.append((self.count, self._unusual(row)))
+            self.count += 1
 
     def _add_usual(self, row: Exchange) -> bool:
         """Whether it is a usual one, which is packed then."""
@@ -119,28 +119,26 @@ class RowPacker:
         if who < 0 or not _is_who(self._whos[who], row):
             who = self._who_of[row.ends] = len(self._whos)
             self._whos.append((self._connection(row.ends), row.client_id, row.client_software, row.login))
-        self._numbers.append(
-            _USUAL.pack(
-                who,
-                number,
-                row.correlation_id,
-                row.time_ns,
-                row.request_end_ns,
-                row.response_ns,
-                row.response_end_ns,
-                row.request_packet,
-                row.request_packet_end,
-                row.response_packet,
-                row.response_packet_end,
-                request_size,
-                response_size,
-                row.place,
-                row.response_place,
-                row.known,
-            )
+        self._numbers += _USUAL.pack(
+            who,
+            number,
+            row.correlation_id,
+            row.time_ns,
+            row.request_end_ns,
+            row.response_ns,
+            row.response_end_ns,
+            row.request_packet,
+            row.request_packet_end,
+            row.response_packet,
+            row.response_packet_end,
+            request_size,
+            response_size,
+            row.place,
+            row.response_place,
+            row.known,
         )
-        self._frames.append(request)
-        self._frames.append(response)
+        self._frames += request
+        self._frames += response
         return True
 
     def _unusual(self, row: Exchange) -> tuple[Any, ...]:
@@ -157,8 +155,8 @@ class RowPacker:
         return number
 
     def packed(self) -> Packed:
-        """All of them, for `unpacked`."""
-        numbers, frames = b"".join(self._numbers), b"".join(self._frames)
+        """All of them, for RowUnpacker."""
+        numbers, frames = bytes(self._numbers), bytes(self._frames)
         return numbers, frames, self._others, self._whos, self._connections, self._specs
 
 
@@ -166,51 +164,64 @@ def _is_who(who: tuple[Any, ...], row: Exchange) -> bool:
     return who[1] == row.client_id and who[2] is row.client_software and who[3] is row.login
 
 
-def unpacked(packed: Packed, specs: ApiVersions, topics: Topics) -> list[Settled]:
-    """The rows in their order."""
-    numbers, frames, others, said_whos, said_connections, said_specs = packed
-    connections = [_connection(said, topics) for said in said_connections]
-    whos = [(connections[place], client_id, software, login) for place, client_id, software, login in said_whos]
-    versions = [specs.get(key, version) for key, version in said_specs]
-    waiting = iter(others)
-    before, other = next(waiting, (-1, None))
-    rows: list[Settled] = []
-    at = 0
-    for said in _USUAL.iter_unpack(numbers):
-        while len(rows) == before:
-            rows.append(_unusual(other, connections, specs))
-            before, other = next(waiting, (-1, None))
-        exchange = Exchange()
-        exchange.ends, exchange.client_id, exchange.client_software, exchange.login = whos[said[0]]
-        spec = exchange.spec = versions[said[1]]
-        exchange.api_key = spec.key
-        exchange.api_version = spec.version
-        exchange.outcome = "complete"
-        exchange.extra = None
-        exchange.looked = False
-        exchange.correlation_id = said[2]
-        exchange.time_ns = said[3]
-        exchange.request_end_ns = said[4]
-        exchange.response_ns = said[5]
-        exchange.response_end_ns = said[6]
-        exchange.request_packet = said[7]
-        exchange.request_packet_end = said[8]
-        exchange.response_packet = said[9]
-        exchange.response_packet_end = said[10]
-        exchange.request_size = said[11]
-        exchange.response_size = said[12]
-        exchange.place = said[13]
-        exchange.response_place = said[14]
-        exchange.known = said[15]
-        after = at + 4 + said[11]
-        exchange.request_raw = frames[at:after]
-        at = after + 4 + said[12]
-        exchange.response_raw = frames[after:at]
-        rows.append(exchange)
-    while before >= 0:
-        rows.append(_unusual(other, connections, specs))
-        before, other = next(waiting, (-1, None))
-    return rows
+class RowUnpacker:
+    """Makes the rows again, a few at a time, so that who is done with them needs no memory for more of them."""
+
+    def __init__(self, packed: Packed, specs: ApiVersions, topics: Topics) -> None:
+        numbers, frames, others, whos, connections, versions = packed
+        self._usual = _USUAL.iter_unpack(numbers)
+        self._frames = frames
+        self._others = others
+        self._connections = [_connection(said, topics) for said in connections]
+        self._whos = [(self._connections[place], *who) for place, *who in whos]
+        self._versions = [specs.get(key, version) for key, version in versions]
+        self._specs = specs
+        self._at = 0  # in the frames
+        self._count = 0  # of the rows so far
+        self._other = 0  # of those, how many were unusual
+
+    def take(self, count: int) -> list[Settled]:
+        """The next rows; there are as many."""
+        rows: list[Settled] = []
+        frames, whos, versions, at = self._frames, self._whos, self._versions, self._at
+        until = self._count + count
+        while self._count < until:
+            before = self._others[self._other][0] if self._other < len(self._others) else until
+            for said in islice(self._usual, min(before, until) - self._count):
+                exchange = Exchange()
+                exchange.ends, exchange.client_id, exchange.client_software, exchange.login = whos[said[0]]
+                spec = exchange.spec = versions[said[1]]
+                exchange.api_key = spec.key
+                exchange.api_version = spec.version
+                exchange.outcome = "complete"
+                exchange.extra = None
+                exchange.looked = False
+                exchange.correlation_id = said[2]
+                exchange.time_ns = said[3]
+                exchange.request_end_ns = said[4]
+                exchange.response_ns = said[5]
+                exchange.response_end_ns = said[6]
+                exchange.request_packet = said[7]
+                exchange.request_packet_end = said[8]
+                exchange.response_packet = said[9]
+                exchange.response_packet_end = said[10]
+                exchange.request_size = said[11]
+                exchange.response_size = said[12]
+                exchange.place = said[13]
+                exchange.response_place = said[14]
+                exchange.known = said[15]
+                after = at + 4 + said[11]
+                exchange.request_raw = frames[at:after]
+                at = after + 4 + said[12]
+                exchange.response_raw = frames[after:at]
+                rows.append(exchange)
+            self._count = min(before, until)
+            if self._count < until:
+                rows.append(_unusual(self._others[self._other][1], self._connections, self._specs))
+                self._other += 1
+                self._count += 1
+        self._at = at
+        return rows
 
 
 def _connection(said: tuple[Any, ...], topics: Topics) -> ConnectionInfo:

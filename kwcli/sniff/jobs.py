@@ -50,12 +50,11 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from functools import partial
-from itertools import accumulate, pairwise
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 from decoders.exchanges.addresses import NODE_LISTS
-from decoders.messages.row_packing import Packed, RowPacker, TopicNews, frame_bytes, learn, news, unpacked
+from decoders.messages.row_packing import Packed, RowPacker, RowUnpacker, TopicNews, frame_bytes, learn, news
 from kwcli.env import Failure
 from kwcli.output.nodes import Nodes
 
@@ -124,13 +123,14 @@ class RowCounts(NamedTuple):
 
 
 class PackedPart(NamedTuple):
-    """What a worker gets: names of topics that are new to it, rows, and to which steps they belong.
+    """What a worker gets: names of topics that are new to it, rows that it missed, and those that it is to write.
 
-    The first `missed` rows were in other parts; `lengths` has those of the lists of each step.
+    `lengths` has those of the lists of each step.
     """
 
     topics: TopicNews
     missed: int
+    missed_rows: Packed
     lengths: list[tuple[int, ...]]
     rows: Packed
 
@@ -198,21 +198,18 @@ class RowWork:
         """Of rows that are not shown those that workers have to notice: answers that name nodes, and no others."""
         return [row for row in rows if row.kind == "exchange" and row.api_key in NODE_LISTS]
 
-    def is_apart(self, steps: Iterable[RowStep]) -> bool:
-        """Whether a worker can write them without what the parts before it have written."""
-        return self._keeps_day is None or all(self._keeps_day(rows) for step in steps for rows in step if rows)
+    def is_apart(self, step: RowStep) -> bool:
+        """Whether a worker can write it without what was written before."""
+        return self._keeps_day is None or all(self._keeps_day(rows) for rows in step if rows)
 
-    def follow(self, steps: Iterable[RowStep]) -> list[Settled]:
-        """Know what a worker learns that writes them; the rows of which the others have to take notice too."""
+    def news(self, step: RowStep) -> list[Settled]:
+        """The rows of which all have to take notice, not only the worker that writes them."""
         said: list[Settled] = []
-        for step in steps:
-            for rows in step:
-                for row in self.skim(rows):
-                    assert row.kind == "exchange"
-                    if self._nodes.learn(row.view("response") or {}):
-                        said.append(row)
-        if said:
-            self.renderer.notice(said)
+        for rows in step:
+            for row in self.skim(rows):
+                assert row.kind == "exchange"
+                if self._nodes.learn(row.view("response") or {}):
+                    said.append(row)
         return said
 
     def counts(self) -> RowCounts:
@@ -256,11 +253,10 @@ class FoldWork(RowWork):
         self.renderer.notice(rows)
         return []
 
-    def follow(self, steps: Iterable[RowStep]) -> list[Settled]:
+    def news(self, step: RowStep) -> list[Settled]:
         """What is learnt of all rows is learnt here; what a worker adds it tells."""
-        for step in steps:
-            if step.sifted:
-                self.renderer.notice(step.sifted)
+        if step.sifted:
+            self.renderer.notice(step.sifted)
         return []
 
     def begin(self) -> None:
@@ -357,8 +353,10 @@ class RenderJobs:
         self._jobs = jobs
         self._pause = pause
         self._sizes = SIZES
-        self._steps: list[RowStep] = []
-        self._rows = self._size = 0  # of these
+        self._packer = RowPacker()  # of the next part
+        self._lengths: list[tuple[int, ...]] = []  # of its steps
+        self._size = 0  # of its frames
+        self._news: list[Settled] = []  # its rows of which all have to take notice
         self._first = self._sizes.first_rows  # rows that are still to be written here
         self._workers: list[Worker] = []
         self._parts: deque[Worker] = deque()  # those that have one, in the order of the parts
@@ -412,26 +410,41 @@ class RenderJobs:
     # Parts.
 
     def _add(self, step: RowStep) -> None:
-        self._steps.append(step)
-        for rows in step:
-            self._rows += len(rows)
-            self._size += frame_bytes(rows)
-        if self._first > 0 or self._jobs < 2:
-            self._first -= self._rows if self._output.begun or not self._work.writes_rows else 0
+        size = sum(map(frame_bytes, step))
+        if self._first > 0:
+            self._first -= sum(map(len, step)) if self._output.begun or not self._work.writes_rows else 0
+            self._do_here([step])
+        elif self._jobs < 2 or size > self._sizes.most or not self._work.is_apart(step):
             self._write_here()
-        elif self._rows >= self._sizes.rows or self._size >= self._sizes.size:
-            self._start_part()
+            self._do_here([step])
+        else:
+            with _uninterrupted():
+                self._pack(step, size)
+            if self._packer.count >= self._sizes.rows or self._size >= self._sizes.size:
+                self._start_part()
+
+    def _pack(self, step: RowStep, size: int) -> None:
+        """Hold on to no row: what comes next is made in the same memory, which is at hand."""
+        for rows in step:
+            self._packer.add(rows)
+        self._lengths.append(tuple(map(len, step)))
+        self._size += size
+        self._news += self._work.news(step)
+
+    def _do_here(self, steps: Iterable[RowStep]) -> None:
+        self._work.do(steps)
+        self._output.settle()
 
     def pulse(self) -> None:
         """Between two pieces of input: see what workers have done; where the input pauses, let all rows out."""
         if self._parts:
             self._collect(0)
-        if self._pause is not None and (self._steps or self._parts) and self._pause():
+        if self._pause is not None and (self._lengths or self._parts) and self._pause():
             self.drain(share=False)
 
     def drain(self, *, share: bool = True) -> None:
         """Have everything written that was taken."""
-        if self._parts and share and self._steps:
+        if self._parts and share and self._lengths:
             self._start_part()
         self._write_here()
 
@@ -444,19 +457,15 @@ class RenderJobs:
                 worker = self._workers[-1]
                 self._work.take(self._told(worker, worker.finish()).states)
                 self._workers.pop().wait()
-        steps = self._taken()
-        if steps:
-            self._work.do(steps)
-            self._output.settle()
+        if self._lengths:
+            lengths, packed = self._lengths, self._packer.packed()
+            self._begin_part()
+            self._do_here(self._steps(lengths, packed))
 
-    def _taken(self) -> list[RowStep]:
-        steps, self._steps, self._rows, self._size = self._steps, [], 0, 0
-        return steps
+    def _begin_part(self) -> None:
+        self._packer, self._lengths, self._size, self._news = RowPacker(), [], 0, []
 
     def _start_part(self) -> None:
-        if self._size > self._sizes.most or not self._work.is_apart(self._steps):
-            self._write_here()
-            return
         try:
             worker = self._idle()
         except OSError:  # no more processes, or no room for one
@@ -465,18 +474,22 @@ class RenderJobs:
                 self._write_here()
                 return
             worker = self._idle()
-        part = self._packed(worker)
+        missed = RowPacker()
+        missed.add(worker.missed)
+        names = news(self._topics, worker.known)
+        part = PackedPart(names, missed.count, missed.packed(), self._lengths, self._packer.packed())
         with _uninterrupted():
-            worker.send(part)
+            worker.send(pickle.dumps(part, pickle.HIGHEST_PROTOCOL))
             worker.known, worker.missed = len(self._topics.names), []
             self._parts.append(worker)
             if len(self._parts) == 1:
                 self._grant()
-            steps = self._taken()
-        told = self._work.follow(steps)
-        for each in self._workers:
-            if each is not worker:
-                each.missed += told
+            for each in self._workers:
+                if each is not worker:
+                    each.missed += self._news
+            if self._news:
+                self._work.renderer.notice(self._news)
+            self._begin_part()
 
     def _idle(self) -> Worker:
         """A worker that has no part; another one as long as there may be more. Raises OSError."""
@@ -488,17 +501,6 @@ class RenderJobs:
                 self._fork()
             else:
                 self._collect(None)
-
-    def _packed(self, worker: Worker) -> bytes:
-        """What it is to do, and what it has to know for it."""
-        packer = RowPacker()
-        packer.add(worker.missed)
-        for step in self._steps:
-            for rows in step:
-                packer.add(rows)
-        lengths = [tuple(map(len, step)) for step in self._steps]
-        part = PackedPart(news(self._topics, worker.known), len(worker.missed), lengths, packer.packed())
-        return pickle.dumps(part, pickle.HIGHEST_PROTOCOL)
 
     def _fork(self) -> None:
         if not self._workers:
@@ -595,7 +597,7 @@ class RenderJobs:
         before = work.counts()
         output.begin_part(partial(_await_turn, take), HELD_MAX)
         try:
-            work.do(self._unpacked(pickle.loads(part)))
+            work.do(self._received_steps(pickle.loads(part)))
             if work.writes_rows:
                 output.flush()
             else:
@@ -604,16 +606,16 @@ class RenderJobs:
             return PartResult(problem=_as_told(problem))
         return PartResult(work.counts().since(before), frozenset(output.told))
 
-    def _unpacked(self, part: PackedPart) -> Iterator[RowStep]:
+    def _received_steps(self, part: PackedPart) -> Iterator[RowStep]:
         learn(self._topics, part.topics)
-        rows = unpacked(part.rows, self._specs, self._topics)
         if part.missed:
-            self._work.notice(rows[: part.missed])
-        at = part.missed
-        for noticed, written, sifted in part.lengths:
-            ends = list(accumulate((noticed, written, sifted), initial=at))
-            yield RowStep(*(rows[begin:end] for begin, end in pairwise(ends)))
-            at = ends[-1]
+            self._work.notice(RowUnpacker(part.missed_rows, self._specs, self._topics).take(part.missed))
+        return self._steps(part.lengths, part.rows)
+
+    def _steps(self, lengths: Iterable[tuple[int, ...]], packed: Packed) -> Iterator[RowStep]:
+        rows = RowUnpacker(packed, self._specs, self._topics)
+        for each in lengths:
+            yield RowStep(*map(rows.take, each))
 
 
 def _received(number: int) -> bytes | None:

@@ -16,7 +16,7 @@ from decoders.exchanges.exchange import Exchange, Settled, Skipped
 from decoders.messages.bodies import Options
 from decoders.messages.from_record import FromRecords
 from decoders.messages.record import to_json_dict
-from decoders.messages.row_packing import RowPacker, frame_bytes, learn, news, unpacked
+from decoders.messages.row_packing import RowPacker, RowUnpacker, frame_bytes, learn, news
 from tests.captures.plain import read_bytes
 from tests.captures.shipped import FOLDER
 from tests.sampling import sampled
@@ -62,7 +62,9 @@ def through(rows: list[Settled], engine: Engine, other: Engine) -> list[Settled]
     said = (news(engine.pairer.context.topics, len(topics.names)), packer.packed())
     new, packed = pickle.loads(pickle.dumps(said))
     learn(topics, new)
-    return unpacked(packed, other.pairer.context.specs, topics)
+    unpacker = RowUnpacker(packed, other.pairer.context.specs, topics)
+    sizes = [len(rows[:3]), len(rows[3:10]), 0, len(rows[10:])]
+    return [row for size in sizes for row in unpacker.take(size)]
 
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
