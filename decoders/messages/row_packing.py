@@ -10,7 +10,7 @@ the engine has them; names that were learnt since are told apart (`TopicNews`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
@@ -40,9 +40,11 @@ _CONNECTION: Final = ("number", "client", "broker", "began_ns", "opened", "tls")
 
 # Topic id and name, in the order learnt.
 TopicNews = list[tuple["UUID", str]]
-# What packed() gives: numbers of the usual rows, their frames; all others, each with how many rows are before it; who
-# asks, connections and API versions.
-Packed = tuple[bytes, bytes, list[tuple[int, Any]], list[tuple[Any, ...]], list[tuple[Any, ...]], list[Any]]
+# What packed() gives: numbers of the usual rows; what few of them have besides (`Exchange.extra`), and all other rows,
+# each with how many rows are before it; who asks, connections and API versions.
+Packed = tuple[
+    bytes, list[tuple[int, Any]], list[tuple[int, Any]], list[tuple[Any, ...]], list[tuple[Any, ...]], list[Any]
+]
 
 
 def news(topics: Topics, known: int) -> TopicNews:
@@ -59,21 +61,25 @@ def learn(topics: Topics, said: TopicNews) -> None:
 
 
 def frame_bytes(rows: Iterable[Settled]) -> int:
-    """The bytes of all frames."""
+    """The bytes of all frames with their size fields; a little more where sides are missing."""
     size = 0
     for row in rows:
         if isinstance(row, Exchange):
-            size += (row.request_size or 0) + (row.response_size or 0)
+            size += (row.request_size or 0) + (row.response_size or 0) + 8
     return size
 
 
 class RowPacker:
-    """Packs a run of rows and holds on to none of them; what is said once is said once in it."""
+    """Packs a run of rows and holds on to none of them; what is said once is said once in it.
 
-    def __init__(self) -> None:
+    `write` takes the frames of usual rows, one behind the other.
+    """
+
+    def __init__(self, write: Callable[[bytes], object]) -> None:
         self.count = 0
+        self._write = write
         self._numbers = bytearray()
-        self._frames = bytearray()
+        self._extras: list[tuple[int, Any]] = []
         self._others: list[tuple[int, Any]] = []
         self._whos: list[tuple[Any, ...]] = []
         self._connections: list[tuple[Any, ...]] = []
@@ -97,8 +103,7 @@ class RowPacker:
         request, response, spec = row.request_raw, row.response_raw, row.spec
         request_size, response_size = row.request_size, row.response_size
         if (
-            row.extra is not None
-            or row.outcome != "complete"
+            row.outcome != "complete"
             or request is None
             or response is None
             or request_size is None
@@ -137,8 +142,10 @@ class RowPacker:
             row.response_place,
             row.known,
         )
-        self._frames += request
-        self._frames += response
+        if row.extra is not None:
+            self._extras.append((self.count, row.extra))
+        self._write(request)
+        self._write(response)
         return True
 
     def _unusual(self, row: Exchange) -> tuple[Any, ...]:
@@ -155,9 +162,8 @@ class RowPacker:
         return number
 
     def packed(self) -> Packed:
-        """All of them, for RowUnpacker."""
-        numbers, frames = bytes(self._numbers), bytes(self._frames)
-        return numbers, frames, self._others, self._whos, self._connections, self._specs
+        """All but the frames of usual rows, for RowUnpacker."""
+        return bytes(self._numbers), self._extras, self._others, self._whos, self._connections, self._specs
 
 
 def _is_who(who: tuple[Any, ...], row: Exchange) -> bool:
@@ -165,12 +171,16 @@ def _is_who(who: tuple[Any, ...], row: Exchange) -> bool:
 
 
 class RowUnpacker:
-    """Makes the rows again, a few at a time, so that who is done with them needs no memory for more of them."""
+    """Makes the rows again, a few at a time, so that who is done with them needs no memory for more of them.
 
-    def __init__(self, packed: Packed, specs: ApiVersions, topics: Topics) -> None:
-        numbers, frames, others, whos, connections, versions = packed
+    `frames` is what was written: anything of which a slice is bytes.
+    """
+
+    def __init__(self, packed: Packed, frames: Any, specs: ApiVersions, topics: Topics) -> None:
+        numbers, extras, others, whos, connections, versions = packed
         self._usual = _USUAL.iter_unpack(numbers)
         self._frames = frames
+        self._extras = extras
         self._others = others
         self._connections = [_connection(said, topics) for said in connections]
         self._whos = [(self._connections[place], *who) for place, *who in whos]
@@ -178,7 +188,7 @@ class RowUnpacker:
         self._specs = specs
         self._at = 0  # in the frames
         self._count = 0  # of the rows so far
-        self._other = 0  # of those, how many were unusual
+        self._extra = self._other = 0  # of those, how many had more and how many were unusual
 
     def take(self, count: int) -> list[Settled]:
         """The next rows; there are as many."""
@@ -221,6 +231,12 @@ class RowUnpacker:
                 self._other += 1
                 self._count += 1
         self._at = at
+        while self._extra < len(self._extras) and self._extras[self._extra][0] < until:
+            place, extra = self._extras[self._extra]
+            row = rows[place - until]
+            assert isinstance(row, Exchange)
+            row.extra = extra
+            self._extra += 1
         return rows
 
 

@@ -37,6 +37,7 @@ exchanges, and more time than the workers saved in text. To pack a row and make 
 from __future__ import annotations
 
 import gc
+import mmap
 import operator
 import os
 import pickle
@@ -50,6 +51,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from functools import partial
+from io import BytesIO
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
@@ -80,12 +82,12 @@ _SIZE: Final = Struct("<Q")
 
 
 class PartSizes(NamedTuple):
-    """How much the reader writes itself: the first rows, and parts of more bytes of frames. How much is a part."""
+    """How much the reader writes itself: the first rows, and steps of more bytes of frames. How much is a part."""
 
     first_rows: int = 4000
     rows: int = 2500
     size: int = 2 << 20
-    most: int = 16 << 20
+    most: int = 6 << 20
 
 
 SIZES: Final = PartSizes()
@@ -123,16 +125,25 @@ class RowCounts(NamedTuple):
 
 
 class PackedPart(NamedTuple):
-    """What a worker gets: names of topics that are new to it, rows that it missed, and those that it is to write.
+    """Rows that are to be written: where their frames are, the lengths of the lists of each step, and all else.
 
-    `lengths` has those of the lists of each step.
+    `news` are those of which all have to take notice.
     """
+
+    slot: int
+    lengths: list[tuple[int, ...]]
+    rows: Packed
+    news: list[Settled]
+
+
+class Message(NamedTuple):
+    """What a worker gets: names of topics that are new to it, rows that it missed, and a part without its news."""
 
     topics: TopicNews
     missed: int
     missed_rows: Packed
-    lengths: list[tuple[int, ...]]
-    rows: Packed
+    missed_frames: bytes
+    part: PackedPart
 
 
 class PartResult(NamedTuple):
@@ -353,13 +364,19 @@ class RenderJobs:
         self._jobs = jobs
         self._pause = pause
         self._sizes = SIZES
-        self._packer = RowPacker()  # of the next part
+        # Memory that all processes have, for the frames of as many parts as may be there at a time: at work, ready and
+        # the next one.
+        self._slots: list[mmap.mmap] = []
+        self._free: list[int] = []
+        self._packer: RowPacker | None = None  # of the next part, where it has begun
+        self._slot = 0  # of it
         self._lengths: list[tuple[int, ...]] = []  # of its steps
-        self._size = 0  # of its frames
+        self._rows = self._size = 0  # of it, and bytes of its frames
         self._news: list[Settled] = []  # its rows of which all have to take notice
+        self._ready: deque[PackedPart] = deque()  # parts that wait for a worker
         self._first = self._sizes.first_rows  # rows that are still to be written here
         self._workers: list[Worker] = []
-        self._parts: deque[Worker] = deque()  # those that have one, in the order of the parts
+        self._parts: deque[tuple[Worker, int]] = deque()  # who is at work and in which slot, in the order of the parts
         self._counted = RowCounts()  # by workers
 
     # What a renderer has.
@@ -418,18 +435,82 @@ class RenderJobs:
             self._write_here()
             self._do_here([step])
         else:
+            if self._size + size > self._sizes.most:
+                self._end_part()
             with _uninterrupted():
                 self._pack(step, size)
-            if self._packer.count >= self._sizes.rows or self._size >= self._sizes.size:
-                self._start_part()
+            if self._rows >= self._sizes.rows or self._size >= self._sizes.size:
+                self._end_part()
 
     def _pack(self, step: RowStep, size: int) -> None:
         """Hold on to no row: what comes next is made in the same memory, which is at hand."""
+        packer = self._packer or self._begin_part()
         for rows in step:
-            self._packer.add(rows)
+            packer.add(rows)
         self._lengths.append(tuple(map(len, step)))
+        self._rows += sum(map(len, step))
         self._size += size
         self._news += self._work.news(step)
+
+    def _begin_part(self) -> RowPacker:
+        if not self._slots:
+            # Nearly all of it is never touched. At work, ready, and the next part.
+            self._slots = [mmap.mmap(-1, self._sizes.most) for _ in range(2 * self._jobs + 1)]
+            self._free = [*range(len(self._slots))]
+        self._slot = self._free.pop()
+        self._slots[self._slot].seek(0)
+        packer = self._packer = RowPacker(self._slots[self._slot].write)
+        return packer
+
+    def _end_part(self) -> None:
+        """The next part is ready: have it written, as soon as a worker has time."""
+        if self._packer is None:
+            return
+        with _uninterrupted():
+            self._ready.append(PackedPart(self._slot, self._lengths, self._packer.packed(), self._news))
+            self._packer, self._lengths, self._news = None, [], []
+            self._rows = self._size = 0
+        self._share()
+        if not self._jobs:
+            self._write_here()
+        while len(self._ready) > self._jobs:
+            self._collect(None)
+
+    def _share(self) -> None:
+        """Give parts to workers that have none; start workers as long as there may be more."""
+        busy = {worker.pid for worker, _ in self._parts}
+        while self._ready:
+            worker = next((each for each in self._workers if each.pid not in busy), None)
+            if worker is None:
+                if len(self._workers) >= self._jobs:
+                    return
+                if not self._workers:
+                    self._output.flush()  # or copies would write it too
+                try:
+                    self._fork()
+                except OSError:  # no more processes, or no room for one
+                    self._jobs = len(self._workers)
+                continue
+            with _uninterrupted():
+                self._give(worker, self._ready.popleft())
+            busy.add(worker.pid)
+
+    def _give(self, worker: Worker, part: PackedPart) -> None:
+        frames = BytesIO()
+        missed = RowPacker(frames.write)
+        missed.add(worker.missed)
+        names = news(self._topics, worker.known)
+        message = Message(names, missed.count, missed.packed(), frames.getvalue(), part._replace(news=[]))
+        worker.send(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+        worker.known, worker.missed = len(self._topics.names), []
+        self._parts.append((worker, part.slot))
+        if len(self._parts) == 1:
+            self._grant()
+        if part.news:
+            for each in self._workers:
+                if each is not worker:
+                    each.missed += part.news
+            self._work.renderer.notice(part.news)
 
     def _do_here(self, steps: Iterable[RowStep]) -> None:
         self._work.do(steps)
@@ -439,13 +520,13 @@ class RenderJobs:
         """Between two pieces of input: see what workers have done; where the input pauses, let all rows out."""
         if self._parts:
             self._collect(0)
-        if self._pause is not None and (self._lengths or self._parts) and self._pause():
+        if self._pause is not None and (self._packer is not None or self._parts) and self._pause():
             self.drain(share=False)
 
     def drain(self, *, share: bool = True) -> None:
         """Have everything written that was taken."""
-        if self._parts and share and self._lengths:
-            self._start_part()
+        if self._parts and share:
+            self._end_part()
         self._write_here()
 
     def _write_here(self) -> None:
@@ -457,54 +538,16 @@ class RenderJobs:
                 worker = self._workers[-1]
                 self._work.take(self._told(worker, worker.finish()).states)
                 self._workers.pop().wait()
-        if self._lengths:
-            lengths, packed = self._lengths, self._packer.packed()
-            self._begin_part()
-            self._do_here(self._steps(lengths, packed))
-
-    def _begin_part(self) -> None:
-        self._packer, self._lengths, self._size, self._news = RowPacker(), [], 0, []
-
-    def _start_part(self) -> None:
-        try:
-            worker = self._idle()
-        except OSError:  # no more processes, or no room for one
-            self._jobs = len(self._workers)
-            if not self._jobs:
-                self._write_here()
-                return
-            worker = self._idle()
-        missed = RowPacker()
-        missed.add(worker.missed)
-        names = news(self._topics, worker.known)
-        part = PackedPart(names, missed.count, missed.packed(), self._lengths, self._packer.packed())
-        with _uninterrupted():
-            worker.send(pickle.dumps(part, pickle.HIGHEST_PROTOCOL))
-            worker.known, worker.missed = len(self._topics.names), []
-            self._parts.append(worker)
-            if len(self._parts) == 1:
-                self._grant()
-            for each in self._workers:
-                if each is not worker:
-                    each.missed += self._news
-            if self._news:
-                self._work.renderer.notice(self._news)
-            self._begin_part()
-
-    def _idle(self) -> Worker:
-        """A worker that has no part; another one as long as there may be more. Raises OSError."""
-        while True:
-            for worker in self._workers:
-                if worker not in self._parts:
-                    return worker
-            if len(self._workers) < self._jobs:
-                self._fork()
-            else:
-                self._collect(None)
+        if self._packer is not None:
+            self._ready.append(PackedPart(self._slot, self._lengths, self._packer.packed(), []))
+            self._packer, self._lengths, self._news = None, [], []
+            self._rows = self._size = 0
+        while self._ready:
+            part = self._ready.popleft()
+            self._do_here(self._steps(part))
+            self._free.append(part.slot)
 
     def _fork(self) -> None:
-        if not self._workers:
-            self._output.flush()  # or the copy would write it too
         take, give = os.pipe()
         result, tell = os.pipe()
         try:
@@ -528,12 +571,12 @@ class RenderJobs:
 
     def _grant(self) -> None:
         """It is the turn of the first part."""
-        self._parts[0].send(pickle.dumps(frozenset(self._output.told)))
+        self._parts[0][0].send(pickle.dumps(frozenset(self._output.told)))
 
     def _collect(self, timeout_ms: int | None) -> None:
         """Read what workers tell, wait for that so long; take the results whose turn it is."""
         poll = select.poll()
-        by_result = {worker.result: worker for worker in self._parts if not worker.is_done}
+        by_result = {worker.result: worker for worker, _ in self._parts if not worker.is_done}
         for number in by_result:
             poll.register(number, select.POLLIN)
         ready = poll.poll(timeout_ms)
@@ -542,8 +585,11 @@ class RenderJobs:
         with _uninterrupted():
             for number, _ in ready:
                 by_result[number].read()
-            while self._parts and self._parts[0].is_done:
-                self._take(self._parts.popleft())
+            while self._parts and self._parts[0][0].is_done:
+                worker, slot = self._parts.popleft()
+                self._take(worker)
+                self._free.append(slot)
+        self._share()
 
     def _told(self, worker: Worker, result: PartResult | None) -> PartResult:
         """What a worker tells. Raises what went wrong, Failure where it has ended without a word."""
@@ -606,16 +652,17 @@ class RenderJobs:
             return PartResult(problem=_as_told(problem))
         return PartResult(work.counts().since(before), frozenset(output.told))
 
-    def _received_steps(self, part: PackedPart) -> Iterator[RowStep]:
-        learn(self._topics, part.topics)
-        if part.missed:
-            self._work.notice(RowUnpacker(part.missed_rows, self._specs, self._topics).take(part.missed))
-        return self._steps(part.lengths, part.rows)
+    def _received_steps(self, message: Message) -> Iterator[RowStep]:
+        learn(self._topics, message.topics)
+        if message.missed:
+            rows = RowUnpacker(message.missed_rows, message.missed_frames, self._specs, self._topics)
+            self._work.notice(rows.take(message.missed))
+        return self._steps(message.part)
 
-    def _steps(self, lengths: Iterable[tuple[int, ...]], packed: Packed) -> Iterator[RowStep]:
-        rows = RowUnpacker(packed, self._specs, self._topics)
-        for each in lengths:
-            yield RowStep(*map(rows.take, each))
+    def _steps(self, part: PackedPart) -> Iterator[RowStep]:
+        rows = RowUnpacker(part.rows, self._slots[part.slot], self._specs, self._topics)
+        for lengths in part.lengths:
+            yield RowStep(*map(rows.take, lengths))
 
 
 def _received(number: int) -> bytes | None:

@@ -245,3 +245,21 @@ def test_a_part_that_is_killed_is_told(kw: Runner, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(RenderJobs, "_result", die)
     outcome = kw("sniff", str(TOUR), "--jobs", "2")
     assert (outcome.code, outcome.err) == (1, "kw: a process that --jobs started has ended: by signal 9\n")
+
+
+@pytest.mark.parametrize("most", [0, 1])
+def test_a_system_without_room_for_more_processes_is_none_that_fails(
+    kw: Runner, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    fork, made = RenderJobs._fork, [0]
+
+    def refused(self: RenderJobs) -> None:
+        if made[0] >= most:
+            raise BlockingIOError
+        made[0] += 1
+        fork(self)
+
+    whole = kw("sniff", str(TOUR), "-v", "--jobs", "1")
+    monkeypatch.setattr(RenderJobs, "_fork", refused)
+    assert kw("sniff", str(TOUR), "-v", "--jobs", "3") == whole
+    assert made[0] == most
