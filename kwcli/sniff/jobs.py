@@ -84,9 +84,9 @@ _SIZE: Final = Struct("<Q")
 class PartSizes(NamedTuple):
     """How much the reader writes itself: the first rows, and steps of more bytes of frames. How much is a part."""
 
-    first_rows: int = 4000
-    rows: int = 2500
-    size: int = 2 << 20
+    first_rows: int = 1000
+    rows: int = 5000
+    size: int = 4 << 20
     most: int = 6 << 20
 
 
