@@ -47,6 +47,9 @@ class OncePiece(bytes):
         piece.key = key
         return piece
 
+    def __getnewargs__(self) -> tuple[bytes, Hashable]:  # type: ignore[override]  # of bytes: one argument
+        return bytes(self), self.key
+
 
 class Renderer(Protocol):
     """Writes rows as they come. `shows_skipped`: whether bytes that are no exchange have a row of their own.

@@ -72,10 +72,11 @@ __all__ = ["FoldWork", "PartSizes", "RenderJobs", "RowWork", "can_fork", "has_pa
 
 # What a part holds of its output before it is its turn.
 HELD_MAX: Final = 16 << 20
+# Output of a part that the reader writes.
+RETURNED_MAX: Final = 1 << 20
 # So long (s) standard input may pause before rows are written by the reader.
 PAUSE_S: Final = 0.01
-_CHUNK: Final = 1 << 16
-# What a pipe to a worker takes at once, where the system lets it.
+# What a pipe to a worker and back takes at once, where the system lets it.
 _PIPE: Final = 1 << 20
 # Before each message: its bytes.
 _SIZE: Final = Struct("<Q")
@@ -130,6 +131,7 @@ class PackedPart(NamedTuple):
     `news` are those of which all have to take notice.
     """
 
+    number: int
     slot: int
     lengths: list[tuple[int, ...]]
     rows: Packed
@@ -146,14 +148,23 @@ class Message(NamedTuple):
     part: PackedPart
 
 
+class Turn(NamedTuple):
+    """All parts before this one are written, and this is what was told once."""
+
+    number: int
+    told: frozenset[Hashable]
+
+
 class PartResult(NamedTuple):
     """What a worker tells of a part, or at its end.
 
-    Counts, what was told once, or what went wrong; at the end the states of its folds.
+    Counts, what was told once, output that is still to be written, or what went wrong; at the end the states of its
+    folds.
     """
 
     counts: RowCounts = RowCounts()
     told: frozenset[Hashable] = frozenset()
+    output: tuple[bytes, ...] = ()
     states: tuple[bytes, ...] = ()
     problem: BaseException | None = None
 
@@ -309,7 +320,7 @@ class Worker:
 
     def read(self) -> None:
         """Take what is there of its result."""
-        data = os.read(self.result, _CHUNK)
+        data = os.read(self.result, _PIPE)
         self.data += data
         self.ended = not data
 
@@ -376,7 +387,9 @@ class RenderJobs:
         self._ready: deque[PackedPart] = deque()  # parts that wait for a worker
         self._first = self._sizes.first_rows  # rows that are still to be written here
         self._workers: list[Worker] = []
-        self._parts: deque[tuple[Worker, int]] = deque()  # who is at work and in which slot, in the order of the parts
+        self._parts: deque[tuple[Worker, PackedPart]] = deque()  # parts at work, in their order
+        self._number = 0  # of the part that was ready last
+        self._granted = 0  # of the part that may write
         self._counted = RowCounts()  # by workers
 
     # What a renderer has.
@@ -467,14 +480,19 @@ class RenderJobs:
         if self._packer is None:
             return
         with _uninterrupted():
-            self._ready.append(PackedPart(self._slot, self._lengths, self._packer.packed(), self._news))
-            self._packer, self._lengths, self._news = None, [], []
-            self._rows = self._size = 0
+            self._ready.append(self._ended(self._packer))
         self._share()
         if not self._jobs:
             self._write_here()
         while len(self._ready) > self._jobs:
             self._collect(None)
+
+    def _ended(self, packer: RowPacker) -> PackedPart:
+        self._number += 1
+        part = PackedPart(self._number, self._slot, self._lengths, packer.packed(), self._news)
+        self._packer, self._lengths, self._news = None, [], []
+        self._rows = self._size = 0
+        return part
 
     def _share(self) -> None:
         """Give parts to workers that have none; start workers as long as there may be more."""
@@ -503,9 +521,7 @@ class RenderJobs:
         message = Message(names, missed.count, missed.packed(), frames.getvalue(), part._replace(news=[]))
         worker.send(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
         worker.known, worker.missed = len(self._topics.names), []
-        self._parts.append((worker, part.slot))
-        if len(self._parts) == 1:
-            self._grant()
+        self._parts.append((worker, part))
         if part.news:
             for each in self._workers:
                 if each is not worker:
@@ -531,17 +547,17 @@ class RenderJobs:
 
     def _write_here(self) -> None:
         """All parts, then what waits."""
-        while self._parts:
-            self._collect(None)
+        if self._parts:
+            while self._parts:
+                self._collect(None)
+            self._output.flush()
         while self._workers:
             with _uninterrupted():
                 worker = self._workers[-1]
                 self._work.take(self._told(worker, worker.finish()).states)
                 self._workers.pop().wait()
         if self._packer is not None:
-            self._ready.append(PackedPart(self._slot, self._lengths, self._packer.packed(), []))
-            self._packer, self._lengths, self._news = None, [], []
-            self._rows = self._size = 0
+            self._ready.append(self._ended(self._packer))
         while self._ready:
             part = self._ready.popleft()
             self._do_here(self._steps(part))
@@ -555,7 +571,8 @@ class RenderJobs:
                 import fcntl
 
                 with suppress(OSError):  # it takes as much as there may be
-                    fcntl.fcntl(give, fcntl.F_SETPIPE_SZ, _PIPE)
+                    for number in (give, tell):
+                        fcntl.fcntl(number, fcntl.F_SETPIPE_SZ, _PIPE)
             with _uninterrupted():
                 pid = os.fork()
                 if pid == 0:
@@ -570,11 +587,17 @@ class RenderJobs:
             os.close(tell)
 
     def _grant(self) -> None:
-        """It is the turn of the first part."""
-        self._parts[0][0].send(pickle.dumps(frozenset(self._output.told)))
+        """It is the turn of the first part: what others have made is written before it."""
+        if self._parts and self._granted != self._parts[0][1].number:
+            worker, part = self._parts[0]
+            self._output.flush()
+            with _uninterrupted():
+                worker.send(pickle.dumps(Turn(part.number, frozenset(self._output.told))))
+                self._granted = part.number
 
     def _collect(self, timeout_ms: int | None) -> None:
         """Read what workers tell, wait for that so long; take the results whose turn it is."""
+        self._grant()
         poll = select.poll()
         by_result = {worker.result: worker for worker, _ in self._parts if not worker.is_done}
         for number in by_result:
@@ -586,10 +609,11 @@ class RenderJobs:
             for number, _ in ready:
                 by_result[number].read()
             while self._parts and self._parts[0][0].is_done:
-                worker, slot = self._parts.popleft()
+                worker, part = self._parts.popleft()
                 self._take(worker)
-                self._free.append(slot)
+                self._free.append(part.slot)
         self._share()
+        self._grant()
 
     def _told(self, worker: Worker, result: PartResult | None) -> PartResult:
         """What a worker tells. Raises what went wrong, Failure where it has ended without a word."""
@@ -606,10 +630,8 @@ class RenderJobs:
     def _take(self, worker: Worker) -> None:
         result = self._told(worker, worker.taken())
         self._counted = self._counted.plus(result.counts)
+        self._output.take(result.output)
         self._output.told |= result.told
-        self._output.begun = True
-        if self._parts:
-            self._grant()
 
     def abandon(self) -> None:
         """End the workers that are left; none is where all went well."""
@@ -631,26 +653,25 @@ class RenderJobs:
                 os.close(number)
             gc.freeze()  # what is there is the reader's: to look at it would copy it
             self._work.begin()
-            while (part := _received(take)) is not None:
-                _tell(tell, self._result(part, take))
+            while (data := _received(take)) is not None:
+                message = pickle.loads(data)
+                if isinstance(message, Message):
+                    _tell(tell, self._result(message, take))
             _tell(tell, PartResult(states=self._work.states()))
             code = 0
         finally:
             os._exit(code)
 
-    def _result(self, part: bytes, take: int) -> PartResult:
+    def _result(self, message: Message, take: int) -> PartResult:
         work, output = self._work, self._output
         before = work.counts()
-        output.begin_part(partial(_await_turn, take), HELD_MAX)
+        output.begin_part(partial(_await_turn, take, message.part.number), HELD_MAX)
         try:
-            work.do(self._received_steps(pickle.loads(part)))
-            if work.writes_rows:
-                output.flush()
-            else:
-                _await_turn(take)
+            work.do(self._received_steps(message))
+            held = tuple(output.end_part(RETURNED_MAX))
         except Exception as problem:  # whatever it is, it is told where rows are read
             return PartResult(problem=_as_told(problem))
-        return PartResult(work.counts().since(before), frozenset(output.told))
+        return PartResult(work.counts().since(before), frozenset() if held else frozenset(output.told), held)
 
     def _received_steps(self, message: Message) -> Iterator[RowStep]:
         learn(self._topics, message.topics)
@@ -680,13 +701,13 @@ def _received(number: int) -> bytes | None:
     return bytes(data)
 
 
-def _await_turn(take: int) -> frozenset[Hashable]:
+def _await_turn(take: int, number: int) -> frozenset[Hashable]:
     """Wait until all parts before are written; what they have told."""
-    data = _received(take)
-    if data is None:
-        os._exit(1)  # the reader is no more
-    told: frozenset[Hashable] = pickle.loads(data)
-    return told
+    while (data := _received(take)) is not None:
+        turn: Turn = pickle.loads(data)
+        if turn.number == number:  # it is not that of a part whose output others have written
+            return turn.told
+    os._exit(1)  # the reader is no more
 
 
 def _tell(number: int, result: PartResult) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from io import BufferedWriter, FileIO
 from operator import length_hint
 from typing import TYPE_CHECKING, Final
@@ -48,16 +48,21 @@ class Output:
 
     def write(self, data: bytes) -> None:
         """Take bytes; they may wait for more."""
-        if data.__class__ is OncePiece:
-            assert isinstance(data, OncePiece)
-            if data.key in self.told:
-                return
-            self.told.add(data.key)
-        self.begun = True
-        self._parts.append(data)
-        self._size += len(data)
+        self.take([data])
         if self._size >= self._held:
             self.flush()
+
+    def take(self, pieces: Iterable[bytes]) -> None:
+        """Take bytes that wait until something is written."""
+        for data in pieces:
+            if data.__class__ is OncePiece:
+                assert isinstance(data, OncePiece)
+                if data.key in self.told:
+                    continue
+                self.told.add(data.key)
+            self.begun = True
+            self._parts.append(data)
+            self._size += len(data)
 
     def begin_part(self, turn: Callable[[], frozenset[Hashable]], held: int) -> None:
         """This is a copy of the process (jobs.py): hold so many bytes, and write them when `turn` comes back.
@@ -66,6 +71,14 @@ class Output:
         """
         self._turn, self._held = turn, held
         self._progress.forget()
+
+    def end_part(self, most: int) -> list[bytes]:
+        """Give back what is held of the part, where it is at most so many bytes and nothing was written; else write."""
+        if self._turn is None or self._size > most:
+            self.flush()
+            return []
+        held, self._parts, self._size = self._parts, [], 0
+        return held
 
     def _await_turn(self, turn: Callable[[], frozenset[Hashable]]) -> None:
         self._turn, self._held = None, WRITE_SIZE

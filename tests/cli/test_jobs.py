@@ -75,6 +75,7 @@ VIEWS: Final[tuple[tuple[str, ...], ...]] = (
 def kw(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Runner:
     """Runs kw with small parts into a file; `forks` counts them."""
     monkeypatch.setattr(jobs, "SIZES", PartSizes(3, 7, 1 << 14))
+    monkeypatch.setattr(jobs, "RETURNED_MAX", 1 << 11)  # some parts write by themselves
     monkeypatch.setattr(sniff_run, "SHARED_MIN", 0)
     monkeypatch.setattr(inputs, "MERGED_MAX", 1 << 16)  # rows come in small pieces
     monkeypatch.setattr(jobs, "can_fork", lambda: True)  # what runs the tests has threads that do not matter
@@ -165,6 +166,7 @@ SMALL_PARTS: Final = """
 import sys
 from kwcli.sniff import jobs, run
 jobs.SIZES = jobs.PartSizes(3, 20, 1 << 16)
+jobs.RETURNED_MAX = 1 << 12
 run.SHARED_MIN = 0
 from kwcli.main import main
 from tests.sampling import sampled
