@@ -148,6 +148,15 @@ def read(data: bytes, at: int, stop: int, budget: Budget, form: Form | None) -> 
     return fields
 
 
+def count_records(data: bytes, at: int, stop: int, budget: Budget) -> int:
+    """How many records the whole compressed message from `at` to `stop` holds; 0 where it is damaged."""
+    try:
+        message = _message(data, at, stop)
+        return sum(1 for _ in _unwrap(message, message.offset, data[at + _CRC_START], budget, 1))
+    except DecodeError:
+        return 0
+
+
 class _BadChecksum(Malformed):
     reason = "crc"
 

@@ -11,6 +11,7 @@ from functools import cache
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from decoders.limits import BATCHES_MAX
 from decoders.records.codecs import CODEC_MASK, codec_name
 from decoders.records.model import CRC_START, HEADER, LOG_OVERHEAD, SIZE
 
@@ -19,12 +20,16 @@ if TYPE_CHECKING:
 
 # base offset, length; magic; low byte of the attributes; last offset delta; record count
 _HEADER: Final = Struct(">qi4xb5xBi30xi")
-
+# The same of a message of magic 0 or 1: offset, size; magic; attributes. Its least bytes; least sizes by magic.
+_MESSAGE: Final = Struct(">qi4xbb")
+_MESSAGE_LEAST: Final = 26
+_LENGTH_MIN: Final = (14, 22)
 
 _CODECS: Final = tuple(map(codec_name, range(CODEC_MASK + 1)))
 _ALONE: Final = tuple((name,) for name in _CODECS)
 _MAGIC_2: Final = (2,)
 _unpack: Final = _HEADER.unpack_from
+_unpack_message: Final = _MESSAGE.unpack_from
 
 
 class RecordsSummary(NamedTuple):
@@ -71,9 +76,7 @@ def sole(buf: bytes, at: int, size: int, *, checked: bool = False) -> tuple[int,
     return count, _CODECS[attributes & CODEC_MASK]
 
 
-def summarize(
-    buf: bytes, at: int = 0, size: int | None = None, budget: Budget | None = None, *, checked: bool = False
-) -> RecordsSummary:
+def summarize(buf: bytes, at: int = 0, size: int | None = None, *, checked: bool = False) -> RecordsSummary:
     """The summary of the `size` bytes (default: the rest) of `buf` from `at` on.
 
     With `checked` the records of batches with a wrong checksum do not count; the batches do.
@@ -100,7 +103,11 @@ def summarize(
     if at >= end:
         return tuple.__new__(RecordsSummary, (batches, records, end - start, names, magics, last, False))
     found = RecordsSummary(batches, records, end - start, names, magics, last, False)
-    return _with_rest(found, buf[at:end], budget, checked=checked)
+    if not checked:
+        found, at = _with_messages(found, buf, at, end)
+        if at == end:
+            return found
+    return _with_rest(found, buf[at:end], checked=checked)
 
 
 def summarize_json(batches: Iterable[Mapping[str, Any]], *, checked: bool = False) -> RecordsSummary:
@@ -122,12 +129,41 @@ def summarize_view(records: Any, raw: bytes | None, *, checked: bool = False) ->
     return summarize_json(records, checked=checked) if isinstance(records, list) else None
 
 
-def _with_rest(found: RecordsSummary, data: bytes, budget: Budget | None, *, checked: bool) -> RecordsSummary:
+def _with_messages(found: RecordsSummary, buf: bytes, at: int, end: int) -> tuple[RecordsSummary, int]:
+    """The same with the whole messages of magic 0 and 1 that come next, and where they end."""
+    batches, records, size, codecs, magics, last, truncated = found
+    budget: Budget | None = None
+    most = batches + BATCHES_MAX
+    while end - at >= _MESSAGE_LEAST:
+        offset, length, magic, attributes = _unpack_message(buf, at)
+        stop = at + LOG_OVERHEAD + length
+        if not 0 <= magic <= 1 or length < _LENGTH_MIN[magic] or stop > end:
+            break
+        if batches == most:
+            return RecordsSummary(batches, records, size, codecs, magics, last, truncated), end
+        number = attributes & CODEC_MASK
+        if number:
+            if budget is None:
+                from decoders.records.legacy import count_records
+                from decoders.records.model import Budget
+
+                budget = Budget()
+            records += count_records(buf, at, stop, budget)
+        else:
+            records += 1
+        codec = _CODECS[number]
+        batches += 1
+        at, last = stop, offset
+        codecs = codecs if codec in codecs else (*codecs, codec)
+        magics = magics if magic in magics else (*magics, magic)
+    return RecordsSummary(batches, records, size, codecs, magics, last, truncated), at
+
+
+def _with_rest(found: RecordsSummary, data: bytes, *, checked: bool) -> RecordsSummary:
     """The same with the batches that are not whole ones of magic 2."""
-    from decoders.records.model import Budget
     from decoders.records.read import batches_json
 
-    return _with(found, batches_json(data, budget=budget or Budget()) or [], checked=checked)
+    return _with(found, batches_json(data) or [], checked=checked)
 
 
 def _with(found: RecordsSummary, more: Iterable[Mapping[str, Any]], *, checked: bool) -> RecordsSummary:
