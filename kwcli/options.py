@@ -534,15 +534,6 @@ jobs_option: Final = click.option(
     help=f"Have N processes show what one reads; one for each core, at most {JOBS_MAX}, without it.",
 )
 
-# Of `kw doctor`: what two processes hand over costs as much as they save (`python -m tests.bench.jobs`).
-doctor_jobs_option: Final = click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    default=1,
-    help="Have N processes look at what one reads; one without it: to share its work gains little.",
-)
-
 
 def telemetry_options(command: Command) -> Command:
     """Where numbers and spans go besides; behind `capture_options`, whose value has them."""

@@ -12,8 +12,8 @@ from kwcli.options import (
     FilterOptions,
     OutputOptions,
     capture_options,
-    doctor_jobs_option,
     filter_options,
+    jobs_option,
     output_options,
     telemetry_options,
 )
@@ -39,7 +39,7 @@ Examples:
     help="End with exit code 4 where there is a finding as bad as this.",
 )
 @click.option("--threshold", "thresholds", metavar="NAME=NUMBER", multiple=True, help="From how much on; repeatable.")
-@doctor_jobs_option
+@jobs_option
 @filter_options(limit="Stop reading after N exchanges looked at.")
 @output_options(
     verbose="Explain notes as well.",

@@ -8,19 +8,21 @@ The idea. One process reads and pairs, as ever, and writes the first rows itself
 that is known by then, and gives each in turn a part of a few thousand settled rows.
 
 ```
-engine ─► rows ─► part 1 ─packed─► worker 1: reads bodies, makes lines, holds them ─┐ its turn
-                  part 2 ─packed─► worker 2: reads bodies, makes lines, holds them ─┤ its turn ─► standard output
-                  part 3 ─packed─► worker 1 …                                       ┘
-          ◄─────────── counts, what was told once, at the end sums of folds ────────┘ in the order of the parts
+engine ─► rows ─► part 1 ─packed─► worker 1: reads bodies, makes lines ─┐
+                  part 2 ─packed─► worker 2: reads bodies, makes lines ─┤ in the order of the parts ─► standard output
+                  part 3 ─packed─► worker 1 …                           ┘
+          ◄─────────── lines, counts, what was told once, at the end sums of folds ──────────┘
 ```
 
-A worker holds up to HELD_MAX of what it makes until it is its turn, then writes by itself; so the reader copies
-nothing, and a slow reader of the output slows the workers down, then the engine.
+Rows are packed as they come and made again a few at a time, so that both processes work in memory that is at hand;
+their frames go through memory that all have. Output of a part goes back to the reader, which writes it; where it is
+more than RETURNED_MAX the worker waits for its turn, with up to HELD_MAX at hand, and writes by itself. So a slow
+reader of the output slows the workers down, then the engine.
 
 What always holds: the bytes are those of one process, in their order. What a renderer knows by earlier rows it has from
 the fork, or is told with the next part: names of topics that were learnt since, answers of other parts that name nodes.
 The first rows are written by the process itself (a header, the widths of a table, functions that are generated once).
-Rows of another day, before which text has a line, and parts of many bytes it writes itself too, when all parts before
+Rows of another day, before which text has a line, and steps of many bytes it writes itself too, when all parts before
 them are done and the workers have ended; later ones begin with what is known then. What is said once alone (the meaning
 of an error code) goes out where no part before has said it. Folds of workers are merged. What goes wrong in a part goes
 wrong at its turn, as if it had happened here.
@@ -29,16 +31,16 @@ What is given up: filters that nothing has matched so far, `--limit`, `--sort` a
 and so are rows that a terminal waits for. Of standard input parts are made while more of it is there; once it pauses,
 all rows go out.
 
-Why rows are packed: a process forked for each part needs nothing sent, but Python counts references in the objects
-themselves, so that it copies nearly a page for each row that it reads. That took 230,000 page faults for 118,000
-exchanges, and more time than the workers saved in text. To pack a row and make it again takes about 1 µs.
+Why rows are packed: a process that is forked for each part needs nothing sent, but Python counts references in the
+objects themselves, so that it copies nearly a page for each row that it reads: 230,000 page faults for 118,000
+exchanges, and more time than the workers saved in text. To pack a row and make it again takes about 1 µs. What is left
+as a loss: functions that decode are generated once in each worker, a tenth of a second for a hundred API versions.
 """
 
 from __future__ import annotations
 
 import gc
 import mmap
-import operator
 import os
 import pickle
 import select
@@ -49,29 +51,26 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from copy import deepcopy
 from functools import partial
 from io import BytesIO
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
-from decoders.exchanges.addresses import NODE_LISTS
 from decoders.messages.row_packing import Packed, RowPacker, RowUnpacker, TopicNews, frame_bytes, learn, news
 from kwcli.env import Failure
-from kwcli.output.nodes import Nodes
+from kwcli.sniff.row_work import RowCounts, RowStep
 
 if TYPE_CHECKING:
     from decoders.exchanges.context import Context
     from decoders.exchanges.exchange import Settled
     from kwcli.env import Readable
-    from kwcli.output import Renderer
-    from kwcli.sniff.fold_renderer import FoldRenderer
     from kwcli.sniff.row_output import Output
+    from kwcli.sniff.row_work import RowWork
 
-__all__ = ["FoldWork", "PartSizes", "RenderJobs", "RowWork", "can_fork", "has_paused"]
+__all__ = ["PartSizes", "RenderJobs", "can_fork", "has_paused"]
 
 # What a part holds of its output before it is its turn.
-HELD_MAX: Final = 16 << 20
+HELD_MAX: Final = 10 << 20
 # Output of a part that the reader writes.
 RETURNED_MAX: Final = 1 << 20
 # So long (s) standard input may pause before rows are written by the reader.
@@ -86,43 +85,17 @@ class PartSizes(NamedTuple):
     """How much the reader writes itself: the first rows, and steps of more bytes of frames. How much is a part."""
 
     first_rows: int = 1000
-    rows: int = 5000
-    size: int = 4 << 20
+    rows: int = 4000
+    size: int = 3 << 20
     most: int = 6 << 20
 
 
 SIZES: Final = PartSizes()
 
 
-class RowStep(NamedTuple):
-    """What one feed of the engine gave: rows that are only to be noticed, rows to write, rows to choose from first."""
-
-    noticed: list[Settled]
-    written: list[Settled]
-    sifted: list[Settled]
-
-
 def can_fork() -> bool:
     """Whether a copy of this process would go on: a system that has fork, and no other threads."""
     return hasattr(os, "fork") and sys.platform != "darwin" and threading.active_count() == 1
-
-
-class RowCounts(NamedTuple):
-    """What is counted of rows as they are written."""
-
-    errors: int = 0
-    expected: int = 0
-    undecoded: int = 0
-    chosen: int = 0  # of rows to choose from
-    passed_over: int = 0  # of those, with errors that --errors leaves out
-
-    def plus(self, other: RowCounts) -> RowCounts:
-        """Of both together."""
-        return RowCounts(*map(operator.add, self, other))
-
-    def since(self, before: RowCounts) -> RowCounts:
-        """What has come to those of before."""
-        return RowCounts(*map(operator.sub, self, before))
 
 
 class PackedPart(NamedTuple):
@@ -169,9 +142,6 @@ class PartResult(NamedTuple):
     problem: BaseException | None = None
 
 
-Sift = Callable[["list[Settled]"], "tuple[list[Settled], int]"]
-
-
 def has_paused(stdin: Readable) -> bool:
     """Whether standard input has nothing to read, and had not for a moment."""
     try:
@@ -179,122 +149,6 @@ def has_paused(stdin: Readable) -> bool:
     except (AttributeError, OSError):  # it is no file
         return True
     return not select.select([number], (), (), PAUSE_S)[0]
-
-
-class RowWork:
-    """What is done with steps, here or in a worker, by a renderer that writes rows.
-
-    `sift` gives the rows that a filter wants, and how many --errors leaves out.
-    """
-
-    # Whether rows are written to the output as they come, and its first bytes stand before those of all parts.
-    writes_rows = True
-
-    def __init__(self, renderer: Renderer, sift: Sift) -> None:
-        self.renderer = renderer
-        self._chosen = self._passed_over = 0
-        self._sift = sift
-        self._nodes = Nodes()  # those of which all workers know
-        # Whether rows are all of the day that the latest line was of, where the renderer has lines between days.
-        self._keeps_day: Callable[[Iterable[Settled]], bool] | None = getattr(renderer, "keeps_day", None)
-
-    def do(self, steps: Iterable[RowStep]) -> None:
-        """Write them."""
-        renderer = self.renderer
-        for noticed, written, sifted in steps:
-            if noticed:
-                renderer.notice(noticed)
-            if sifted:
-                self.notice(sifted)
-                written, passed_over = self._sift(sifted)
-                self._chosen += len(written)
-                self._passed_over += passed_over
-            if written:
-                renderer.write(written)
-
-    def notice(self, rows: list[Settled]) -> None:
-        """Take notice of rows from which a filter chooses."""
-        self.renderer.notice(rows)
-
-    def skim(self, rows: list[Settled]) -> list[Settled]:
-        """Of rows that are not shown those that workers have to notice: answers that name nodes, and no others."""
-        return [row for row in rows if row.kind == "exchange" and row.api_key in NODE_LISTS]
-
-    def is_apart(self, step: RowStep) -> bool:
-        """Whether a worker can write it without what was written before."""
-        return self._keeps_day is None or all(self._keeps_day(rows) for rows in step if rows)
-
-    def news(self, step: RowStep) -> list[Settled]:
-        """The rows of which all have to take notice, not only the worker that writes them."""
-        said: list[Settled] = []
-        for rows in step:
-            for row in self.skim(rows):
-                assert row.kind == "exchange"
-                if self._nodes.learn(row.view("response") or {}):
-                    said.append(row)
-        return said
-
-    def counts(self) -> RowCounts:
-        """Of all rows so far."""
-        renderer = self.renderer
-        return RowCounts(renderer.errors, renderer.expected, renderer.undecoded, self._chosen, self._passed_over)
-
-    def begin(self) -> None:
-        """This is a worker now: what it gathers is its own."""
-
-    def states(self) -> tuple[bytes, ...]:
-        """What the worker has gathered."""
-        return ()
-
-    def take(self, states: tuple[bytes, ...]) -> None:
-        """What a worker has gathered."""
-
-
-class FoldWork(RowWork):
-    """The same by folds, which say something at the end alone. `kept`: what copies of the renderer share with it."""
-
-    renderer: FoldRenderer
-    writes_rows = False
-
-    def __init__(self, renderer: FoldRenderer, sift: Sift, kept: Iterable[object]) -> None:
-        self._kept = {id(each): each for each in kept}
-        super().__init__(renderer, sift)
-        self._new = self._copy(renderer)
-        self._whole = True
-
-    def _copy(self, renderer: FoldRenderer) -> FoldRenderer:
-        return deepcopy(renderer, {**self._kept})
-
-    def notice(self, rows: list[Settled]) -> None:
-        """In a worker nothing: the process that reads takes notice of all rows."""
-        if self._whole:
-            self.renderer.notice(rows)
-
-    def skim(self, rows: list[Settled]) -> list[Settled]:
-        """All are noticed here."""
-        self.renderer.notice(rows)
-        return []
-
-    def news(self, step: RowStep) -> list[Settled]:
-        """What is learnt of all rows is learnt here; what a worker adds it tells."""
-        if step.sifted:
-            self.renderer.notice(step.sifted)
-        return []
-
-    def begin(self) -> None:
-        """Add to folds that have seen nothing."""
-        self.renderer, self._whole = self._new, False
-
-    def states(self) -> tuple[bytes, ...]:
-        """Those of the folds."""
-        return tuple(fold.export() for fold in self.renderer.folded)
-
-    def take(self, states: tuple[bytes, ...]) -> None:
-        """Merge them."""
-        other = self._copy(self._new)
-        for fold, state in zip(other.folded, states, strict=True):
-            fold.resume(state)
-        self.renderer.merge(other)
 
 
 class Worker:

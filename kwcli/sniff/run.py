@@ -224,7 +224,8 @@ class Sniffing:
             return
         if size is not None and size < SHARED_MIN:
             return
-        from kwcli.sniff.jobs import FoldWork, RenderJobs, RowWork, can_fork, has_paused
+        from kwcli.sniff.jobs import RenderJobs, can_fork, has_paused
+        from kwcli.sniff.row_work import FoldWork, RowWork
 
         if not can_fork():
             return
