@@ -151,10 +151,25 @@ def read(data: bytes, at: int, stop: int, budget: Budget, form: Form | None) -> 
 def count_records(data: bytes, at: int, stop: int, budget: Budget) -> int:
     """How many records the whole compressed message from `at` to `stop` holds; 0 where it is damaged."""
     try:
-        message = _message(data, at, stop)
-        return sum(1 for _ in _unwrap(message, message.offset, data[at + _CRC_START], budget, 1))
+        return _count(data, at, stop, budget, 1)
     except DecodeError:
         return 0
+
+
+def _count(data: bytes, at: int, stop: int, budget: Budget, depth: int) -> int:
+    """The same without its rows, of a message inside another one too. Raises DecodeError, where they do."""
+    magic = data[at + _CRC_START]
+    _, attributes, _, value = _places(data, at, stop, checked=True)
+    inner = _inflated(_sized(data, value), attributes, magic, budget, depth)
+    _last(inner)
+    count = 0
+    for begin, end in _inner_places(inner, magic):
+        if inner[begin + _ATTRIBUTES_AT] & CODEC_MASK:
+            count += _count(inner, begin, end, budget, depth + 1)
+        else:
+            _places(inner, begin, end, checked=True)
+            count += 1
+    return count
 
 
 class _BadChecksum(Malformed):
@@ -189,23 +204,23 @@ def _rows(message: _Message, magic: int, budget: Budget) -> Iterator[Row]:
         yield message.offset, message.timestamp, message.key, message.value, (), None
 
 
-def _unwrap(wrapper: _Message, offset: int, magic: int, budget: Budget, depth: int) -> Iterator[Row]:
-    """The messages in a wrapper whose absolute offset is `offset`; goes down at most RECORD_NESTING_MAX levels."""
+def _inflated(value: bytes | None, attributes: int, magic: int, budget: Budget, depth: int) -> bytes:
+    """The message set in a wrapper; at most RECORD_NESTING_MAX levels deep."""
     if depth > RECORD_NESTING_MAX:
         raise LimitExceeded(f"compressed messages more than {RECORD_NESTING_MAX} deep")
-    if wrapper.value is None:
+    if value is None:
         raise Malformed("a compressed message without a value")
     cap = BATCH_INFLATED_MAX if depth == 1 else NESTED_MAX
     try:
-        data = spend(wrapper.attributes & CODEC_MASK, memoryview(wrapper.value), budget, magic, cap)
+        return spend(attributes & CODEC_MASK, memoryview(value), budget, magic, cap)
     except LimitExceeded:
         raise
     except DecodeError as failure:
         raise _BadCodec(failure.text) from None
-    last = _last(data)
-    base = 0
-    if magic and offset:
-        base = offset - _INT64.unpack_from(data, last)[0]
+
+
+def _inner_places(data: bytes, magic: int) -> Iterator[tuple[int, int]]:
+    """Where each message of an inner set begins and ends; `_last` has looked at their sizes."""
     at, end = 0, len(data)
     while at < end:
         stop = at + LOG_OVERHEAD + _INT32.unpack_from(data, at + 8)[0]
@@ -213,6 +228,18 @@ def _unwrap(wrapper: _Message, offset: int, magic: int, budget: Budget, depth: i
             raise Malformed(f"a message of magic {data[at + _CRC_START]} inside one of magic {magic}")
         if data[at + _ATTRIBUTES_AT] & CODEC_MASK and stop - at > NESTED_MAX:
             raise LimitExceeded(f"a compressed message of {in_bytes(stop - at)} inside another one")
+        yield at, stop
+        at = stop
+
+
+def _unwrap(wrapper: _Message, offset: int, magic: int, budget: Budget, depth: int) -> Iterator[Row]:
+    """The messages in a wrapper whose absolute offset is `offset`."""
+    data = _inflated(wrapper.value, wrapper.attributes, magic, budget, depth)
+    last = _last(data)
+    base = 0
+    if magic and offset:
+        base = offset - _INT64.unpack_from(data, last)[0]
+    for at, stop in _inner_places(data, magic):
         inner = _message(data, at, stop)
         absolute = int64(base + inner.offset)
         if inner.attributes & CODEC_MASK:
@@ -221,7 +248,6 @@ def _unwrap(wrapper: _Message, offset: int, magic: int, budget: Budget, depth: i
             append = wrapper.attributes & LOG_APPEND
             timestamp = wrapper.timestamp if append else inner.timestamp
             yield absolute, timestamp, inner.key, inner.value, (), None
-        at = stop
 
 
 def _last(data: bytes) -> int:
@@ -243,32 +269,39 @@ def _last(data: bytes) -> int:
 
 def _message(data: bytes, at: int, stop: int, *, checked: bool = True) -> _Message:
     """One whole message, its checksum verified unless told otherwise."""
+    offset, attributes, key, value = _places(data, at, stop, checked=checked)
+    timestamp = _INT64.unpack_from(data, key - 8)[0] if data[at + _CRC_START] else None
+    return _Message(offset, attributes, timestamp, _sized(data, key), _sized(data, value))
+
+
+def _places(data: bytes, at: int, stop: int, *, checked: bool) -> tuple[int, int, int, int]:
+    """Offset and attributes of a whole message, and where its key and its value begin, with their sizes."""
     offset, size, crc, magic, attributes = _HEAD.unpack_from(data, at)
-    found = zlib.crc32(memoryview(data)[at + _CRC_START : stop])
-    if checked and found != crc:
-        raise _BadChecksum(f"the CRC-32 of message {offset} is {found:08x}, it says {crc:08x}", offset=at)
+    if checked:
+        found = zlib.crc32(memoryview(data)[at + _CRC_START : stop])
+        if found != crc:
+            raise _BadChecksum(f"the CRC-32 of message {offset} is {found:08x}, it says {crc:08x}", offset=at)
     if size < SIZE_MIN[1 if magic else 0]:
         raise Malformed(f"a message of magic {magic} in {in_bytes(size)}", offset=at)
-    at += _HEAD.size
-    timestamp = None
-    if magic:
-        (timestamp,) = _INT64.unpack_from(data, at)
-        at += 8
-    key, at = _sized(data, at, stop)
-    value, at = _sized(data, at, stop)
-    if at != stop:
-        raise Malformed(f"{in_bytes(stop - at)} after the value of message {offset}", offset=at)
-    return _Message(offset, attributes, timestamp, key, value)
+    key = at + _HEAD.size + (8 if magic else 0)
+    value = _behind(data, key, stop)
+    end = _behind(data, value, stop)
+    if end != stop:
+        raise Malformed(f"{in_bytes(stop - end)} after the value of message {offset}", offset=end)
+    return offset, attributes, key, value
 
 
-def _sized(data: bytes, at: int, stop: int) -> tuple[bytes | None, int]:
-    """int32-sized bytes, null where the size is negative, and the offset after them."""
+def _behind(data: bytes, at: int, stop: int) -> int:
+    """The offset behind int32-sized bytes."""
     if at + 4 > stop:
         raise Truncated("the message is cut", offset=at)
-    (size,) = _INT32.unpack_from(data, at)
-    at += 4
-    if size < 0:
-        return None, at
-    if size > stop - at:
-        raise Truncated(f"{in_bytes(size)}, {stop - at} are left in the message", offset=at - 4)
-    return data[at : at + size], at + size
+    size: int = _INT32.unpack_from(data, at)[0]
+    if size > stop - at - 4:
+        raise Truncated(f"{in_bytes(size)}, {stop - at - 4} are left in the message", offset=at)
+    return at + 4 + max(size, 0)
+
+
+def _sized(data: bytes, at: int) -> bytes | None:
+    """int32-sized bytes that are there, null where the size is negative."""
+    size: int = _INT32.unpack_from(data, at)[0]
+    return data[at + 4 : at + 4 + size] if size >= 0 else None
