@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import tempfile
 import time
+import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -46,7 +48,7 @@ class Session:
 
     def __init__(self, client: str, work: Mapping[str, Any], through: Sequence[str] = ()) -> None:
         self.client = client
-        self._folder = Path(tempfile.mkdtemp(prefix="kw-client-"))
+        self._folder = _folder_of(self)
         request = self._folder / "session.json"
         request.write_text(json.dumps(work))
         self._answers = self._folder / "answers.ndjson"
@@ -69,7 +71,7 @@ class LongSession:
 
     def __init__(self, client: str) -> None:
         self.client = client
-        self._folder = Path(tempfile.mkdtemp(prefix="kw-client-"))
+        self._folder = _folder_of(self)
         self._answers = self._folder / "answers.ndjson"
         self._process: Process | None = None
         self._pipe = -1
@@ -130,6 +132,13 @@ def run(
     """Start a client, `through` the words of a loader, and wait for its results."""
     work = {"bootstrap": bootstrap, "properties": dict(properties or {}), "steps": list(steps)}
     return Session(client, work, through).finish()
+
+
+def _folder_of(session: object) -> Path:
+    """A folder that is there as long as the session is."""
+    folder = tempfile.mkdtemp(prefix="kw-client-")
+    weakref.finalize(session, shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 def _program(client: str, request: Path, answers: Path, through: Sequence[str] = ()) -> Process:
