@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from kwcli.sniff.row_output import Output
     from kwcli.sniff.row_work import RowWork
 
-__all__ = ["PartSizes", "RenderJobs", "can_fork", "has_paused"]
+__all__ = ["Message", "PartResult", "PartSizes", "RenderJobs", "can_fork", "has_paused"]
 
 # What a part holds of its output before it is its turn.
 HELD_MAX: Final = 10 << 20
@@ -356,8 +356,7 @@ class RenderJobs:
             if worker is None:
                 if len(self._workers) >= self._jobs:
                     return
-                if not self._workers:
-                    self._output.flush()  # or copies would write it too
+                self._output.flush()  # or the copy would write it too
                 try:
                     self._fork()
                 except OSError:  # no more processes, or no room for one
@@ -459,13 +458,17 @@ class RenderJobs:
         ready = poll.poll(timeout_ms)
         if not ready:
             return
-        with _uninterrupted():
-            for number, _ in ready:
-                by_result[number].read()
-            while self._parts and self._parts[0][0].is_done:
-                worker, part = self._parts.popleft()
-                self._take(worker)
-                self._free.append(part.slot)
+        try:
+            with _uninterrupted():
+                for number, _ in ready:
+                    by_result[number].read()
+                while self._parts and self._parts[0][0].is_done:
+                    worker, part = self._parts.popleft()
+                    self._take(worker)
+                    self._free.append(part.slot)
+        except Exception:
+            self._output.flush()  # what was made before it went wrong
+            raise
         self._share()
         self._grant()
 
@@ -542,16 +545,18 @@ class RenderJobs:
 
 def _received(number: int) -> bytes | None:
     """The next part or turn; None where there will be none."""
-    head = os.read(number, _SIZE.size)
-    if not head:
-        return None
-    data = bytearray(_SIZE.unpack(head)[0])
+    head = _read_all(number, _SIZE.size)
+    return None if head is None else _read_all(number, _SIZE.unpack(head)[0])
+
+
+def _read_all(number: int, size: int) -> bytes | None:
+    data = bytearray(size)
     view = memoryview(data)
     while view:
-        size = os.readv(number, [view])
-        if not size:
+        got = os.readv(number, [view])
+        if not got:
             return None
-        view = view[size:]
+        view = view[got:]
     return bytes(data)
 
 

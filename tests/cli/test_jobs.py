@@ -16,11 +16,11 @@ from typing import Final
 import pytest
 
 from kwcli import inputs
-from kwcli.env import Environment
+from kwcli.env import Environment, Failure
 from kwcli.main import run
 from kwcli.sniff import jobs
 from kwcli.sniff import run as sniff_run
-from kwcli.sniff.jobs import PartSizes, RenderJobs
+from kwcli.sniff.jobs import Message, PartResult, PartSizes, RenderJobs
 from tests.captures.shipped import FOLDER
 from tests.cli.test_damage import capture, damaged
 from tests.cli.worlds import Outcome
@@ -77,7 +77,8 @@ def kw(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Runner:
     monkeypatch.setattr(jobs, "SIZES", PartSizes(3, 7, 1 << 14))
     monkeypatch.setattr(jobs, "RETURNED_MAX", 1 << 11)  # some parts write by themselves
     monkeypatch.setattr(sniff_run, "SHARED_MIN", 0)
-    monkeypatch.setattr(inputs, "MERGED_MAX", 1 << 16)  # rows come in small pieces
+    monkeypatch.setattr(inputs, "MERGED_MAX", 1 << 12)  # rows come in small pieces
+    monkeypatch.setattr(inputs, "_PIECE_MIN", 1 << 12)
     monkeypatch.setattr(jobs, "can_fork", lambda: True)  # what runs the tests has threads that do not matter
 
     def runner(*words: str, stdin: bytes = b"") -> Outcome:
@@ -107,8 +108,9 @@ def forks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return made
 
 
-# Of these no part is made: what stops or sorts, and a filter that matches little.
-ALONE: Final = ("--sort", "--limit")
+# Of these no part is made, or not always.
+ALONE: Final = "--sort"
+BOTH: Final = "--limit"
 
 
 @pytest.mark.parametrize(
@@ -120,7 +122,7 @@ def test_the_output_is_that_of_one_process(kw: Runner, forks: list[int], words: 
     whole = kw(*words, str(TOUR), "--jobs", "1")
     assert forks == []
     assert kw(*words, str(TOUR), "--jobs", "3") == whole
-    assert bool(forks) is not any(word in words for word in ALONE)
+    assert BOTH in words or bool(forks) is (ALONE not in words)
     assert len(whole.out) > 100
 
 
@@ -265,3 +267,23 @@ def test_a_system_without_room_for_more_processes_is_none_that_fails(
     monkeypatch.setattr(RenderJobs, "_fork", refused)
     assert kw("sniff", str(TOUR), "-v", "--jobs", "3") == whole
     assert made[0] == most
+
+
+@pytest.mark.parametrize("returned", [0, 1 << 20])
+def test_what_was_made_before_something_went_wrong_is_written(
+    kw: Runner, monkeypatch: pytest.MonkeyPatch, returned: int
+) -> None:
+    result = RenderJobs._result
+
+    def wrong(self: RenderJobs, message: Message, take: int) -> PartResult:
+        if message.part.number == 5:
+            return PartResult(problem=Failure("this went wrong"))
+        return result(self, message, take)
+
+    whole = kw("sniff", str(TOUR), "-v", "--jobs", "1")
+    monkeypatch.setattr(jobs, "RETURNED_MAX", returned)
+    monkeypatch.setattr(RenderJobs, "_result", wrong)
+    outcome = kw("sniff", str(TOUR), "-v", "--jobs", "3")
+    assert (outcome.code, outcome.err) == (1, "kw: this went wrong\n")
+    assert whole.out.startswith(outcome.out)
+    assert len(whole.out) // 10 < len(outcome.out) < len(whole.out)
