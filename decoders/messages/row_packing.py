@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.api_versions import ApiVersion, ApiVersions
     from decoders.exchanges.topics import Topics
 
-__all__ = ["Packed", "RowPacker", "RowUnpacker", "TopicNews", "frame_bytes", "learn", "news"]
+__all__ = ["Packed", "RowPacker", "RowUnpacker", "TopicNews", "learn", "news", "room_for"]
 
 # Of a usual exchange: who asks and its API version (places in tables), correlation id; times and packets of the first
 # and the last byte of both sides; sizes and places of both; names of topics known.
@@ -40,10 +40,10 @@ _CONNECTION: Final = ("number", "client", "broker", "began_ns", "opened", "tls")
 
 # Topic id and name, in the order learnt.
 TopicNews = list[tuple["UUID", str]]
-# What packed() gives: numbers of the usual rows; what few of them have besides (`Exchange.extra`), and all other rows,
-# each with how many rows are before it; who asks, connections and API versions.
+# What packed() gives: bytes of the frames and of the numbers behind them; what few usual rows have besides
+# (`Exchange.extra`), and all other rows, each with how many rows are before it; who asks, connections and API versions.
 Packed = tuple[
-    bytes, list[tuple[int, Any]], list[tuple[int, Any]], list[tuple[Any, ...]], list[tuple[Any, ...]], list[Any]
+    int, int, list[tuple[int, Any]], list[tuple[int, Any]], list[tuple[Any, ...]], list[tuple[Any, ...]], list[Any]
 ]
 
 
@@ -60,24 +60,25 @@ def learn(topics: Topics, said: TopicNews) -> None:
         topics.add(identity, name)
 
 
-def frame_bytes(rows: Iterable[Settled]) -> int:
-    """The bytes of all frames with their size fields; a little more where sides are missing."""
+def room_for(rows: Iterable[Settled]) -> int:
+    """How many bytes are written at most when these rows are packed."""
     size = 0
     for row in rows:
         if isinstance(row, Exchange):
-            size += (row.request_size or 0) + (row.response_size or 0) + 8
+            size += (row.request_size or 0) + (row.response_size or 0) + 8 + _USUAL.size
     return size
 
 
 class RowPacker:
     """Packs a run of rows and holds on to none of them; what is said once is said once in it.
 
-    `write` takes the frames of usual rows, one behind the other.
+    `write` takes the frames of usual rows, one behind the other, and at the end their numbers.
     """
 
     def __init__(self, write: Callable[[bytes], object]) -> None:
         self.count = 0
         self._write = write
+        self._size = 0  # of the frames
         self._numbers = bytearray()
         self._extras: list[tuple[int, Any]] = []
         self._others: list[tuple[int, Any]] = []
@@ -146,6 +147,7 @@ class RowPacker:
             self._extras.append((self.count, row.extra))
         self._write(request)
         self._write(response)
+        self._size += len(request) + len(response)
         return True
 
     def _unusual(self, row: Exchange) -> tuple[Any, ...]:
@@ -162,8 +164,10 @@ class RowPacker:
         return number
 
     def packed(self) -> Packed:
-        """All but the frames of usual rows, for RowUnpacker."""
-        return bytes(self._numbers), self._extras, self._others, self._whos, self._connections, self._specs
+        """All that is not written, for RowUnpacker; no row follows."""
+        numbers = bytes(self._numbers)
+        self._write(numbers)
+        return self._size, len(numbers), self._extras, self._others, self._whos, self._connections, self._specs
 
 
 def _is_who(who: tuple[Any, ...], row: Exchange) -> bool:
@@ -173,13 +177,13 @@ def _is_who(who: tuple[Any, ...], row: Exchange) -> bool:
 class RowUnpacker:
     """Makes the rows again, a few at a time, so that who is done with them needs no memory for more of them.
 
-    `frames` is what was written: anything of which a slice is bytes.
+    `written` begins with what was: anything of which a slice is bytes.
     """
 
-    def __init__(self, packed: Packed, frames: Any, specs: ApiVersions, topics: Topics) -> None:
-        numbers, extras, others, whos, connections, versions = packed
-        self._usual = _USUAL.iter_unpack(numbers)
-        self._frames = frames
+    def __init__(self, packed: Packed, written: Any, specs: ApiVersions, topics: Topics) -> None:
+        size, numbers, extras, others, whos, connections, versions = packed
+        self._usual = _USUAL.iter_unpack(written[size : size + numbers])
+        self._frames = written
         self._extras = extras
         self._others = others
         self._connections = [_connection(said, topics) for said in connections]

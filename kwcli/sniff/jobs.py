@@ -56,7 +56,7 @@ from io import BytesIO
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
-from decoders.messages.row_packing import Packed, RowPacker, RowUnpacker, TopicNews, frame_bytes, learn, news
+from decoders.messages.row_packing import Packed, RowPacker, RowUnpacker, TopicNews, learn, news, room_for
 from kwcli.env import Failure
 from kwcli.sniff.row_work import RowCounts, RowStep
 
@@ -84,7 +84,7 @@ _SIZE: Final = Struct("<Q")
 class PartSizes(NamedTuple):
     """How much the reader writes itself: the first rows, and steps of more bytes of frames. How much is a part."""
 
-    first_rows: int = 1000
+    first_rows: int = 500
     rows: int = 4000
     size: int = 3 << 20
     most: int = 6 << 20
@@ -117,7 +117,7 @@ class Message(NamedTuple):
     topics: TopicNews
     missed: int
     missed_rows: Packed
-    missed_frames: bytes
+    missed_written: bytes
     part: PackedPart
 
 
@@ -168,9 +168,7 @@ class Worker:
     def send(self, data: bytes) -> None:
         """Give it a part, or its turn; where it has ended its result says so."""
         with suppress(BrokenPipeError):
-            view = memoryview(_SIZE.pack(len(data)) + data)
-            while view:
-                view = view[os.write(self.parts, view) :]
+            _send(self.parts, data)
 
     def read(self) -> None:
         """Take what is there of its result."""
@@ -236,7 +234,7 @@ class RenderJobs:
         self._packer: RowPacker | None = None  # of the next part, where it has begun
         self._slot = 0  # of it
         self._lengths: list[tuple[int, ...]] = []  # of its steps
-        self._rows = self._size = 0  # of it, and bytes of its frames
+        self._rows = self._size = 0  # of it, and bytes of its slot at most
         self._news: list[Settled] = []  # its rows of which all have to take notice
         self._ready: deque[PackedPart] = deque()  # parts that wait for a worker
         self._first = self._sizes.first_rows  # rows that are still to be written here
@@ -294,7 +292,7 @@ class RenderJobs:
     # Parts.
 
     def _add(self, step: RowStep) -> None:
-        size = sum(map(frame_bytes, step))
+        size = sum(map(room_for, step))
         if self._first > 0:
             self._first -= sum(map(len, step)) if self._output.begun or not self._work.writes_rows else 0
             self._do_here([step])
@@ -367,11 +365,11 @@ class RenderJobs:
             busy.add(worker.pid)
 
     def _give(self, worker: Worker, part: PackedPart) -> None:
-        frames = BytesIO()
-        missed = RowPacker(frames.write)
+        written = BytesIO()
+        missed = RowPacker(written.write)
         missed.add(worker.missed)
-        names = news(self._topics, worker.known)
-        message = Message(names, missed.count, missed.packed(), frames.getvalue(), part._replace(news=[]))
+        names, packed = news(self._topics, worker.known), missed.packed()
+        message = Message(names, missed.count, packed, written.getvalue(), part._replace(news=[]))
         worker.send(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
         worker.known, worker.missed = len(self._topics.names), []
         self._parts.append((worker, part))
@@ -513,8 +511,8 @@ class RenderJobs:
             while (data := _received(take)) is not None:
                 message = pickle.loads(data)
                 if isinstance(message, Message):
-                    _tell(tell, self._result(message, take))
-            _tell(tell, PartResult(states=self._work.states()))
+                    _send(tell, pickle.dumps(self._result(message, take)))
+            _send(tell, pickle.dumps(PartResult(states=self._work.states())))
             code = 0
         finally:
             os._exit(code)
@@ -533,7 +531,7 @@ class RenderJobs:
     def _received_steps(self, message: Message) -> Iterator[RowStep]:
         learn(self._topics, message.topics)
         if message.missed:
-            rows = RowUnpacker(message.missed_rows, message.missed_frames, self._specs, self._topics)
+            rows = RowUnpacker(message.missed_rows, message.missed_written, self._specs, self._topics)
             self._work.notice(rows.take(message.missed))
         return self._steps(message.part)
 
@@ -543,13 +541,13 @@ class RenderJobs:
             yield RowStep(*map(rows.take, lengths))
 
 
-def _received(number: int) -> bytes | None:
+def _received(number: int) -> bytearray | None:
     """The next part or turn; None where there will be none."""
     head = _read_all(number, _SIZE.size)
     return None if head is None else _read_all(number, _SIZE.unpack(head)[0])
 
 
-def _read_all(number: int, size: int) -> bytes | None:
+def _read_all(number: int, size: int) -> bytearray | None:
     data = bytearray(size)
     view = memoryview(data)
     while view:
@@ -557,7 +555,7 @@ def _read_all(number: int, size: int) -> bytes | None:
         if not got:
             return None
         view = view[got:]
-    return bytes(data)
+    return data
 
 
 def _await_turn(take: int, number: int) -> frozenset[Hashable]:
@@ -569,8 +567,8 @@ def _await_turn(take: int, number: int) -> frozenset[Hashable]:
     os._exit(1)  # the reader is no more
 
 
-def _tell(number: int, result: PartResult) -> None:
-    data = pickle.dumps(result)
+def _send(number: int, data: bytes) -> None:
+    """Write a message for `_received`."""
     view = memoryview(_SIZE.pack(len(data)) + data)
     while view:
         view = view[os.write(number, view) :]
