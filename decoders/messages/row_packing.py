@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import islice
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped
 
@@ -67,6 +67,16 @@ def room_for(rows: Iterable[Settled]) -> int:
         if isinstance(row, Exchange):
             size += (row.request_size or 0) + (row.response_size or 0) + 8 + _USUAL.size
     return size
+
+
+class Readable(Protocol):
+    """What rows are unpacked from: a file in memory."""
+
+    def seek(self, at: int, /) -> object:
+        """Read on there."""
+
+    def read(self, size: int, /) -> bytes:
+        """The next bytes."""
 
 
 class RowPacker:
@@ -177,33 +187,39 @@ def _is_who(who: tuple[Any, ...], row: Exchange) -> bool:
 class RowUnpacker:
     """Makes the rows again, a few at a time, so that who is done with them needs no memory for more of them.
 
-    `written` begins with what was: anything of which a slice is bytes.
+    `written` is what was, as a file at its begin; it is read behind the frames first.
     """
 
-    def __init__(self, packed: Packed, written: Any, specs: ApiVersions, topics: Topics) -> None:
+    def __init__(self, packed: Packed, written: Readable, specs: ApiVersions, topics: Topics) -> None:
         size, numbers, extras, others, whos, connections, versions = packed
-        self._usual = _USUAL.iter_unpack(written[size : size + numbers])
-        self._frames = written
+        written.seek(size)
+        self._usual = _USUAL.iter_unpack(written.read(numbers))
+        written.seek(0)
+        self._read: Callable[[int], bytes] = written.read
         self._extras = extras
         self._others = others
         self._connections = [_connection(said, topics) for said in connections]
-        self._whos = [(self._connections[place], *who) for place, *who in whos]
+        self._whos: list[tuple[Any, ...]] = [(self._connections[place], *who) for place, *who in whos]
         self._versions = [specs.get(key, version) for key, version in versions]
         self._specs = specs
-        self._at = 0  # in the frames
         self._count = 0  # of the rows so far
         self._extra = self._other = 0  # of those, how many had more and how many were unusual
 
     def take(self, count: int) -> list[Settled]:
         """The next rows; there are as many."""
         rows: list[Settled] = []
-        frames, whos, versions, at = self._frames, self._whos, self._versions, self._at
+        read, whos, versions = self._read, self._whos, self._versions
         until = self._count + count
         while self._count < until:
             before = self._others[self._other][0] if self._other < len(self._others) else until
+            said: tuple[Any, ...]
             for said in islice(self._usual, min(before, until) - self._count):
                 exchange = Exchange()
-                exchange.ends, exchange.client_id, exchange.client_software, exchange.login = whos[said[0]]
+                who = whos[said[0]]
+                exchange.ends = who[0]
+                exchange.client_id = who[1]
+                exchange.client_software = who[2]
+                exchange.login = who[3]
                 spec = exchange.spec = versions[said[1]]
                 exchange.api_key = spec.key
                 exchange.api_version = spec.version
@@ -224,17 +240,14 @@ class RowUnpacker:
                 exchange.place = said[13]
                 exchange.response_place = said[14]
                 exchange.known = said[15]
-                after = at + 4 + said[11]
-                exchange.request_raw = frames[at:after]
-                at = after + 4 + said[12]
-                exchange.response_raw = frames[after:at]
+                exchange.request_raw = read(said[11] + 4)
+                exchange.response_raw = read(said[12] + 4)
                 rows.append(exchange)
             self._count = min(before, until)
             if self._count < until:
                 rows.append(_unusual(self._others[self._other][1], self._connections, self._specs))
                 self._other += 1
                 self._count += 1
-        self._at = at
         while self._extra < len(self._extras) and self._extras[self._extra][0] < until:
             place, extra = self._extras[self._extra]
             row = rows[place - until]

@@ -436,8 +436,13 @@ class Lined:
 
     def keeps_day(self, rows: Iterable[Settled]) -> bool:
         """Whether all rows are of the day of the latest line: then their lines depend on no other's time."""
-        times = [row.time_ns for row in rows]
-        return self._lines.is_day(min(times)) and self._lines.is_day(max(times))
+        first = last = -1
+        for row in rows:
+            time_ns = row.time_ns
+            if first < 0 or time_ns < first:
+                first = time_ns
+            last = max(last, time_ns)
+        return first < 0 or (self._lines.is_day(first) and self._lines.is_day(last))
 
     def notice(self, rows: list[Settled]) -> None:
         """Rows that are not shown still tell which node has which address."""

@@ -333,6 +333,8 @@ class RenderJobs:
             return
         with _uninterrupted():
             self._ready.append(self._ended(self._packer))
+        if self._parts:
+            self._collect(0)
         self._share()
         if not self._jobs:
             self._write_here()
@@ -362,6 +364,7 @@ class RenderJobs:
                 continue
             with _uninterrupted():
                 self._give(worker, self._ready.popleft())
+            self._grant()
             busy.add(worker.pid)
 
     def _give(self, worker: Worker, part: PackedPart) -> None:
@@ -385,7 +388,7 @@ class RenderJobs:
 
     def pulse(self) -> None:
         """Between two pieces of input: see what workers have done; where the input pauses, let all rows out."""
-        if self._parts:
+        if self._ready:
             self._collect(0)
         if self._pause is not None and (self._packer is not None or self._parts) and self._pause():
             self.drain(share=False)
@@ -531,7 +534,7 @@ class RenderJobs:
     def _received_steps(self, message: Message) -> Iterator[RowStep]:
         learn(self._topics, message.topics)
         if message.missed:
-            rows = RowUnpacker(message.missed_rows, message.missed_written, self._specs, self._topics)
+            rows = RowUnpacker(message.missed_rows, BytesIO(message.missed_written), self._specs, self._topics)
             self._work.notice(rows.take(message.missed))
         return self._steps(message.part)
 

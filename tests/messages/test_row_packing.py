@@ -64,7 +64,7 @@ def through(rows: list[Settled], engine: Engine, other: Engine) -> list[Settled]
     said = (news(engine.pairer.context.topics, len(topics.names)), packer.packed())
     new, packed = pickle.loads(pickle.dumps(said))
     learn(topics, new)
-    unpacker = RowUnpacker(packed, written.getvalue(), other.pairer.context.specs, topics)
+    unpacker = RowUnpacker(packed, written, other.pairer.context.specs, topics)
     sizes = [len(rows[:3]), len(rows[3:10]), 0, len(rows[10:])]
     return [row for size in sizes for row in unpacker.take(size)]
 
