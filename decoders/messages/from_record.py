@@ -120,8 +120,8 @@ class FromRecords:
             raise Malformed(f"no exchange, but {what}")
         try:
             return self._skipped(record) if kind == "skipped" else self._exchange(record)
-        except KeyError as problem:
-            raise Malformed(f"an exchange without {problem.args[0]!r}") from None
+        except KeyError as missing:
+            raise Malformed(f"an exchange without {missing.args[0]!r}") from None
         except (TypeError, ValueError, AttributeError, OverflowError) as problem:
             raise Malformed(f"no exchange record: {problem}") from None
 

@@ -116,9 +116,9 @@ def read(data: bytes, at: int, stop: int, budget: Budget, form: Form | None) -> 
     message: _Message | None = None
     try:
         message = _message(data, at, stop)
-    except _BadChecksum as failure:
+    except _BadChecksum as mismatch:
         fields["crc"] = "bad"
-        problem = "crc", failure.text
+        problem = "crc", mismatch.text
         with suppress(DecodeError):
             message = _message(data, at, stop, checked=False)
             fields["max_timestamp"] = message.timestamp

@@ -67,6 +67,20 @@ def _is_special(made: ast.ClassDef) -> bool:
     return any(ast.unparse(base) in ("NamedTuple", "Protocol", "TypedDict", "Exception") for base in made.bases)
 
 
+def test_no_name_of_an_exception_stands_for_two_classes() -> None:
+    """mypyc gives a name the class of its first handler; an exception of another one is a TypeError there."""
+    wrong = []
+    for name in MODULES:
+        for function in ast.walk(ast.parse((ROOT / name).read_text())):
+            if isinstance(function, ast.FunctionDef):
+                caught: dict[str, set[str]] = {}
+                for node in ast.walk(function):
+                    if isinstance(node, ast.ExceptHandler) and node.name and node.type is not None:
+                        caught.setdefault(node.name, set()).add(ast.unparse(node.type))
+                wrong += [f"{name}: {function.name}: {each}" for each, types in caught.items() if len(types) > 1]
+    assert wrong == []
+
+
 @pytest.fixture(scope="module")
 def compiled() -> Iterator[Path]:
     """A folder with the compiled wheel's files."""

@@ -574,6 +574,7 @@ def test_it_does_not_wait_for_ever() -> None:
     assert stage._held == 0
 
 
+@pytest.mark.plain
 def test_it_holds_no_more_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("decoders.tls.decryption.TLS_WAIT_MAX", 1000)
     talk = made("TLS_AES_128_GCM_SHA256")
