@@ -37,7 +37,7 @@ from decoders.apis.keys import CREATE_TOPICS, FETCH, METADATA, PRODUCE
 from decoders.embedded import decode_embedded, encode_embedded
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError
-from decoders.exchanges.topics import NULL_ID
+from decoders.exchanges.topics import NULL_ID, TOPIC_ARRAYS, partitions_in
 from decoders.records.model import CRC_START, LOG_OVERHEAD, MAGIC_AT, SIZE
 from decoders.replaying.api_classes import api_class
 from decoders.replaying.field_roles import Role, role_of
@@ -524,10 +524,10 @@ _LEARNERS: Final[Mapping[int, Callable[[IdMap, Any, Any, Any, Ends], None]]] = {
 
 def _offsets(answer: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
     """Topic, by its name or its id, partition and base offset of each partition that took what was produced."""
-    for topic in answer.get("responses") or ():
-        for row in topic.get("partition_responses") or ():
-            if not row.get("error_code"):
-                yield topic.get("name") or topic.get("topic_id") or "", row["index"], row["base_offset"]
+    _, answered = TOPIC_ARRAYS[PRODUCE]
+    for topic, row in partitions_in(answer, answered):
+        if not row.get(answered.error):
+            yield topic.get("name") or topic.get("topic_id") or "", row[answered.number], row[answered.offset]
 
 
 def match_nodes(recorded: Iterable[int], there: Iterable[int]) -> dict[int, int]:

@@ -21,7 +21,7 @@ from decoders.apis.keys import (
     SASL_HANDSHAKE,
     SYNC_GROUP,
 )
-from decoders.exchanges.topics import structs
+from decoders.exchanges.topics import TOPIC_ARRAYS, partitions_in, paths, structs
 from decoders.records.summary import batch_heads
 
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ _CONSUMER: Final = -1
 # FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH.
 _SESSION_LOST: Final = (70, 71)
 _METADATA_LOG: Final = "__cluster_metadata"
+# Where the two that carry records have topics, partitions and their values: asked and answered.
+_PRODUCED, _ = TOPIC_ARRAYS[PRODUCE]
+_WANTED, _FETCHED = TOPIC_ARRAYS[FETCH]
 
 
 # Answers that come sooner do not keep other requests waiting.
@@ -45,15 +48,20 @@ _IN_FLIGHT_NS: Final = NS_PER_MS
 
 
 class Look(NamedTuple):
-    """What is done with an exchange of an API, and the paths that it reads of each side."""
+    """What is done with an exchange of an API, and the paths that it reads of each side.
+
+    `partitions_of`: the API, where it reads what the table of topics and partitions has of it too.
+    """
 
     watch: Watch
     request: tuple[str, ...] = ()
     response: tuple[str, ...] = ()
+    partitions_of: int | None = None
 
     def needs(self, side: Side) -> frozenset[str]:
         """The paths of a side."""
-        return frozenset(self.request if side == "request" else self.response)
+        named = frozenset(self.request if side == "request" else self.response)
+        return named if self.partitions_of is None else named | paths(self.partitions_of, side)
 
 
 def _body(exchange: Exchange, side: Side) -> dict[str, Any]:
@@ -73,16 +81,16 @@ def _produced(seen: Observations, exchange: Exchange, client: str) -> list[str |
             its.add("took", took)
             its.peak("ended", exchange.response_ns)
     topics = []
-    for element in structs(exchange.request_view, "topic_data"):
+    for element in structs(exchange.request_view, _PRODUCED.topics):
         topic = topic_of(exchange, element)
         topics.append(topic)
         its = seen.at("produce", client, topic)
         its.see(exchange)
-        for part in structs(element, "partition_data"):
+        for part in structs(element, _PRODUCED.partitions):
             size = batches = records = plain = 0
-            number = part.get("index")
+            number = part.get(_PRODUCED.number)
             code = max(refused.get((topic, number), (0,))) if refused else 0
-            for head in batch_heads(part.get("records"), raw):
+            for head in batch_heads(part.get(_PRODUCED.records), raw):
                 size += head.size
                 batches += 1
                 records += head.records
@@ -113,11 +121,10 @@ def _produced(seen: Observations, exchange: Exchange, client: str) -> list[str |
 
 def produced_in_vain(seen: Observations, exchange: Exchange, client: str) -> None:
     """A Produce without an answer: its batches may come again."""
-    for element in structs(exchange.view("request"), "topic_data"):
-        topic = topic_of(exchange, element)
-        for part in structs(element, "partition_data"):
-            for head in batch_heads(part.get("records"), exchange.request_raw):
-                seen.sent.see(head, exchange, client, topic, part.get("index"), None)
+    for element, part in partitions_in(exchange.view(_PRODUCED.side), _PRODUCED):
+        for head in batch_heads(part.get(_PRODUCED.records), exchange.request_raw):
+            topic, number = topic_of(exchange, element), part.get(_PRODUCED.number)
+            seen.sent.see(head, exchange, client, topic, number, None)
 
 
 def _fetched(seen: Observations, exchange: Exchange, client: str) -> list[str | None] | None:
@@ -130,25 +137,25 @@ def _fetched(seen: Observations, exchange: Exchange, client: str) -> list[str | 
         return None
     positions: dict[tuple[str | None, Any], int] = {}
     topics = []
-    for element in structs(request, "topics"):
+    for element in structs(request, _WANTED.topics):
         topic = topic_of(exchange, element)
         topics.append(topic)
-        for part in structs(element, "partitions"):
-            offset = part.get("fetch_offset")
+        for part in structs(element, _WANTED.partitions):
+            offset = part.get(_WANTED.offset)
             if offset is not None and offset >= 0:
-                positions[topic, part.get("partition")] = offset
+                positions[topic, part.get(_WANTED.number)] = offset
     if replica != _CONSUMER:
         _followed(seen, exchange, replica, answer, positions)
         return None
     raw = exchange.response_raw
     found = False
-    for element in structs(answer, "responses"):
+    for element in structs(answer, _FETCHED.topics):
         topic = topic_of(exchange, element)
         topics.append(topic)
-        for part in structs(element, "partitions"):
-            number, newest = part.get("partition_index"), part.get("high_watermark")
+        for part in structs(element, _FETCHED.partitions):
+            number, newest = part.get(_FETCHED.number), part.get(_FETCHED.watermark)
             position = asked = positions.get((topic, number))
-            for head in batch_heads(part.get("records"), raw):
+            for head in batch_heads(part.get(_FETCHED.records), raw):
                 found = True
                 position = head.last_offset + 1
                 if head.magic < 2:
@@ -161,7 +168,7 @@ def _fetched(seen: Observations, exchange: Exchange, client: str) -> list[str | 
                 its.add("offsets", position - asked)
                 its.peak("end", position)
                 its.peak("start", -asked)
-            if position is not None and newest is not None and newest >= 0 and not part.get("error_code"):
+            if position is not None and newest is not None and newest >= 0 and not part.get(_FETCHED.error):
                 its = seen.at("lag", client, topic, number)
                 its.see(exchange)
                 its.edge("lag", exchange.response_ns or exchange.time_ns, max(newest - position, 0))
@@ -178,14 +185,14 @@ def _followed(
     positions: dict[tuple[str | None, Any], int],
 ) -> None:
     """A follower that asks for less than what all replicas in sync have: it is none of them."""
-    for element in structs(answer, "responses"):
+    for element in structs(answer, _FETCHED.topics):
         topic = topic_of(exchange, element)
         if topic == _METADATA_LOG:
             continue  # a majority alone moves its high watermark
-        for part in structs(element, "partitions"):
-            number, newest = part.get("partition_index"), part.get("high_watermark")
+        for part in structs(element, _FETCHED.partitions):
+            number, newest = part.get(_FETCHED.number), part.get(_FETCHED.watermark)
             position = positions.get((topic, number))
-            if position is not None and newest is not None and newest > position and not part.get("error_code"):
+            if position is not None and newest is not None and newest > position and not part.get(_FETCHED.error):
                 its = seen.at("follower", replica, exchange.ends.broker, topic, number)
                 its.see(exchange)
                 its.peak("behind", newest - position)
@@ -394,28 +401,9 @@ _BEAT: Final = Look(_beat, ("group_id", "member_id", "member_epoch"), ("error_co
 
 # API key → what is looked at.
 LOOKS: Final[dict[int, Look]] = {
-    PRODUCE: Look(
-        _produced,
-        (
-            *(f"topic_data[].{name}" for name in ("name", "topic_id")),
-            *(f"topic_data[].partition_data[].{name}" for name in ("index", "records:span")),
-        ),
-    ),
+    PRODUCE: Look(_produced, partitions_of=PRODUCE),
     FETCH: Look(
-        _fetched,
-        (
-            *("replica_id", "replica_state", "min_bytes", "max_wait_ms"),
-            *(f"topics[].{name}" for name in ("topic", "topic_id")),
-            *(f"topics[].partitions[].{name}" for name in ("partition", "fetch_offset")),
-        ),
-        (
-            "error_code",
-            *(f"responses[].{name}" for name in ("topic", "topic_id")),
-            *(
-                f"responses[].partitions[].{name}"
-                for name in ("partition_index", "high_watermark", "error_code", "records:span")
-            ),
-        ),
+        *(_fetched, ("replica_id", "replica_state", "min_bytes", "max_wait_ms"), ("error_code",)), partitions_of=FETCH
     ),
     METADATA: Look(
         _metadata,

@@ -385,25 +385,26 @@ class GroupOffsets:
         time_ns = exchange.response_ns or asked_ns
         follows = not isinstance(request, dict) or _replica(request) != _CONSUMER
         asked: dict[tuple[str | None, Any], int] = {}
-        for element in () if follows else structs(request, "topics"):
+        wanted, given = TOPIC_ARRAYS[FETCH]
+        for element in () if follows else structs(request, wanted.topics):
             topic = topic_of(exchange, element)
-            for part in structs(element, "partitions"):
-                number, offset = part.get("partition"), part.get("fetch_offset")
+            for part in structs(element, wanted.partitions):
+                number, offset = part.get(wanted.number), part.get(wanted.offset)
                 if offset is not None and offset >= 0:
                     asked[topic, number] = offset
                     reader = self.reader(exchange, topic, number)
                     reader.latest = max(reader.latest, (asked_ns, offset))
         raw = exchange.response_raw
-        for element in structs(exchange.view("response"), "responses"):
+        for element in structs(exchange.view("response"), given.topics):
             topic = topic_of(exchange, element)
-            for part in structs(element, "partitions"):
-                newest, number = part.get("high_watermark"), part.get("partition_index")
-                if part.get("error_code") or newest is None or newest < 0:
+            for part in structs(element, given.partitions):
+                newest, number = part.get(given.watermark), part.get(given.number)
+                if part.get(given.error) or newest is None or newest < 0:
                     continue
                 self.end(topic, number).see((time_ns, newest))
                 if not follows:
                     position = asked.get((topic, number))
-                    self._read(exchange, (topic, number), position, batch_heads(part.get("records"), raw), newest)
+                    self._read(exchange, (topic, number), position, batch_heads(part.get(given.records), raw), newest)
 
     def _read(
         self,
@@ -433,43 +434,39 @@ class GroupOffsets:
         request = exchange.view("request")
         if not isinstance(request, dict) or request.get("isolation_level", _UNCOMMITTED) != _UNCOMMITTED:
             return
+        asked, answered = TOPIC_ARRAYS[LIST_OFFSETS]
         wanted = {
-            (element.get("name"), part.get("partition_index"))
-            for element in structs(request, "topics")
-            for part in structs(element, "partitions")
+            (element.get("name"), part.get(asked.number))
+            for element, part in partitions_in(request, asked)
             if part.get("timestamp") == _LATEST
         }
         time_ns = exchange.response_ns or exchange.time_ns
-        for element in structs(exchange.view("response"), "topics"):
-            topic = element.get("name")
-            for part in structs(element, "partitions"):
-                number, offset = part.get("partition_index"), part.get("offset")
-                if offset is None:
-                    offset = next(iter(part.get("old_style_offsets") or ()), None)
-                if (topic, number) in wanted and offset is not None and offset >= 0 and not part.get("error_code"):
-                    self.end(topic, number).see((time_ns, offset))
+        for element, part in partitions_in(exchange.view(answered.side), answered):
+            topic, number, offset = element.get("name"), part.get(answered.number), part.get(answered.offset)
+            if offset is None:
+                offset = next(iter(part.get("old_style_offsets") or ()), None)
+            if (topic, number) in wanted and offset is not None and offset >= 0 and not part.get(answered.error):
+                self.end(topic, number).see((time_ns, offset))
 
     def stored(self, exchange: Exchange) -> None:
         """Commits of OffsetCommit and TxnOffsetCommit that were not refused; deletions."""
         request = exchange.view("request")
         group = request.get("group_id") if isinstance(request, dict) else None
-        if not group:
+        if not group or exchange.api_key is None:
             return
         transaction = str(request.get("transactional_id") or "") if exchange.api_key == TXN_OFFSET_COMMIT else None
+        asked, answered = TOPIC_ARRAYS[exchange.api_key]
         wanted = {
-            (topic_of(exchange, element), part.get("partition_index")): part.get("committed_offset", NOTHING)
-            for element in structs(request, "topics")
-            for part in structs(element, "partitions")
+            (topic_of(exchange, element), part.get(asked.number)): part.get(asked.offset, NOTHING)
+            for element, part in partitions_in(request, asked)
         }
         time_ns = exchange.response_ns or exchange.time_ns
-        for element in structs(exchange.view("response"), "topics"):
-            topic = topic_of(exchange, element)
-            for part in structs(element, "partitions"):
-                where = topic, part.get("partition_index")
-                if where in wanted and not part.get("error_code"):
-                    commit = self.commit(group, *where)
-                    commit.count += exchange.api_key != _OFFSET_DELETE
-                    commit.add((time_ns, wanted[where]), transaction)
+        for element, part in partitions_in(exchange.view(answered.side), answered):
+            where = topic_of(exchange, element), part.get(answered.number)
+            if where in wanted and not part.get(answered.error):
+                commit = self.commit(group, *where)
+                commit.count += exchange.api_key != _OFFSET_DELETE
+                commit.add((time_ns, wanted[where]), transaction)
 
     def told(self, exchange: Exchange) -> None:
         """Commits that an answer to OffsetFetch tells of groups."""
@@ -477,16 +474,15 @@ class GroupOffsets:
         if not isinstance(answer, dict) or not isinstance(request, dict):
             return
         time_ns = exchange.response_ns or exchange.time_ns
+        answered = TOPIC_ARRAYS[OFFSET_FETCH][-1]  # of a group, and of the whole answer where it is of one
         whole = [{**answer, "group_id": request.get("group_id")}] if "groups" not in answer else answer["groups"] or ()
         for row in whole:
             group = row.get("group_id")
-            for element in structs(row, "topics"):
-                topic = topic_of(exchange, element)
-                for part in structs(element, "partitions"):
-                    offset = part.get("committed_offset", NOTHING)
-                    if group and not part.get("error_code") and not row.get("error_code"):
-                        commit = self.commit(group, topic, part.get("partition_index"))
-                        commit.add((time_ns, max(offset, NOTHING)), None)
+            for element, part in partitions_in(row, answered):
+                offset = part.get(answered.offset, NOTHING)
+                if group and not part.get(answered.error) and not row.get("error_code"):
+                    commit = self.commit(group, topic_of(exchange, element), part.get(answered.number))
+                    commit.add((time_ns, max(offset, NOTHING)), None)
 
     def ended(self, exchange: Exchange) -> None:
         """A transaction has committed or aborted."""
@@ -500,23 +496,22 @@ class GroupOffsets:
         """What a share group has acquired and acknowledged."""
         request = exchange.view("request")
         group = request.get("group_id") if isinstance(request, dict) else None
-        if not group:
+        if not group or exchange.api_key is None:
             return
         counts = dict.fromkeys(range(4), 0)
-        for element in structs(request, "topics"):
-            for part in structs(element, "partitions"):
-                for batch in structs(part, "acknowledgement_batches"):
-                    kinds = batch.get("acknowledge_types") or []
-                    count = _length(batch)
-                    for kind in kinds:
-                        counts[kind] = counts.get(kind, 0) + (count if len(kinds) == 1 else 1)
+        asked, answered = TOPIC_ARRAYS[exchange.api_key]
+        for _, part in partitions_in(request, asked):
+            for batch in structs(part, "acknowledgement_batches"):
+                kinds = batch.get("acknowledge_types") or []
+                count = _length(batch)
+                for kind in kinds:
+                    counts[kind] = counts.get(kind, 0) + (count if len(kinds) == 1 else 1)
         acquired = again = 0
-        for element in structs(exchange.view("response"), "responses"):
-            for part in structs(element, "partitions"):
-                for row in structs(part, "acquired_records"):
-                    count = _length(row)
-                    acquired += count
-                    again += count if row.get("delivery_count", 0) > 1 else 0
+        for _, part in partitions_in(exchange.view(answered.side), answered):
+            for row in structs(part, "acquired_records"):
+                count = _length(row)
+                acquired += count
+                again += count if row.get("delivery_count", 0) > 1 else 0
         self._share(group, ShareCounts(acquired, again, counts[1], counts[2], counts[3]))
 
     def share_offsets(self, exchange: Exchange) -> None:

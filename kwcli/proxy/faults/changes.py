@@ -7,9 +7,10 @@ from struct import Struct
 from typing import Any, Final
 from uuid import UUID
 
-from decoders.apis.keys import METADATA
+from decoders.apis.keys import FETCH, METADATA
 from decoders.apis.paths import PathStep
 from decoders.errors import DecodeError, EncodeError
+from decoders.exchanges.topics import RECORD_ARRAYS, partitions_in
 from decoders.frames.headers import plan_of, request_head, response_body
 from decoders.frames.live_framing import SIZE_FIELD, with_size
 from decoders.messages.whole_messages import decode_message, encode_message
@@ -26,6 +27,8 @@ _MAGIC_AT: Final = 16
 _CRC_AT: Final = {0: 12, 1: 12, 2: 17}
 # Offset and size before each batch, whatever its magic.
 _BATCH_HEAD: Final = Struct(">qi")
+# Where Fetch answers have records.
+_FETCHED: Final = RECORD_ARRAYS[FETCH]
 
 
 def body_of(exchange: HeldExchange, side: Side) -> tuple[bytes, dict[str, Any]] | None:
@@ -99,15 +102,14 @@ def name_leader(body: dict[str, Any], arguments: Arguments) -> bool:
 
 def _partitions(body: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Those of a Fetch answer that have records."""
-    topics = body.get("responses") or ()
-    return [each for topic in topics for each in topic.get("partitions") or () if each.get("records")]
+    return [each for _, each in partitions_in(body, _FETCHED) if each.get(_FETCHED.records)]
 
 
 def empty_fetch(body: dict[str, Any], _arguments: Arguments) -> bool:
     """No records."""
     found = _partitions(body)
     for partition in found:
-        partition["records"] = b""
+        partition[_FETCHED.records] = b""
     return bool(found)
 
 
@@ -128,13 +130,13 @@ def corrupt_records(body: dict[str, Any], _arguments: Arguments) -> bool:
     """A wrong CRC in every batch that has one."""
     found = False
     for partition in _partitions(body):
-        records = bytearray(partition["records"])
+        records = bytearray(partition[_FETCHED.records])
         for at, end in _batches(records):
             place = _CRC_AT.get(records[at + _MAGIC_AT]) if at + _MAGIC_AT < end else None
             if place is not None and at + place + 4 <= end:
                 records[at + place + 3] ^= 0x01
                 found = True
-        partition["records"] = bytes(records)
+        partition[_FETCHED.records] = bytes(records)
     return found
 
 
@@ -142,10 +144,10 @@ def truncate_records(body: dict[str, Any], _arguments: Arguments) -> bool:
     """The last batch of each partition ends in its middle."""
     found = False
     for partition in _partitions(body):
-        batches = _batches(partition["records"])
+        batches = _batches(partition[_FETCHED.records])
         if batches:
             at, end = batches[-1]
-            partition["records"] = partition["records"][: (at + end) // 2]
+            partition[_FETCHED.records] = partition[_FETCHED.records][: (at + end) // 2]
             found = True
     return found
 
