@@ -1,6 +1,6 @@
 """A decoder of everything that Apache Kafka puts on the wire: bytes in, values out, no I/O.
 
-The names of this module are those that programs may rely on; each is loaded when it is first used.
+Programs may rely on the names of this module; each is loaded when it is first used.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""The modules that `KW_COMPILE=1 pip install .` compiles to machine code, and what their classes have to say for it.
+"""The modules that `KW_COMPILE=1 pip install .` compiles to machine code, and the decorator that their classes need.
 
-mypyc compiles them from the sources as they stand; without it they run as they are. A module belongs here when much of
-the time goes into it on real traffic (`python -m tests.bench.real`), or when a class of its belongs to such a module:
-compiled code reads attributes of compiled classes at their place in memory, and those of others slower than the
-interpreter does. Not here: what exchanges the code of functions (schema/codec.py, schema/specialize).
+mypyc compiles the modules from their sources as they stand; without it they run as they are. A module belongs here when
+much of the time goes into it on real traffic (`python -m tests.bench.real`), or when such a module uses one of its
+classes: compiled code reads attributes of compiled classes at their place in memory, and attributes of other classes
+slower than the interpreter does. Not here: modules that exchange the code of functions (schema/codec.py,
+schema/specialize).
 
-What compiled code asks of its sources: `kw help contributing`.
+The rules for sources that are compiled: `kw help contributing`.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    # mypyc knows it by this name and leaves it out; a run needs no package for it.
+    # mypyc knows the decorator by this name and leaves it out; a run needs no package for it.
     from mypy_extensions import mypyc_attr
 else:
 
     def mypyc_attr(**_words):
-        """A class that is not compiled is as it is."""
+        """A decorator that leaves a class that is not compiled as it is."""
         return lambda of: of
 
 

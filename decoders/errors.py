@@ -20,18 +20,18 @@ Error = TypeVar("Error", bound=BaseException)
 
 
 def without_frames(error: Error) -> Error:
-    """The same error, to be kept as a value.
+    """`error` itself without traceback, cause and context, to be kept as a value.
 
     The traceback of an error refers to the functions that it went through, and so to the buffers that they read: a
-    batch of 64 MiB lives as long as what is wrong with it. Where the error is kept by one of these functions they refer
-    to each other, and only a search for cycles frees them.
+    batch of 64 MiB lives as long as the error in it. Where one of these functions keeps the error, the function and the
+    error refer to each other, and only a search for cycles frees them.
     """
     error.__cause__ = error.__context__ = None
     return error.with_traceback(None)
 
 
 class DecodeError(Exception):
-    """Bytes that are not what they should be.
+    """Bytes that cannot be decoded.
 
     `offset` is the byte (from the start of the buffer handed in) at which decoding gave up, `path` the field
     (`topics[0].name`), empty where there is none. `reason` is the word that the exchange record uses.
@@ -66,7 +66,7 @@ class Truncated(DecodeError):
 
 
 class Malformed(DecodeError):
-    """A length, count, checksum or marker that cannot be."""
+    """A length, count, checksum or marker that is impossible."""
 
 
 class LimitExceeded(DecodeError):
@@ -97,9 +97,9 @@ class EncodeError(ValueError):
 
 
 class FilterError(ValueError):
-    """An expression that says nothing. `column` counts characters from 1.
+    """A filter expression that cannot be read. `column` counts characters from 1.
 
-    `word` is what was not understood, `candidates` the words that would have been, for whoever wants to suggest one.
+    `word` is the word that was not understood, `candidates` are words that would have been, for a suggestion.
     """
 
     def __init__(self, text: str, column: int, *, word: str = "", candidates: Iterable[str] = ()) -> None:

@@ -25,7 +25,7 @@ BATCHES_MAX: Final = 2 * 10**5
 HEADERS_OF_RECORD_MAX: Final = 10**5
 # The key of a header is text and held whole; real ones are names.
 HEADER_KEY_MAX: Final = MIB
-# JSON of the records of one exchange, where they are written as they are read: what 256 MiB of records come to.
+# JSON of the records of one exchange, where they are written as they are read: about that of 256 MiB of records.
 RECORDS_SHOWN_MAX: Final = 512 * MIB
 # A line of NDJSON is held whole, and several times as values: the record of the largest frame, without its records.
 RECORD_LINE_MAX: Final = 256 * MIB
@@ -34,9 +34,9 @@ RECORD_LINE_MAX: Final = 256 * MIB
 RECORDS_HELD_MAX: Final = 20 * MIB
 BATCH_COST: Final = 1536
 RECORD_BYTE_COST: Final = 75
-# Bodies of more bytes are read again as they are written: as values a byte takes up to 100, one struct in two bytes.
+# Larger bodies are read again as they are written: a byte takes up to 100 as values, with one struct in two bytes.
 BODY_WHOLE_MAX: Final = MIB
-# Elements of a large body, and pieces of a long text, are made so many bytes at a time.
+# Elements of a large body, and pieces of a long text, are made this many bytes at a time.
 PIECE: Final = 64 * 1024
 # Longer bytes and strings of a large body are written piece by piece.
 VALUE_WHOLE_MAX: Final = 256 * 1024
@@ -51,7 +51,7 @@ METRICS_MESSAGES_MAX: Final = 15 * 10**4
 SECRETS_MAX: Final = 2000
 SECRETS_SIZE_MAX: Final = 8 * MIB
 # Partitions of a fetch session that are followed and listed with each of its fetches, 8 bytes each there: consumers
-# have some hundred, and followers of large brokers some thousand; and those of all sessions, 0.1 KiB each.
+# have some hundred, and followers of large brokers some thousand; and partitions of all sessions, 0.1 KiB each.
 SESSION_PARTITIONS_MAX: Final = 1000
 SESSION_PARTITIONS_ALL_MAX: Final = 10**6
 # Members of groups, transactional ids and addresses of nodes that are remembered, 0.5 KiB each.
@@ -68,9 +68,9 @@ TAGS_MAX: Final = 10**5
 PARTS_MAX: Final = 5 * 10**4
 # JSON of one body in a table: as text and as a column it is held several times.
 BODY_TEXT_MAX: Final = 16 * MIB
-# What a query may hold; what it sorts or groups beyond that goes to a temporary folder.
+# Memory of a query; data that it sorts or groups beyond that goes to a temporary folder.
 SQL_MEMORY_MAX: Final = 1024 * MIB
-# Numbers of one kind that are told apart by their labels: more of them no collector of metrics wants.
+# Series of one metric, which differ in their labels: no collector of metrics wants more.
 SERIES_MAX: Final = 10**4
 # Spans that wait to be sent, about 3 KiB each.
 SPANS_HELD_MAX: Final = 10**4
@@ -92,7 +92,7 @@ SASL_TOKEN_READ_MAX: Final = 64 * 1024
 RAW_KEPT_MAX: Final = 64 * 1024
 # Bytes kept of a connection while it is undecided whether it is Kafka.
 UNDECIDED_MAX: Final = 256 * 1024
-# Segments kept for one direction of a connection while a hole is waited for.
+# Bytes of segments kept for one direction of a connection while a hole may still be filled.
 OUT_OF_ORDER_MAX: Final = 4 * MIB
 # Largest captured packet believed: BIG TCP on Linux makes packets of up to 512 KiB, tcpdump cuts at 256 KiB.
 PACKET_MAX: Final = 4 * MIB
@@ -109,48 +109,49 @@ SEGMENT_COST: Final = 256
 # Connections that ended, still remembered so that their last packets do not look like new ones.
 CLOSED_MAX: Final = 65_536
 # A connection silent for so long (ns of capture time) is over: brokers and clients close theirs after 10 minutes, and
-# an operating system asks one that says nothing whether it is still there (keep-alive) after 2 hours.
+# an operating system probes a silent connection (keep-alive) after 2 hours.
 IDLE_NS: Final = 3 * 3600 * 10**9
 # Answers that the proxy has rewritten, kept because the same bytes come again: the Metadata of a cluster of 1,000
 # topics has 0.5 MiB, and all clients of a cluster ask for much the same.
 REWRITTEN_MAX: Final = 8 * MIB
 # Groups of a statistic, 1.3 KiB each: clients × APIs × topics of a large cluster, not every millisecond of a day.
 GROUPS_MAX: Final = 2 * 10**5
-# Names of one facet of a portrait (`kw clients`, `kw topics`), 100 bytes each: who has more of them is not read name by
-# name; how many more there are is not known then, but that there are.
+# Names of one facet of a portrait (`kw clients`, `kw topics`), 100 bytes each. Names beyond that are not kept: the
+# portrait then says that there are more, not how many.
 NAMES_OF_PORTRAIT_MAX: Final = 10**4
-# What `kw doctor` keeps: observations of 1.5 KiB each (clients × what they do × topics or partitions), names of a facet
-# of one, exchanges that show it.
+# `kw doctor`: observations of 1.5 KiB each (clients × what they do × topics or partitions), names in a facet of an
+# observation, exchanges that show it.
 OBSERVATIONS_MAX: Final = 10**5
 NAMES_OBSERVED_MAX: Final = 100
 EVIDENCE_MAX: Final = 3
-# Batches of producers that it knows again, 600 bytes each.
+# Batches of producers that `kw doctor` knows again, 600 bytes each.
 BATCHES_REMEMBERED_MAX: Final = 2**13
-# Minutes in which a member of a group was heard: two days of one that never is silent.
+# Minutes in which a member of a group was heard: two days of a member that is never silent.
 MINUTES_MARKED_MAX: Final = 2880
 # Containers inside containers (`x.pcap.zst.gz`): nobody compresses a capture more often.
 COMPRESSED_NESTING_MAX: Final = 4
-# A block of an lz4 frame is held whole; the format knows none that are larger.
+# A block of an lz4 frame is held whole; the format has no larger ones.
 LZ4_BLOCK_MAX: Final = 4 * MIB
 # Captures open at a time, of those that can be opened again: a process may have 1,024 files open by default, or 256.
 OPEN_FILES_MAX: Final = 128
-# Bytes of captures at hand that overlap in time, all together; each has at most 64 KiB.
+# Bytes held of all captures that overlap in time; each of them holds at most 64 KiB.
 MERGED_MAX: Final = 16 * MIB
-# Bytes kept of files of a store that are read side by side, each in a range of at most 8 MiB.
+# Bytes held of all files of a store that are read side by side, each by ranges of at most 8 MiB.
 REMOTE_HELD_MAX: Final = 256 * MIB
 # Sessions of which a key log has secrets, 0.7 KiB each: a busy broker's clients connect some thousand times an hour.
 TLS_SECRETS_MAX: Final = 10**6
 # Sessions of TLS 1.2 that may be resumed later, 0.4 KiB each: servers remember them for hours.
 TLS_SESSIONS_MAX: Final = 65_536
-# A block of secrets in a pcapng, where it is searched for: lines of a key log for 80,000 connections.
+# A block of secrets in a pcapng that is searched for such blocks: lines of a key log for 80,000 connections.
 SECRETS_BLOCK_MAX: Final = 16 * MIB
 # A line of a key log: label, client random and secret have 200 characters.
 KEY_LOG_LINE_MAX: Final = 4096
 # A handshake message is held whole: the largest are chains of certificates, some ten KiB (OpenSSL takes 100 KiB).
 TLS_HANDSHAKE_MAX: Final = 256 * 1024
-# Records behind a hole in TLS: the record's number is not on the wire, so that many are tried (16 MiB of full records),
-# and so many in all before a direction that none of them opens is given up. Keys may have been updated in the hole: so
-# many times, and for all but the first of these updates fewer numbers are tried (brokers with `jdk.tls.keyLimits`).
+# TLS records after a hole: the record's number is not on the wire, so TLS_SEARCH_MAX numbers are tried for a record (16
+# MiB of full records), and TLS_TRIES_MAX in all before a direction that none of them opens is given up. Keys may have
+# been updated in the hole (brokers with `jdk.tls.keyLimits`): TLS_UPDATES_MAX times at most, and for all but the first
+# of these updates only TLS_UPDATED_SEARCH_MAX numbers are tried.
 TLS_SEARCH_MAX: Final = 1024
 TLS_TRIES_MAX: Final = 16_384
 TLS_UPDATES_MAX: Final = 16
@@ -160,20 +161,20 @@ TLS_UPDATED_SEARCH_MAX: Final = 64
 TLS_WAIT_MAX: Final = MIB
 TLS_WAIT_ALL_MAX: Final = 16 * MIB
 TLS_WAIT_NS: Final = 5 * 10**9
-# Alerts of one connection that are told.
+# Alerts of one connection that are reported.
 TLS_ALERTS_MAX: Final = 4
-# What `kw groups` keeps of one group and of all, 0.6 KiB an event: the latest of a group that rebalances all day.
+# Events that `kw groups` keeps of one group and of all, 0.6 KiB each: the latest of a group that rebalances all day.
 GROUP_EVENTS_MAX: Final = 1000
 GROUP_EVENTS_ALL_MAX: Final = 10**5
 # Members of one group that are remembered, 0.4 KiB each; those of a restless group have new ids each time.
 GROUP_MEMBERS_MAX: Final = 5000
-# Partitions that one member is shown to have, and topics that it asks for.
+# Assigned partitions and subscribed topics that are shown of one member.
 ASSIGNED_SHOWN_MAX: Final = 2000
 # Partitions whose ends, positions and commits are kept, 1 KiB each: those of a large cluster that are read.
 PARTITIONS_KEPT_MAX: Final = 10**5
-# Moments at which the end of a partition is remembered, as evenly as may be: how long ago an offset was the last one.
+# Times at which the end of a partition is kept, as evenly as may be: they tell how long ago an offset was the last one.
 MOMENTS_MAX: Final = 16
-# Ranges of offsets that one client has read of a partition: what it reads again counts by them.
+# Ranges of offsets that one client has read of a partition: they tell what it reads again.
 RANGES_MAX: Final = 64
 # Connections of which a report can draw a ladder, and of each the first exchanges and the first that failed: 0.4 KiB an
 # exchange, 32 MiB in all.

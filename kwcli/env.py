@@ -1,4 +1,4 @@
-"""Surroundings of one run: streams, variables, clock, exit codes, and the settings file of output."""
+"""The environment of one run: streams, variables, clock, exit codes, and the settings of output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kwcli.pager import PagedOutput
     from kwcli.terminal import Writable
 
-# Ends of a write that no defect of ours is the cause of: what it goes to is full, closed, broken or too large.
+# Errors of a write that are no defect of kw: the target is full, closed, broken or too large.
 _UNWRITABLE: Final = frozenset({
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.ENXIO, errno.EROFS, errno.ESTALE
 })  # fmt: skip
@@ -40,7 +40,7 @@ class Exit(IntEnum):
 
 
 def unwritten(error: OSError, what: str = "the output") -> str | None:
-    """The line for something that was to be written and could not be; None where the error says something else."""
+    """The message that `what`, or the file of the error, cannot be written; None where the error is of another kind."""
     if error.errno not in _UNWRITABLE:
         return None
     return f"{error.filename or what} cannot be written: {(error.strerror or str(error)).lower()}"
@@ -55,15 +55,15 @@ class Failure(Exception):
         self.code = code
 
 
-# Options and surroundings in, the settings that output is made by out: format, width, colours.
+# Options and environment in, the settings of the output out: format, width, colours.
 
 
-# Formats that have colours; no value in them is written before it is clean.
+# Formats that have colours; every value in them is cleaned before it is written.
 PAINTED: Final = frozenset({"text", "table", "hex"})
 
 
 class Settings(NamedTuple):
-    """How to show things. `width` None: as wide as it gets, nothing is shortened."""
+    """How output is shown. `width` None: lines of any width, nothing is shortened."""
 
     format: str = "text"
     width: int | None = None
@@ -72,16 +72,16 @@ class Settings(NamedTuple):
     quiet: bool = False
     records: bool = False
     reveal_secrets: bool = False
-    names: bool = False  # in JSON and its like, words beside numbers that have some
-    heading: bool = True  # the names of the columns above them
-    prompt: bool = False  # rows are wanted as they settle, not in large pieces
+    names: bool = False  # in JSON and similar formats, words beside numbers that have names
+    heading: bool = True  # write the names of the columns above them
+    prompt: bool = False  # rows are written as they settle, not in large pieces
     csv_safe: bool = False  # no cell of CSV is a formula to a spreadsheet
-    columns: Sequence[str] = ()  # those asked for by -e or --columns
-    marks: Sequence[str] = ()  # what -E says of the marks around fields
-    zone: str = ""  # of times that people read, as find_zone (output/units.py) names it; empty: UTC
+    columns: Sequence[str] = ()  # the paths given by -e or --columns
+    marks: Sequence[str] = ()  # the words of -E: the marks around fields
+    zone: str = ""  # time zone of times for people, as find_zone (output/units.py) takes it; empty: UTC
 
     def allow_colors(self, env: Environment) -> None:
-        """Let a terminal have the codes of colours where these settings make some."""
+        """Let colour codes pass to a terminal where these settings produce them."""
         env.allow_colors(self.color and self.format in PAINTED)
 
 
@@ -107,7 +107,7 @@ _OFF: Final = frozenset({"", "0", "false", "no", "never"})
 
 
 def _color(env: Environment, color: str) -> bool:
-    """What --color says, else what variables say: no-color.org, bixense.com/clicolors, force-color.org."""
+    """Whether to use colours: by --color, else by variables (no-color.org, bixense.com/clicolors, force-color.org)."""
     if color != "auto":
         return color == "always"
     variables = env.variables
@@ -128,7 +128,7 @@ def _color(env: Environment, color: str) -> bool:
 
 
 class Readable(Protocol):
-    """What standard input must be able to do: give what is there now, at least one byte, or b"" at its end."""
+    """A byte stream for standard input: `read1` returns what is there now, at least one byte, or b"" at the end."""
 
     def read1(self, size: int = -1, /) -> bytes: ...
 
@@ -166,7 +166,7 @@ class Terminals(NamedTuple):
 class Environment:
     """Everything a command may know of its surroundings. `columns` is None where no width was given.
 
-    What is written to a terminal passes `kwcli.terminal.Terminal`, which keeps from it what it would obey.
+    Everything written to a terminal passes `kwcli.terminal.Terminal`, which escapes control characters.
     """
 
     __slots__ = (
@@ -213,19 +213,19 @@ class Environment:
         self.monotonic = monotonic
         self.debug = False
         self.csv_safe = False  # asked for by --csv-safe
-        # The format of output that a profile states, the one in use where none is named; empty for none.
+        # The output format of a profile, of the one in use where the name is None; empty where it states none.
         self.profile_output: Callable[[str | None], str] = lambda _: ""
-        # What reads a folder of tables (pipeline/tables/stored_exchanges.py), which only few runs want to import.
+        # Opens a folder of tables (pipeline/tables/stored_exchanges.py, a module that few runs need to import).
         self.open_tables: Callable[[str], StoredRows] = _no_tables
         self.no_pager = False  # asked for by --no-pager
         self._pager: PagedOutput | None = None
-        self._unsaid: list[str] = []  # what is to be said when the pager is closed
+        self._unsaid: list[str] = []  # diagnostic lines held back until the pager is closed
         self._secrets: frozenset[str] = frozenset()
         self._hide: Callable[[str], str] | None = None
 
     @classmethod
     def of_process(cls) -> Environment:
-        """The real one. A stream that the caller closed (`>&-`) is the null device."""
+        """The environment of this process. A stream that the caller closed (`>&-`) is the null device."""
         source = sys.stdin.buffer if sys.stdin else open(os.devnull, "rb")  # noqa: SIM115  # lives as long as the process
         stdout = sys.stdout.buffer if sys.stdout else open(os.devnull, "wb")  # noqa: SIM115  # lives as long as the process
         stderr = sys.stderr.buffer if sys.stderr else open(os.devnull, "wb")  # noqa: SIM115  # lives as long as the process
@@ -244,7 +244,7 @@ class Environment:
         )
 
     def allow_colors(self, allowed: bool) -> None:
-        """Whether codes of colours in what is written to standard output are ours: other text has none that pass."""
+        """Let colour codes pass to the terminal, or escape them; they may pass where kw alone writes such codes."""
         if self.stdout_terminal:
             from kwcli.terminal import Terminal
 
@@ -257,9 +257,7 @@ class Environment:
         return self._pager is not None and self._pager.begun
 
     def start_paging(self, *, short: bool = False) -> None:
-        """Show what is longer than the screen, or also what is `short`, through the user's pager, where somebody sits
-        at the terminal.
-        """
+        """Page output that is longer than the screen, or `short` output too, where stdin and stdout are terminals."""
         if self.no_pager or self._pager is not None or not (self.stdout_terminal and self.stdin_terminal):
             return
         from kwcli.pager import PagedOutput, pager_program
@@ -274,7 +272,7 @@ class Environment:
             self.stdout.beneath = self._pager
 
     def end_paging(self) -> None:
-        """Wait until the user has seen it all; then say what there was to say."""
+        """Wait until the user has closed the pager; then write the diagnostic lines that were held back."""
         if self._pager is None:
             return
         try:
@@ -285,7 +283,7 @@ class Environment:
                 self.say(text)
 
     def keep_secret(self, values: Iterable[str]) -> None:
-        """Passwords and the like that this process was given: nothing that is said has one of them in it."""
+        """Hide these values, passwords and the like, in everything that is said from now on."""
         known = self._secrets | frozenset(values)
         if known != self._secrets:
             from decoders.wire.text import concealer
@@ -293,11 +291,11 @@ class Environment:
             self._secrets, self._hide = known, concealer(known)
 
     def hide(self, text: str) -> str:
-        """A text of others, a broker's or a library's, without the secrets that this process was given."""
+        """A text from a broker or a library, without the secrets that this process was given."""
         return text if self._hide is None else self._hide(text)
 
     def say(self, text: str) -> None:
-        """One diagnostic line on standard error, without secrets and without what a terminal obeys."""
+        """Write one diagnostic line to standard error, without secrets or control characters; hold it while paging."""
         if self.paging and self.stderr_terminal:
             self._unsaid.append(text)
             return
@@ -310,11 +308,11 @@ class Environment:
             self.stderr.write(text.encode() + b"\n")
             self.stderr.flush()
         except OSError:
-            return  # nobody listens
+            return  # nobody reads standard error
 
 
 def switch_on(attribute: str) -> Callable[[Any, object, bool], None]:
-    """The callback (click's) of a flag that switches something on in the environment of its command."""
+    """The callback (click's) of a flag that sets an attribute of the command's Environment to True."""
 
     def set_attribute(context: Any, _param: object, value: bool) -> None:
         if value and isinstance(context.obj, Environment):
@@ -324,19 +322,19 @@ def switch_on(attribute: str) -> Callable[[Any, object, bool], None]:
 
 
 class Complaints(io.TextIOBase):
-    """What Python writes to `sys.stderr` by itself, a thread's traceback or a warning, told as kw's own lines are."""
+    """A `sys.stderr` for what Python itself writes, tracebacks of threads and warnings, with secrets hidden."""
 
     def __init__(self, env: Environment) -> None:
         self._env = env
 
     def write(self, text: str, /) -> int:
-        """Write it, without secrets."""
-        with suppress(OSError):  # nobody listens
+        """Write the text, without secrets; returns its length."""
+        with suppress(OSError):  # nobody reads standard error
             self._env.stderr.write(self._env.hide(text).encode("utf-8", "backslashreplace"))
         return len(text)
 
     def flush(self) -> None:
-        """Let it out."""
+        """Flush standard error."""
         with suppress(OSError):
             self._env.stderr.flush()
 
@@ -345,12 +343,12 @@ class Complaints(io.TextIOBase):
         return self._env.stderr.fileno()
 
     def writable(self) -> bool:
-        """It is."""
+        """True: the stream can be written to."""
         return True
 
 
 def _is_standard_output(stream: Writable) -> bool:
-    """Whether it is the process's own, which a pager would inherit."""
+    """Whether a stream is the process's own standard output, which a pager would inherit."""
     try:
         return stream.fileno() == 1
     except OSError:
@@ -358,22 +356,22 @@ def _is_standard_output(stream: Writable) -> bool:
 
 
 def _screened(stream: Writable) -> Writable:
-    from kwcli.terminal import Terminal  # what deals with terminals is not loaded in pipes
+    from kwcli.terminal import Terminal  # not loaded where the streams are pipes
 
     return Terminal(stream)
 
 
-# How often a process looks for cycles of values: seldom, since rows are many, small and without cycles.
+# How often Python's garbage collector runs: seldom, since rows are many, small and without reference cycles.
 
 
 # Thresholds of gc: a hundred times those of Python. A process that holds thousands of exchanges would spend a fifth of
-# its time on looking.
+# its time in collections.
 SELDOM: Final = (100_000, 50, 100)
 
 
 @contextmanager
 def seldom() -> Iterator[None]:
-    """Inside, cycles are looked for seldom."""
+    """A context in which the garbage collector runs seldom."""
     before = gc.get_threshold()
     gc.set_threshold(*SELDOM)
     try:

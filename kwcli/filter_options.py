@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from decoders.wire.units import Moment
     from kwcli.env import Environment
 
-# What --errors means: an error code, something undecodable, or a request that the end of its connection left alone.
-# What the capture lacks (a snap length, a direction) went wrong with the capture and not with Kafka; codes that the
-# protocol means so are no errors.
+# What --errors selects: an error code, undecodable bytes, or a request that was unanswered when its connection ended.
+# What the capture lacks (a snap length, a direction) is a fault of the capture and not of Kafka; error codes that the
+# protocol expects are no errors.
 _LEFT_ALONE = "(status == unanswered and closed in (fin, rst) and reason != one_direction)"
 _UNREAD = "(undecoded and not undecoded in (snaplen, no_request))"
 WENT_WRONG = f"(unexpected or {_UNREAD} or {_LEFT_ALONE})"
-# The same with those codes.
+# `WENT_WRONG`, and the error codes that the protocol expects.
 EVERY_ERROR = f"(error or {WENT_WRONG})"
 
 
-# Short option → the question that its words answer.
+# Short option → the comparison that the filter makes with its words.
 _QUESTIONS: Final = {
     "--api": "api in",
     "--client-id": "client_id like",
@@ -43,10 +43,10 @@ def select(
     slower_than: float | None = None,
     errors: str | None = None,
 ) -> Filter:
-    """What -f and the short options ask for, all of which must hold; several words of one option are alternatives.
+    """The filter for -f and the short options, all of which must hold; several words of one option are alternatives.
 
-    `slower_than` is in milliseconds; `errors` is WENT_WRONG or EVERY_ERROR. Failure (usage) says what is wrong, and
-    where.
+    `slower_than` is in milliseconds; `errors` is WENT_WRONG or EVERY_ERROR. Raises Failure (usage), which says what is
+    wrong, and where.
     """
     parts = []
     for option, values in words.items():
@@ -67,23 +67,23 @@ def select(
 
 
 def without_expected(selection: Filter) -> Filter | None:
-    """What --errors of a filter leaves out and --errors all shows in its place; None where it says no such thing."""
+    """The filter for the errors that --errors leaves out and --errors all shows; None for a filter without --errors."""
     text = selection.text
     return parse(text.replace(WENT_WRONG, f"(error and not {WENT_WRONG})")) if WENT_WRONG in text else None
 
 
 def _api(name: str) -> str:
-    """A number may be one that kw does not know."""
+    """The API's name for a filter; a number stays as it is, even one that kw does not know."""
     return name if name.isascii() and name.isdecimal() else find_api(name).name
 
 
 def both(expression: str, selection: Filter) -> Filter:
-    """The filter that asks what an expression of our own asks, and what another filter does."""
+    """The filter for which an expression of kw's own and another filter both hold."""
     return parse(" and ".join(text for text in (expression, selection.text) if text))
 
 
 def _client(name: str) -> str:
-    """The question for a client: by its address where the name is one, else by its id."""
+    """The filter expression for a client: by its address where the name is one, else by its id."""
     by_address = f"client == {_quoted(name)}"
     try:
         parse(by_address)
@@ -95,9 +95,9 @@ def _client(name: str) -> str:
 def time_expression(
     since: Moment | None, until: Moment | None, files: Sequence[str], env: Environment, zone: str = ""
 ) -> str:
-    """`time >= … and time < …`. Of standard input a time of day is that of any day.
+    """The filter expression `time >= … and time < …`. On standard input, a time of day means that time of any day.
 
-    `zone`: where times without one are, as find_zone() takes it. No `files`: a live capture, which begins now.
+    `zone`: the zone of times without one, as find_zone() takes it. No `files`: a live capture, which begins now.
     Raises Failure (usage).
     """
     parts = []
@@ -115,7 +115,7 @@ def time_expression(
 def resolve_times(
     since: Moment | None, until: Moment | None, files: Sequence[str], env: Environment, zone: str = ""
 ) -> tuple[int | None, int | None]:
-    """Nanoseconds since 1970; captures are read for their first and last packet where that matters.
+    """`since` and `until` in ns since 1970; captures are read for their first and last packet where that matters.
 
     No `files`: a live capture, which begins now. Raises Failure (usage).
     """
@@ -133,7 +133,7 @@ def resolve_times(
             raise Failure(
                 f"--since, --until: {files[0]} says not when it begins and ends: write a whole time", Exit.USAGE
             )
-        span = found or (0, 0)  # what is wrong with the files is said when they are read
+        span = found or (0, 0)  # problems of the files are reported when they are read
     from kwcli.output.units import find_zone
 
     dated = [moment.ns for moment in (since, until) if moment is not None and moment.since == "1970"]
@@ -171,7 +171,7 @@ def _parsed(text: str, option: str) -> Filter:
 
 
 def _marked(text: str, column: int) -> str:
-    """The expression with a mark before the place, cut to what is around it."""
+    """The part of an expression around a column (from 1), with a mark before the column."""
     at = column - 1
     before, after = text[max(0, at - 30) : at], text[at : at + 30]
     return f"{'…' if at > 30 else ''}{before}▸{after}{'…' if at + 30 < len(text) else ''}"

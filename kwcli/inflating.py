@@ -1,8 +1,8 @@
 """Compressed bytes in, plain bytes out in pieces: gzip members, zstd and lz4 frames, one after the other.
 
-A library that finds a fault gives nothing of the bytes that it was fed with the faulty ones. So each block of a frame
-is fed alone, and what a container carries to be verified (checksums, sizes, the mark of its end) is fed or compared
-behind the blocks: what came before a fault has been given when it is told.
+A library that finds a fault returns nothing of the bytes that it was fed with the faulty ones. So each block of a frame
+is fed alone, and a container's means of verification (checksums, sizes, the end mark) are fed or compared behind the
+blocks: all plain bytes before a fault have been given when the error is raised.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from kwcli.env import Failure
 
 __all__ = ["PIECE_SIZE", "InputProblem", "inflated", "is_compressed", "shown"]
 
-# So many bytes of packets, and what is made of them, stay in the processor's cache (tests/bench/sniff.py: a fifth
-# faster than pieces of 1 MiB).
+# Pieces of packets of this size, and the objects made of them, stay in the processor's cache (tests/bench/sniff.py: a
+# fifth faster than pieces of 1 MiB).
 PIECE_SIZE: Final = 1 << 16
 # Flags of a gzip header (RFC 1952).
 FHCRC, FEXTRA, FNAME, FCOMMENT = 2, 4, 8, 16
 # Frames that zstd and lz4 pass over (RFC 8878, 3.1.2): the first byte is 0x50 to 0x5f.
 SKIPPABLE: Final = bytes.fromhex("2a4d18")
-# Of what the libraries say → in words.
+# A part of a library's message → the words for it in kw's.
 WORDS: Final = {
     "contentChecksum_invalid": "its content checksum does not match",
     "blockChecksum_invalid": "the checksum of a block does not match",
@@ -39,7 +39,7 @@ class InputProblem(Failure):
 
 
 class Packed:
-    """Compressed bytes from `pieces`, to be taken in the sizes that are asked for. `made` counts the plain ones."""
+    """Compressed bytes from `pieces`, to be taken in any sizes. `made` counts the plain bytes made of them."""
 
     def __init__(self, name: str, pieces: Iterator[bytes]) -> None:
         self.name = name
@@ -56,7 +56,7 @@ class Packed:
         return self._at + self._from
 
     def peek(self, size: int) -> bytes:
-        """The next bytes, which stay; fewer at the end."""
+        """The next bytes without taking them; fewer at the end."""
         data = self.take(size)
         self.give_back(data)
         return data
@@ -81,7 +81,7 @@ class Packed:
         return self.take(len(self._held) - self._from) or self.take(1) + self.take(len(self._held) - self._from)
 
     def give_back(self, data: bytes) -> None:
-        """The latest bytes taken are to be taken again."""
+        """Put back the latest bytes taken, to be taken again."""
         if self._from >= len(data):
             self._from -= len(data)
         else:
@@ -89,35 +89,35 @@ class Packed:
             self._held, self._from = data + self._held[self._from :], 0
 
     def whole(self, size: int) -> bytes:
-        """The next bytes, all of them; raises InputProblem where the input ends before."""
+        """The next `size` bytes; raises InputProblem where the input ends before."""
         data = self.take(size)
         if len(data) < size:
             raise self.cut_off()
         return data
 
     def gave(self, plain: bytes) -> bytes:
-        """Count plain bytes."""
+        """Count plain bytes in `made`, and return them."""
         self.made += len(plain)
         return plain
 
     def cut_off(self) -> InputProblem:
-        """The input ends inside a member or frame."""
+        """The error of an input that ends inside a member or frame."""
         return InputProblem(f"{self.name}: the {self.codec} data is cut off after {in_bytes(self.made)} of capture")
 
     def corrupt(self, why: object) -> InputProblem:
-        """Something does not match, or cannot be decompressed."""
+        """The error of data that does not match its checksum or size, or cannot be decompressed."""
         text = str(why)
         text = next((words for sign, words in WORDS.items() if sign in text), text)
         return InputProblem(f"{self.name}: corrupt {self.codec} data after {in_bytes(self.made)} of capture ({text})")
 
 
 def is_compressed(head: bytes) -> bool:
-    """Whether a file whose first four bytes these are is compressed."""
+    """Whether a file with these first four bytes is compressed."""
     return _is_skippable(head) or any(head.startswith(magic) for magic, _, _ in CODECS)
 
 
 def inflated(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """The plain bytes of `pieces`, which is_compressed() was asked about; raises InputProblem where they end badly."""
+    """The plain bytes of `pieces`, for which is_compressed() holds; raises InputProblem where they end badly."""
     packed = Packed(name, pieces)
     known: Callable[[Packed], Iterator[bytes]] | None = None
     while head := _next_head(packed):
@@ -135,7 +135,7 @@ def inflated(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _next_head(packed: Packed) -> bytes:
-    """The first bytes of the next member or frame; zeros behind a gzip member are padding, as gzip itself holds."""
+    """The first bytes of the next member or frame; zeros behind a gzip member are padding, as for gzip itself."""
     while packed.codec == "gzip" and packed.peek(1) == b"\0":
         packed.give_back(packed.some().lstrip(b"\0"))
     return packed.peek(4)
@@ -163,7 +163,7 @@ def shown(head: bytes) -> str:
 
 
 def _gzip(packed: Packed) -> Iterator[bytes]:
-    """One member (RFC 1952): zlib verifies its trailer too, but gives nothing then."""
+    """The plain bytes of one member (RFC 1952). Its trailer is verified here: zlib gives nothing where it is wrong."""
     _pass_gzip_header(packed)
     engine = zlib.decompressobj(wbits=-15)
     crc = size = 0
@@ -217,7 +217,7 @@ def _pass_gzip_header(packed: Packed) -> None:
 
 
 def _before_fault(engine: zlib._Decompress, data: bytes) -> Iterator[bytes]:
-    """What can be had of bytes that have a fault in them, up to the last but one before it."""
+    """The plain bytes that can be had of data with a fault in it, up to the last but one before the fault."""
     size = PIECE_SIZE
     while size:
         trial = engine.copy()
@@ -236,10 +236,10 @@ def _before_fault(engine: zlib._Decompress, data: bytes) -> Iterator[bytes]:
 
 
 def _zstd(packed: Packed) -> Iterator[bytes]:
-    """One frame (RFC 8878), block by block, each of at most 128 KiB.
+    """The plain bytes of one frame (RFC 8878), block by block, each of at most 128 KiB.
 
-    The engine is not told how much the frame holds: what it compares with that it compares before it gives the last
-    block. In the place of that it is told a window as large.
+    The engine gets a header without the frame's content size, which it would compare before it gives the last block.
+    Where the window follows from that size, the header states a window as large instead.
     """
     import zstandard
 
@@ -281,7 +281,7 @@ def _zstd(packed: Packed) -> Iterator[bytes]:
 
 
 def _lz4(packed: Packed) -> Iterator[bytes]:
-    """One frame, block by block, each of at most 4 MiB."""
+    """The plain bytes of one frame, block by block, each of at most 4 MiB."""
     import lz4.frame  # type: ignore[import-untyped]  # lz4 ships no types
 
     head = packed.whole(6)
@@ -307,12 +307,12 @@ def _lz4(packed: Packed) -> Iterator[bytes]:
         if size > LZ4_BLOCK_MAX:
             raise packed.corrupt(f"a block of {size:,} bytes")
         yield from feed(mark + packed.whole(size + 4 * (flags >> 4 & 1)))
-    yield from feed(mark)  # the mark of the end: the size is compared
+    yield from feed(mark)  # the end mark: the library compares the size
     if flags & 4:
         yield from feed(packed.whole(4))
 
 
-# First bytes of a member or frame, its name, what undoes it.
+# First bytes of a member or frame, the name of its codec, its decompressor.
 CODECS: Final[tuple[tuple[bytes, str, Callable[[Packed], Iterator[bytes]]], ...]] = (
     (bytes.fromhex("1f8b"), "gzip", _gzip),
     (bytes.fromhex("28b52ffd"), "zstd", _zstd),

@@ -1,7 +1,7 @@
-"""Words of the command line in, paths out: a file, the files of a folder and of its folders, those of a pattern.
+"""Words of the command line in, paths out: a file, the files of a folder and its subfolders, the files of a pattern.
 
-Further, paths in, files out of which only few are open at a time, however many are read side by side; and of a file
-that is no capture kw reads, what it is and how to make a capture of it.
+Further, paths in, files out of which only few are open at a time, however many are read side by side; and for a file
+that kw does not read, what it is and how to make a capture of it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-# Names of captures, those of tcpdump -C and -W among them.
+# Names of captures, also as tcpdump -C and -W number them.
 _NAMED_CAPTURE: Final = re.compile(r"\.(pcap|pcapng|cap)\d*(\.(gz|zst|lz4))?$", re.IGNORECASE)
 
 
@@ -45,9 +45,9 @@ _NAMED_RECORDS: Final = re.compile(r"\.(ndjson|jsonl)(\.(gz|zst|lz4))?$", re.IGN
 
 
 class FoundPath(NamedTuple):
-    """A path as the user would write it. `listed`: a folder or a pattern has it, nobody named it.
+    """A path as the user would write it. `listed`: found in a folder or by a pattern, not named by the user.
 
-    `error` is why what is under this path cannot be listed.
+    `error` is why the folder at this path cannot be listed.
     """
 
     path: str
@@ -56,35 +56,35 @@ class FoundPath(NamedTuple):
 
 
 def is_named_capture(name: str) -> bool:
-    """Whether a file is called as captures are; of such a one that is none something is wrong."""
+    """Whether a file has a capture's name; where such a file is no capture, something is wrong with it."""
     return _NAMED_CAPTURE.search(name) is not None
 
 
 def is_named_records(name: str) -> bool:
-    """Whether a file is called as records of kw are, one a line."""
+    """Whether a file has the name of a file of kw's records, one a line (`.ndjson`, `.jsonl`)."""
     return _NAMED_RECORDS.search(name) is not None
 
 
 def is_read_once(word: str) -> bool:
-    """Whether it is standard input, a pipe or a device: nobody knows what it holds before it has been read."""
+    """Whether a word is standard input, a pipe or a device: its contents are unknown before it has been read."""
     return word == "-" or (os.path.exists(word) and not os.path.isfile(word) and not os.path.isdir(word))
 
 
-# Signs that filters have and names of captures hardly.
+# Signs and words that occur in filters and hardly in names of captures.
 _FILTER: Final = re.compile(r"[=<>~]|\s(and|or|like|in)\s")
 
 
 def filter_hint(word: str) -> str:
-    """` (did you mean -f 'x > 1'?)` of a word that is no file and reads like a filter."""
+    """` (did you mean -f 'x > 1'?)` for a word that is no file and reads like a filter, else empty."""
     return f" (did you mean -f '{word}'?)" if _FILTER.search(word) else ""
 
 
 def list_paths(word: str, path: str | None = None) -> Iterator[FoundPath]:
-    """The files that `path` stands for, which is the word unless it is said. Raises InputProblem where it is none.
+    """The files that `path` stands for (`word` where it is None). Raises InputProblem where there are none.
 
-    What exists under just this name is that, whatever characters it has; only else it is read as a pattern. A folder
-    stands for the files in it and in its folders; names that begin with a dot are passed over there, and so are tables
-    of kw, as a run leaves them that writes into the folder of its captures.
+    A path that exists is never read as a pattern, whatever characters it has. A folder stands for the files in it and
+    in its subfolders; names that begin with a dot are passed over there, and so are tables of kw, since a run may write
+    them into the folder of its captures.
     """
     path = word if path is None else path
     pattern = not os.path.lexists(path) and glob.has_magic(path)
@@ -102,9 +102,9 @@ def list_paths(word: str, path: str | None = None) -> Iterator[FoundPath]:
 
 
 def _files(folder: str) -> Iterator[FoundPath]:
-    """What is in a folder and its folders; a folder that cannot be read is a problem."""
+    """The files in a folder and its subfolders; a folder that cannot be read is a FoundPath with an error."""
     problems: list[FoundPath] = []
-    seen: set[str] = set()  # links may go round
+    seen: set[str] = set()  # symbolic links may form a loop
 
     def note(error: OSError) -> None:
         problems.append(FoundPath(error.filename, True, error))
@@ -120,12 +120,12 @@ def _files(folder: str) -> Iterator[FoundPath]:
 
 
 def is_tables(folder: str) -> bool:
-    """Whether it has tables of `kw pipeline` (pipeline/store/store.py)."""
+    """Whether a folder has tables of `kw pipeline` (pipeline/store/store.py)."""
     return os.path.isfile(os.path.join(folder, "_kw", "kw.json"))
 
 
 def _folders_of(path: str) -> Iterator[str]:
-    """The folders that a path goes through, those of the pattern that found it among them."""
+    """The folders that a path goes through, the innermost first."""
     while (above := os.path.dirname(path)) not in ("", path):
         path = above
         yield path
@@ -135,13 +135,13 @@ _FLAGS: Final = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXE
 
 
 class Replaced(OSError):
-    """Under the name of a file that is opened again there is another one now."""
+    """A file to be opened again was replaced: another file has its name now."""
 
 
 class OpenFiles:
-    """Files of which at most `most` are open, and a quarter of what the system allows; pipes may be half of that.
+    """Files of which at most `most` are open, and a quarter of the system's limit; pipes may take half of the limit.
 
-    `_open` begins with the one that was read longest ago.
+    `_open` begins with the file that was read longest ago.
     """
 
     def __init__(self, most: int = OPEN_FILES_MAX) -> None:
@@ -154,11 +154,11 @@ class OpenFiles:
 
     @property
     def count(self) -> int:
-        """How many are open."""
+        """How many regular files are open."""
         return len(self._open)
 
     def open(self, name: str) -> StoredFile:
-        """Open a file, or what can be read only once, which stays open."""
+        """Open a file; an input that can be read only once stays open."""
         with self._lock:
             file = StoredFile(name, self)
             self._open_again(file)
@@ -172,7 +172,7 @@ class OpenFiles:
             return file
 
     def read(self, file: StoredFile, at: int, size: int) -> bytes:
-        """Bytes of a file, fewer than `size` at its end and of a pipe; `at` is for files that have places."""
+        """Up to `size` bytes of a file from offset `at`, fewer at its end; of a pipe the next bytes."""
         with self._lock:
             if file.is_regular:
                 if file in self._open:
@@ -183,10 +183,10 @@ class OpenFiles:
                 assert file.descriptor is not None
                 return _read_at(file.descriptor, size, at)
         assert file.descriptor is not None
-        return os.read(file.descriptor, size)  # which may wait
+        return os.read(file.descriptor, size)  # without the lock: it may block
 
     def close(self, file: StoredFile) -> None:
-        """Nobody reads it any more."""
+        """Close a file that is not read any more."""
         with self._lock:
             if file in self._open:
                 del self._open[file]
@@ -229,12 +229,12 @@ def _read_in_two_steps(descriptor: int, size: int, at: int) -> bytes:
     return os.read(descriptor, size)
 
 
-# A process that was forked shares the place of a descriptor with its parent, but not this.
+# A forked process shares the offset of a descriptor with its parent; pread does not use that offset.
 _read_at: Final = getattr(os, "pread", _read_in_two_steps)
 
 
 class StoredFile:
-    """One file, maybe closed at the moment. `size` is None where it has none: a pipe, a device."""
+    """One file, which may be closed between reads. `size` is None for a pipe or a device."""
 
     __slots__ = ("_files", "_identity", "descriptor", "is_folder", "is_regular", "name", "size")
 
@@ -248,7 +248,7 @@ class StoredFile:
         self._identity: tuple[int, int] | None = None
 
     def take(self, descriptor: int) -> None:
-        """It is open; raises OSError where another file has its name now."""
+        """Take the descriptor of the opened file; raises OSError (Replaced) where another file has its name now."""
         about = os.fstat(descriptor)
         identity = (about.st_dev, about.st_ino)
         if self._identity is None:
@@ -261,16 +261,16 @@ class StoredFile:
         self.descriptor = descriptor
 
     def read(self, at: int, size: int) -> bytes:
-        """Up to `size` bytes at a place; of a pipe the next ones."""
+        """Up to `size` bytes from offset `at`; of a pipe the next bytes."""
         return self._files.read(self, at, size)
 
     def close(self) -> None:
-        """Give it back to the system."""
+        """Close the file."""
         self._files.close(self)
 
 
 def open_files_limit() -> int | None:
-    """How many files this process may have open (`ulimit -n`), None where nobody says."""
+    """How many files this process may have open (`ulimit -n`), None where unlimited or unknown."""
     try:
         import resource
     except ImportError:  # Windows
@@ -296,14 +296,14 @@ OTHER_FILES: Final[dict[bytes, tuple[str, str]]] = {
 }
 
 
-# Time (seconds in the upper half), type, flags, size of the record, lost, size on the wire: a record of ERF begins so.
+# Header of an ERF record: time (seconds in the upper half), type, flags, size of the record, lost, size on the wire.
 _ERF: Final = Struct("<QBBHHH")
 _ERF_TYPES: Final = range(1, 49)
 _ERF_HOUR: Final = 3600 << 32
 
 
 def _is_erf(head: bytes) -> bool:
-    """Whether two records of ERF stand there, which has no magic: of close times, one behind the other."""
+    """Whether the bytes begin with two ERF records of close times: the format has no magic number."""
     if len(head) < 2 * _ERF.size:
         return False
     first_time, first_kind, _, first_size, *_ = _ERF.unpack_from(head)
@@ -316,7 +316,7 @@ def _is_erf(head: bytes) -> bool:
 
 
 def other_capture(head: bytes) -> tuple[str, str] | None:
-    """What a file that begins so is, and the command that makes a pcapng of it; None where nobody knows."""
+    """What a file with these first bytes is, and the command that makes a pcapng of it; None where unknown."""
     for magic, told in OTHER_FILES.items():
         if head.startswith(magic):
             return told

@@ -1,4 +1,4 @@
-"""Names of captures in, their bytes and segments in the order of their times out."""
+"""Names of captures in, their bytes, and their segments in the order of time, out."""
 
 from __future__ import annotations
 
@@ -51,33 +51,33 @@ __all__ = [
     "reason",
 ]
 
-# How standard input is called where it is named.
+# The name of standard input in messages.
 STANDARD_INPUT: Final = "standard input"
 
 
-# Names of captures in, their segments by packet time out: each is read when its turn comes, whatever their number.
+# Names of captures in, their segments by packet time out, for any number of captures: each is read in its turn.
 #
-# A capture's turn comes with its first segment. Where that is found near its beginning, nothing more is read before,
-# and the file is not kept open; else it is read at once up to its first segment, as one that can be read only once is.
-# Captures that overlap in time are read side by side: few of them open at a time, and in smaller pieces the more there
-# are, so that memory stays the same.
+# A capture's turn is the time of its first segment. Where that segment is near the beginning of the file, no more is
+# read in advance and the file is not kept open; else the capture is read at once up to its first segment, as is any
+# input that can be read only once. Captures that overlap in time are read side by side: few are open at a time, and the
+# more there are, the smaller the pieces, so that memory stays the same.
 
 
-# Where a first segment is looked for: the first bytes, and where it is not in these, all of a piece.
+# Where a first segment is looked for: in the first bytes, then in the whole first piece.
 _LOOKS: Final = (4096, PIECE_SIZE)
-# What may stand before the first record: blanks, the mark of byte order.
+# Bytes that may stand before the first record: blanks, the byte order mark.
 _BLANKS: Final = b" \t\r\n\xef\xbb\xbf"
 # Fewer bytes at a time cost more than they save.
 _PIECE_MIN: Final = 4096
 
 
 class Captures:
-    """The inputs of one run. `problems` are those that cannot be opened, then those that cannot be read on.
+    """The inputs of one run. `problems` are messages: inputs that cannot be opened, then inputs not read to the end.
 
-    Inputs that hold records which kw wrote, and no packets, are told apart by their first bytes: segments come of the
-    others alone (`__iter__`), then `recorded` gives what the records say. `size` is that of all together, where each
-    has one; `taken` how much of it has been read. `on_secrets` gets the TLS key logs in them, `cut_receiver`
-    what captures say that were cut out of others (capture/files.py).
+    Inputs that hold records which kw wrote, and no packets, are recognised by their first bytes: `__iter__` gives the
+    segments of the captures, then `recorded` the exchanges in the records. `size` is the bytes of all inputs, where
+    each has a size; `taken` is how many of them have been read. `on_secrets` gets the TLS key logs in captures,
+    `cut_receiver` the notes in captures that were cut out of others (capture/files.py).
     """
 
     def __init__(
@@ -99,15 +99,15 @@ class Captures:
         self._numbered = numbered
         self._files = OpenFiles()
         self._sources: list[CaptureSource] = []
-        self._ended: Counter[str] = Counter()  # what the readers of those that have ended have counted
+        self._ended: Counter[str] = Counter()  # counts of the readers that have ended
         self._reading: dict[int, CaptureReader] = {}
         self._cut: dict[int, DecodeError] = {}
         self._recorded: list[CaptureSource] = []
         self._tables: list[StoredRows] = []
-        self.lines = 0  # of records, read so far
-        self.rows = 0  # of tables
-        self.request_logs: list[str] = []  # those of records that a broker has written
-        # Real paths of those that were named one by one, and of those that a folder or a pattern has.
+        self.lines = 0  # lines of records read so far
+        self.rows = 0  # rows of tables read so far
+        self.request_logs: list[str] = []  # names of inputs that are a broker's request log
+        # Real paths of the files that were named one by one, and of the files from folders and patterns.
         self._named: set[str] = set()
         self._listed: set[str] = set()
         for name in names:
@@ -117,7 +117,7 @@ class Captures:
                 self.problems.append(problem.text)
 
     def _open(self, word: str, env: Environment) -> None:
-        """Open what a word stands for; of a folder and a pattern only captures, each file once."""
+        """Open the inputs that a word stands for; of a folder or pattern only captures and records, each file once."""
         if word == "-":
             self._add(open_source(word, env, self._files))
             return
@@ -151,7 +151,7 @@ class Captures:
             raise InputProblem(f"{word}: no capture in it")
 
     def _open_tables(self, word: str, env: Environment) -> None:
-        """Open a folder of tables that is named; in other folders they are passed over (input_files.py)."""
+        """Open a folder of tables that was named; tables inside other folders are passed over (input_files.py)."""
         real = os.path.realpath(word)
         if real in self._named:
             return
@@ -169,46 +169,46 @@ class Captures:
 
     @property
     def count(self) -> int:
-        """How many could be opened."""
+        """The number of inputs that could be opened."""
         return len(self._sources) + len(self._recorded) + len(self._tables)
 
     @property
     def records(self) -> list[str]:
-        """The names of those that hold records, tables among them."""
+        """The names of the inputs that hold records, folders of tables among them."""
         return [*(source.name for source in self._recorded), *(tables.place for tables in self._tables)]
 
     @property
     def faults(self) -> list[str]:
-        """What was wrong with the captures of which tables were made."""
+        """The faults of the captures that the tables were made from."""
         return list(dict.fromkeys(fault for tables in self._tables for fault in tables.faults))
 
     @property
     def lacking(self) -> list[str]:
-        """What the tables do not have, a sentence each."""
+        """What is missing in the tables, one sentence for each folder that lacks something."""
         return [tables.lacking for tables in self._tables if tables.lacking is not None]
 
     def stored(self) -> Iterator[CaptureSource]:
-        """Those that can be read again, each from its beginning."""
+        """The captures that can be read again, each from its beginning."""
         return (source.again() for source in self._sources if source.is_stored)
 
     def table_spans(self) -> Iterator[tuple[int, int]]:
-        """The times of the first and the last exchange in tables."""
+        """The times of the first and the last exchange, for each folder of tables."""
         return (tables.span for tables in self._tables if tables.span is not None)
 
     @property
     def names(self) -> list[str]:
-        """The names of these, in the order of their numbers."""
+        """The names of the captures, in the order of their numbers."""
         return [source.name for source in self._sources]
 
     @property
     def size(self) -> int | None:
-        """Bytes of all together, None where one of them has no size."""
+        """The bytes of all inputs together, None where one of them has no size."""
         sizes = [source.size for source in (*self._sources, *self._recorded)]
         sizes += [tables.size for tables in self._tables]
         return None if None in sizes else sum(size or 0 for size in sizes)
 
     def __iter__(self) -> Iterator[list[Segment]]:
-        """The segments; what is wrong with an input is noted, not raised."""
+        """The segments of all captures by time; a problem of an input is noted, not raised."""
         feeds = [self._segments(number, source) for number, source in enumerate(self._sources)]
         if len(feeds) == 1:
             yield from feeds[0]
@@ -237,9 +237,9 @@ class Captures:
             self._end(number)
 
     def recorded(self) -> Iterator[tuple[str, list[Settled]]]:
-        """Names of files of records, each with some of its exchanges and skipped runs, file by file.
+        """Names of inputs that hold records, each with some of its exchanges and skipped byte runs, input by input.
 
-        Lines that are none are noted, the others read.
+        Lines that are no records are noted and passed over.
         """
         for source in self._recorded:
             for rows in self._read_lines(source):
@@ -248,7 +248,7 @@ class Captures:
             yield from self._read_tables(tables)
 
     def ends(self) -> Iterator[Ended]:
-        """How the connections ended that are in tables."""
+        """How the connections in tables ended."""
         for tables in self._tables:
             try:
                 yield from tables.ends()
@@ -288,7 +288,7 @@ class Captures:
             self.problems += line_problems(source.name, lines)
 
     def _parts(self, piece: bytes) -> Iterator[bytes]:
-        """A piece, in parts where many captures have one at hand."""
+        """A piece, in smaller parts where many captures are read side by side."""
         size = max(MERGED_MAX // max(len(self._reading), 1), _PIECE_MIN)
         if len(piece) <= size:
             yield piece
@@ -303,25 +303,25 @@ class Captures:
             self._cut[number] = reader.problem
 
     def cut(self) -> Iterator[tuple[str, DecodeError]]:
-        """The names of those that end inside a packet, or have something else in them, with what is wrong."""
+        """The names of captures that end inside a packet or hold something else than packets, with the error."""
         for number in sorted(self._cut):
             yield self._sources[number].name, self._cut[number]
 
     def counts(self) -> Counter[str]:
-        """What the readers have counted."""
+        """The counts of all readers together."""
         counts = Counter(self._ended)
         for reader in self._reading.values():
             counts.update(reader.counts)
         return counts
 
     def close(self) -> None:
-        """Give all files back to the system."""
+        """Close all files."""
         for source in (*self._sources, *self._recorded):
             source.close()
 
 
 def line_problems(name: str, lines: LineReader) -> Iterator[str]:
-    """What is wrong with the lines of an input, in a few words."""
+    """Messages about the unreadable lines of an input."""
     problems = [f"line {each.line:,}: {each.text}" for each in lines.problems]
     if problems and not lines.found:
         yield f"{name}: {lines.otherwise}: {problems[0]}"
@@ -332,9 +332,9 @@ def line_problems(name: str, lines: LineReader) -> Iterator[str]:
 
 
 def capture_span(words: Iterable[str], env: Environment) -> tuple[int, int] | None:
-    """The times of the first and the last packet of captures, which are read for this from end to end by their headers.
+    """The times (ns) of the first and last packet of captures, read from end to end by packet headers alone.
 
-    None where one of them can be read only once, and where there is no packet.
+    Inputs that can be read only once are passed over. None where there is no packet.
     """
     from decoders.capture.packet_index import Walk
 
@@ -344,7 +344,7 @@ def capture_span(words: Iterable[str], env: Environment) -> tuple[int, int] | No
     try:
         for source in captures.stored():
             walk = Walk()
-            with suppress(InputProblem):  # told when it is decoded
+            with suppress(InputProblem):  # reported when the capture is decoded
                 for piece in source.pieces():
                     walk.feed(piece)
             mark = walk.mark()
@@ -359,7 +359,7 @@ def capture_span(words: Iterable[str], env: Environment) -> tuple[int, int] | No
 
 
 def _first_ns(source: CaptureSource) -> int:
-    """The time of the first segment, 0 where it is not near the beginning: then the capture is begun at once."""
+    """The time (ns) of the first segment; 0 where it is not near the beginning: then the capture is begun at once."""
     if not source.is_stored:
         return 0
     reader = CaptureReader()
@@ -367,7 +367,7 @@ def _first_ns(source: CaptureSource) -> int:
     try:
         piece = next(source.again().pieces(), b"")
     except InputProblem:
-        return 0  # told when its turn comes
+        return 0  # reported when the capture is read
     for end in _LOOKS:
         segments = reader.feed(piece[at:end])
         at = end
@@ -378,8 +378,8 @@ def _first_ns(source: CaptureSource) -> int:
 
 # Names of captures in, their bytes out in pieces, decompressed: files, standard input, pipes.
 #
-# Pieces are what is there, and small, so that a slow pipe is followed as it grows. Compression is recognised by the
-# first bytes, never by a name. What is wrong with an input is an `InputProblem`, after everything that came before it.
+# A piece is the bytes that are there now, and small, so that a slow pipe is followed as it grows. Compression is
+# recognised by the first bytes, never by a name. A fault raises `InputProblem` after all bytes before it were given.
 
 
 # First bytes of the captures that kw reads: classic pcap in both byte orders, µs, ns and the old patched form; pcapng.
@@ -397,17 +397,17 @@ CAPTURE_MAGICS: Final = frozenset(
 
 
 def placed(text: str, at: int) -> str:
-    """What is wrong with the bytes of a capture, and where."""
+    """A message about the bytes of a capture, with the offset of the fault in it."""
     return f"cut off at byte {at:,}{text[7:]}" if text.startswith("cut off") else f"{text} at byte {at:,}"
 
 
 def utf8_text(text: str) -> str:
-    """Text that every format takes: what is no UTF-8 in a path or a word as messages show it (`\\udcff`)."""
+    """Text that every format takes: bytes of a path or a word that are not UTF-8 become escapes (`\\udcff`)."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 class PieceReader(Protocol):
-    """Where bytes come from: up to `size` that are there, b"" at the end."""
+    """A function that reads up to `size` bytes, as many as are there; b"" at the end."""
 
     def __call__(self, size: int, /) -> bytes: ...
 
@@ -423,19 +423,19 @@ class CaptureSource:
         self.taken = 0
         self._read = read
         self._file = file
-        self._ahead: Iterator[bytes] | None = None  # of what can be read only once, where its head was looked at
+        self._ahead: Iterator[bytes] | None = None  # pieces of an input that is read once, after its head was looked at
 
     @property
     def is_stored(self) -> bool:
-        """Whether it can be read again from its beginning."""
+        """Whether the input can be read again from its beginning."""
         return self._file is not None and self._file.is_regular
 
     def is_capture(self) -> bool:
-        """Whether it begins as a capture, decompressed where need be, or as records and is called so."""
+        """Whether the input begins as a capture, decompressed where necessary, or is named and begins as records."""
         return self.head()[:4] in CAPTURE_MAGICS or (is_named_records(self.name) and _is_records(self.head()))
 
     def again(self) -> CaptureSource:
-        """The same file from its beginning, as an input of its own."""
+        """A new input that reads this file from its beginning."""
         assert self._file is not None
         return _stored(self._file)
 
@@ -448,7 +448,7 @@ class CaptureSource:
         return data
 
     def head(self) -> bytes:
-        """The first bytes, decompressed, which stay to be read; none where they cannot be read, which is told then."""
+        """The first bytes, decompressed, still to be read; empty where they cannot be read: reading raises then."""
         pieces = self.again().plain() if self.is_stored else self.plain()
         try:
             head = _head(pieces)
@@ -459,11 +459,11 @@ class CaptureSource:
         return head
 
     def pieces(self) -> Iterator[bytes]:
-        """The capture's bytes, decompressed; raises InputProblem where they end badly, or are none of a capture."""
+        """The capture's bytes, decompressed; raises InputProblem where they end badly or are not a capture."""
         return capture_pieces(self.name, self.plain())
 
     def plain(self) -> Iterator[bytes]:
-        """The bytes, decompressed, whatever they are; raises InputProblem where they end badly."""
+        """The input's bytes of any kind, decompressed; raises InputProblem where they end badly."""
         if self._ahead is not None:
             ahead, self._ahead = self._ahead, None
             yield from ahead
@@ -479,13 +479,13 @@ class CaptureSource:
         raise InputProblem(f"{self.name}: compressed more than {COMPRESSED_NESTING_MAX} times")
 
     def close(self) -> None:
-        """Give the file back to the system."""
+        """Close the file."""
         if self._file is not None:
             self._file.close()
 
 
 def open_source(name: str, env: Environment, files: OpenFiles | None = None) -> CaptureSource:
-    """Open a file, as one of `files`, or standard input for `-`; a failure names the input and the reason."""
+    """Open a file, as one of `files`, or standard input for `-`. InputProblem names the input and the reason."""
     if name == "-":
         return CaptureSource(STANDARD_INPUT, _standard_input(env.stdin))
     try:
@@ -500,7 +500,7 @@ def open_source(name: str, env: Environment, files: OpenFiles | None = None) -> 
 
 
 def _nearest_file(name: str, error: OSError | ValueError) -> str:
-    """` (did you mean "x.pcap"?)` where there is no such file, and nearly one."""
+    """` (did you mean "x.pcap"?)` where a name is no file but resembles one, an interface or a filter; else empty."""
     if not isinstance(error, FileNotFoundError):
         return ""
     if "/" not in name and os.path.exists(f"/sys/class/net/{name}"):
@@ -535,7 +535,7 @@ def _standard_input(stdin: Readable) -> PieceReader:
 
 def reason(error: OSError | ValueError) -> str:
     if isinstance(error, OSError) and error.errno is not None:
-        if error.errno < 0:  # of the resolver of names
+        if error.errno < 0:  # from name resolution
             return str(error.strerror or error).lower()
         known = {errno.ENOENT: "no such file", errno.EACCES: "no permission to read it"}
         if error.errno == errno.EMFILE:
@@ -560,21 +560,21 @@ def _raising(problem: InputProblem) -> Iterator[bytes]:
 
 
 def _is_records(head: bytes) -> bool:
-    """Whether an input that begins so may hold records as JSON, one a line: no capture begins so."""
+    """Whether an input with these first bytes may hold records as JSON, one a line: no capture begins so."""
     return head.lstrip(_BLANKS).startswith((b"{", b"["))
 
 
-# What stands in every line of a broker's request log.
+# A text in every line of a broker's request log.
 REQUEST_LOG_MARK: Final = b"Completed request:"
 
 
 def is_request_log(head: bytes) -> bool:
-    """Whether an input that begins so is a broker's request log."""
+    """Whether an input with these first bytes is a broker's request log."""
     return REQUEST_LOG_MARK in head and head[:4] not in CAPTURE_MAGICS
 
 
 def _line_reader(head: bytes) -> LineReader:
-    """What reads the lines of an input that begins so."""
+    """A reader for the lines of an input with these first bytes: a request log, or records as JSON."""
     if is_request_log(head):
         from decoders.messages.request_log import RequestLogLines
 
@@ -592,7 +592,7 @@ def _is_ours(source: CaptureSource) -> bool:
 
 
 def capture_pieces(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """The same pieces, once their first bytes are those of a capture."""
+    """The pieces as given; raises InputProblem where their first bytes are not a capture's."""
     head = _head(pieces)
     if head[:4] not in CAPTURE_MAGICS:
         if not head:

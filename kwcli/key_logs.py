@@ -1,4 +1,4 @@
-"""Names of key log files in, the secrets in them in one KeyLog out, also of those that are written meanwhile."""
+"""Names of key log files in, one KeyLog with all their secrets out; files that grow are read on."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from kwcli.env import Failure
 
 __all__ = ["KeyLogFiles", "key_log_names", "search_captures"]
 
-# What browsers and clients write their key log by.
+# The variable that names the file browsers and clients write their key log to.
 VARIABLE: Final = "SSLKEYLOGFILE"
 _PIECE: Final = 1 << 20
-# Looks at files that may have grown are so far apart, in ns.
+# Time between two looks at files that may have grown, in ns.
 _TICK_NS: Final = 50 * 10**6
 
 
 def key_log_names(names: Sequence[str], environ: Mapping[str, str]) -> tuple[str, ...]:
-    """The names given, or else what SSLKEYLOGFILE names where there is such a file."""
+    """The names given, or else the file that SSLKEYLOGFILE names, where it exists."""
     named = environ.get(VARIABLE, "")
     return tuple(names) or ((named,) if named and os.path.isfile(named) else ())
 
 
 def search_captures(keys: KeyLog, names: Iterable[str]) -> None:
-    """Add the secrets that stand anywhere in these captures: to be called when one is missing (`KeyLog.look_further`).
+    """Add all secrets that these captures hold to `keys`; called when a secret is missing (`KeyLog.look_further`).
 
-    Compressed captures, pipes and what cannot be read are passed over.
+    Compressed captures, pipes and unreadable files are passed over.
     """
     from mmap import ACCESS_READ, mmap
 
@@ -42,14 +42,14 @@ def search_captures(keys: KeyLog, names: Iterable[str]) -> None:
                 for lines in secrets_blocks(data):
                     keys.add(lines)
         except (OSError, ValueError):
-            continue  # told when its turn comes
+            continue  # reported when the capture is read
 
 
 class KeyLogFiles:
-    """The files of one run; `keys` is what they hold, with what captures add to it.
+    """The key log files of one run; `keys` has their secrets, and those that captures add.
 
-    With `follow` they are read on while they grow (`poll`), and one that is not there yet may come. Raises Failure if
-    a file cannot be read. Nothing that is said of them holds anything of what is in them.
+    With `follow`, files are read on while they grow (`poll`), and a missing file may appear later. Raises Failure if a
+    file cannot be read. Messages about the files never quote them.
     """
 
     def __init__(self, names: Sequence[str], *, follow: bool = False) -> None:
@@ -63,7 +63,7 @@ class KeyLogFiles:
             self._begin(name)
 
     def _begin(self, name: str) -> None:
-        """Read a file as far as it goes."""
+        """Read a file to its present end; note the lines that cannot be used."""
         before = self.keys.counts.copy()
         try:
             self._read(name)
@@ -87,7 +87,7 @@ class KeyLogFiles:
     def _read(self, name: str) -> None:
         with open(name, "rb") as file:
             size = os.fstat(file.fileno()).st_size
-            if size < self._places[name]:  # begun anew
+            if size < self._places[name]:  # the file was begun anew
                 self._places[name] = 0
                 self._feeds[name] = KeyLogFeed(self.keys)
             file.seek(self._places[name])
@@ -96,7 +96,7 @@ class KeyLogFiles:
                 self._feeds[name].feed(data)
 
     def poll(self, now_ns: int) -> None:
-        """Read on what has come since, where it is time for a look."""
+        """Read what was appended to the files, if the last look is long enough ago."""
         if not self._follow or now_ns - self._looked_ns < _TICK_NS:
             return
         self._looked_ns = now_ns

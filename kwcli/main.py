@@ -1,7 +1,7 @@
 """The program `kw`: command-line words in, one command run, an exit code out.
 
-Commands are loaded when they are asked for, so that `kw --help` and completion stay fast. Whatever goes wrong ends in
-one line on standard error and an exit code of `env.py`; `--debug` shows the traceback as well.
+Commands are loaded when they are asked for, so that `kw --help` and completion stay fast. Every error ends in one line
+on standard error and an exit code of `env.py`; `--debug` shows the traceback as well.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import click
 
 from kwcli.env import SELDOM, Complaints, Environment, Exit, Failure, StoredRows, switch_on, unwritten
 
-# Command → the module below kwcli that has its `command`, or what is named behind the colon; the line of `kw --help`.
+# Command → the module below kwcli that has its `command`, or the attribute behind the colon; its line in `kw --help`.
 COMMANDS: dict[str, tuple[str, str]] = {
     "sniff": ("commands.sniff", "Decode captures or live traffic into Kafka exchanges."),
     "call": ("commands.call", "Send any request to a broker; print what it answers."),
@@ -48,7 +48,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
-# What the scripts of shells call; it is no command of people.
+# The command that the completion scripts of shells call; not for users.
 COMPLETE: Final = "__complete"
 # Commands whose --errors may be followed by the word `all`.
 FILTERING: Final = frozenset(
@@ -60,7 +60,7 @@ FILTERING: Final = frozenset(
 
 
 class Commands(click.Group):
-    """The table above as a click group. `kw COMMAND help` is `kw help COMMAND`."""
+    """The commands of COMMANDS as a click group. `kw COMMAND help` is `kw help COMMAND`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if len(args) > 1 and args[-1] == "help" and args[0] in COMMANDS and not os.path.exists("help"):
@@ -93,7 +93,7 @@ class Commands(click.Group):
 
 
 def _with_errors_all(words: list[str]) -> list[str]:
-    """`--errors all` as one word: what follows --errors is mostly a file."""
+    """The words with `--errors all` as the one word --errors-all: the word behind --errors is mostly a file."""
     out: list[str] = []
     for at, word in enumerate(words):
         if word == "--":
@@ -162,7 +162,7 @@ kw = Commands(
 
 
 def run(words: Sequence[str], env: Environment) -> int:
-    """Run `kw WORDS…` in `env`; the exit code. Nothing but the end of the interpreter gets past it."""
+    """Run `kw WORDS…` in `env` and return the exit code, also where the command raises an exception."""
     env.profile_output = lambda name: _profile_output(env, name)
     env.open_tables = _open_tables
     try:
@@ -199,7 +199,7 @@ def _run(words: Sequence[str], env: Environment) -> int:
         return Exit.INTERRUPTED
     except BrokenPipeError:
         return Exit.DONE
-    except SystemExit:  # click's own end where who reads our output has gone, and nowhere else
+    except SystemExit:  # raised by click alone, where the reader of our output has gone
         return Exit.DONE
     except Exception as defect:
         line = unwritten(defect) if isinstance(defect, OSError) else None
@@ -217,7 +217,7 @@ def _run(words: Sequence[str], env: Environment) -> int:
 
 
 def _profile_output(env: Environment, name: str | None) -> str:
-    """`kw.output` of the profile with this name, else of the one in use; a profile that cannot be read states none."""
+    """`kw.output` of the profile with this name, else of the one in use; empty where that cannot be read."""
     if name is None and not env.variables.get("KW_PROFILE"):
         from kwcli.user_files import own_folder
 
@@ -231,7 +231,7 @@ def _profile_output(env: Environment, name: str | None) -> str:
     try:
         return dict(profiles.pairs(chosen[0])).get(OUTPUT_PROPERTY, "") if chosen else ""
     except Failure:
-        return ""  # who needs the profile says so
+        return ""  # reported where the profile is needed
 
 
 def _open_tables(place: str) -> StoredRows:
@@ -250,7 +250,7 @@ def _interrupt(_number: int, _frame: object) -> NoReturn:
 
 
 def main() -> int:
-    """The entry point of the installed program. SIGTERM ends a command as Ctrl-C does: what was decoded is written."""
+    """The entry point of the installed program. SIGTERM acts like Ctrl-C: everything decoded so far is written."""
     signal.signal(signal.SIGTERM, _interrupt)
     gc.freeze()
     gc.set_threshold(*SELDOM)
@@ -260,13 +260,13 @@ def main() -> int:
     try:
         env.stdout.flush()
     except OSError as error:
-        # Where who read our output has gone, that is all.
+        # Where the reader of our output has gone, nothing is said.
         if not isinstance(error, BrokenPipeError) and code != Exit.FAILURE:
             env.say(f"kw: {unwritten(error) or error}")
             code = Exit.FAILURE
         # Let the interpreter's own flush at exit find nothing to complain about.
         os.dup2(os.open(os.devnull, os.O_WRONLY), env.stdout.fileno())
-    if "duckdb" not in sys.modules:  # which complains aloud about what is left
+    if "duckdb" not in sys.modules:  # duckdb complains about objects that are left
         gc.freeze()  # the interpreter's last collections then find nothing to look at: 5 ms
     return code
 

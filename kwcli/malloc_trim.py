@@ -1,8 +1,8 @@
-"""How a process that goes on for weeks keeps memory that it needs no more: the C library is told to give it back.
+"""Gives memory that a long-running process needs no more back to the system, by calls of the C library.
 
-glibc raises by itself the size from which a block is mapped alone, up to the largest that was ever freed, and keeps
-twice as much at the top of its heap; and what is free below one block that is not stays. A burst of large frames, or a
-log that was behind for a while, would leave tens of MiB that nobody uses; so would the batches of a watch, one by one.
+glibc raises by itself the size from which a block is mapped alone, up to the largest block that was ever freed, and
+keeps twice as much at the top of its heap; free memory below a block in use stays as well. A burst of large frames, or
+a log that was behind for a while, would leave tens of MiB unused; so would the batches of a watch, one by one.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Final
 # Parameters of mallopt(3).
 _TRIM_THRESHOLD: Final = -1
 _MMAP_THRESHOLD: Final = -3
-# Pages that are mapped anew have to be filled by the system: with answers of 1 MiB that took as long as all else
-# (tests/bench/proxy.py, "2 of 1 MiB"), so blocks of their size are not large.
+# The system has to fill pages that are mapped anew: with responses of 1 MiB that took as long as everything else
+# (tests/bench/proxy.py, "2 of 1 MiB"), so blocks of that size stay below the threshold.
 LARGE: Final = 2 << 20
 KEPT: Final = 4 << 20
-# So often it is looked whether there is something to give back.
+# Seconds between two attempts to give memory back.
 TRIM_S: Final = 10.0
 
 
 def tune() -> None:
-    """Set the bounds, from now on; where the C library is another one it stays as it is."""
+    """Set the thresholds of glibc for this process; another C library stays as it is."""
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):
@@ -39,7 +39,7 @@ class Trimmer:
         self._least = 0
 
     def trim(self) -> bool:
-        """To be called now and then; whether there was something to do."""
+        """Give free pages back if the process has grown, to be called now and then; returns whether it did."""
         size = resident()
         if size <= self._least + KEPT:
             self._least = min(size, self._least)

@@ -9,7 +9,7 @@ import click
 if TYPE_CHECKING:
     from decoders.wire.units import Moment
 
-# A file, or a part of one, that is smaller than this would be all beginnings.
+# Bytes; a smaller file, or part of a file, would be little more than its header.
 AMOUNT_LEAST: Final = 1000
 
 
@@ -32,7 +32,7 @@ class Duration(click.ParamType[float]):
 
 
 class Seconds(Duration):
-    """`10`, `10s`, `500ms`: seconds as a float, more than none."""
+    """`10`, `10s`, `500ms`: seconds as a float, more than zero."""
 
     name = "seconds"
 
@@ -78,7 +78,7 @@ class Amount(click.ParamType[int]):
 
 
 class MetricsAddress(click.ParamType[tuple[str, int]]):
-    """`9400`, `0.0.0.0:9400`: where Prometheus finds numbers; this machine alone where no address is named."""
+    """`9400`, `0.0.0.0:9400`: the (host, port) of metrics for Prometheus; 127.0.0.1 where no address is given."""
 
     name = "address"
 
@@ -116,7 +116,7 @@ class PortList(click.ParamType[tuple[int, ...]]):
 
 
 class Words(click.ParamType[tuple[str, ...]]):
-    """`a,b`: a tuple of the words, none of them empty. `known` are offered by completion; others may be as good."""
+    """`a,b`: a tuple of the words, none of them empty. Completion offers the `known` words; others are taken too."""
 
     name = "words"
 
@@ -135,7 +135,7 @@ class Words(click.ParamType[tuple[str, ...]]):
 
 
 class TimeWord(click.ParamType["Moment"]):
-    """`2026-11-21T03:04:05Z`, `17:34`, `5m` before the end: a Moment, in UTC where no zone is said."""
+    """`2026-11-21T03:04:05Z`, `17:34`, `5m` before the end: a Moment, in UTC where no zone is given."""
 
     name = "time"
 
@@ -151,7 +151,7 @@ class TimeWord(click.ParamType["Moment"]):
 
 
 class RowCount(click.ParamType[int]):
-    """A number of rows. tcpdump's -nn (no names), which -n would make of it, asks for what is so anyway: None."""
+    """A number of rows. tcpdump's -nn (no names) arrives as the value `n` of -n and is None: kw looks up no names."""
 
     name = "integer"
 
@@ -167,7 +167,7 @@ class RowCount(click.ParamType[int]):
 
 
 class KnownWord(click.ParamType[str]):
-    """One word. `known` are offered by completion; others may be as good."""
+    """One word. Completion offers the `known` words; others are taken too."""
 
     name = "word"
 

@@ -1,4 +1,4 @@
-"""Options that commands share, and what they are together: captures, filters, contents, output."""
+"""Options that commands share, and the values they are gathered in: captures, filters, contents, output."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
     from decoders.wire.units import Moment
 
 FORMATS: Final = ("text", "table", "ndjson", "json", "csv", "yaml", "fields", "hex")
-# What a command that shows frames has besides: their bytes.
+# The formats of a command that shows frames: also the frames' bytes.
 FRAME_FORMATS: Final = (*FORMATS, "raw")
 # Other words for formats.
 FORMAT_WORDS: Final = {"jsonl": "ndjson", "jsonlines": "ndjson", "ndjson": "ndjson", "yml": "yaml", "txt": "text"}
-# Names another default of -o, for the commands that have this format.
+# The variable that sets another default of -o, for the commands that have this format.
 OUTPUT_VARIABLE: Final = "KW_OUTPUT"
-# The same in a profile.
+# The property of a profile that sets another default of -o.
 OUTPUT_PROPERTY: Final = "kw.output"
 # Formats that have a line for each exchange, and no bodies.
 WITHOUT_BODIES: Final = frozenset({"table", "csv"})
-# Formats whose times are those of records.
+# Formats whose times are always UTC, as in records.
 UTC_ONLY: Final = ("ndjson", "json", "yaml")
 COLORS: Final = ("auto", "always", "never")
 # Formats that have columns.
 WITH_COLUMNS: Final = ("text", "table", "csv", "fields")
-# Processes that show rows, where nobody says how many: one reads for all of them, so more gain nothing.
+# The most processes that show rows by default: one process reads for all of them, so more gain nothing.
 JOBS_MAX: Final = 8
-# Where an option leaves the format that it asks for.
+# The key in the click context's `meta` of the format that an option asks for.
 ASKED: Final = "kwcli.format"
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class Clash(NamedTuple):
-    """Options that could not be kept beside another one, by their parameters' names, and why in a few words."""
+    """An option, the options that say nothing beside it (all by their parameters' names), and why in a few words."""
 
     option: str
     others: tuple[str, ...]
@@ -51,7 +51,7 @@ class Clash(NamedTuple):
 
 
 def refuse_clashes(*clashes: Clash) -> None:
-    """UsageError where the command line has two options of which one would be ignored; a default is none."""
+    """Raise UsageError where the command line has two options of which one would be ignored; defaults do not count."""
     context = click.get_current_context()
     names, typed = _typed(context)
     for clash in clashes:
@@ -63,7 +63,7 @@ def refuse_clashes(*clashes: Clash) -> None:
 
 
 def refuse_without(option: str, others: Iterable[str], why: str) -> None:
-    """UsageError where the command line has an option that means something only beside `option`, which it has not."""
+    """Raise UsageError where the command line has one of `others`, which need `option`, but not `option` itself."""
     context = click.get_current_context()
     names, typed = _typed(context)
     if option not in typed:
@@ -73,7 +73,7 @@ def refuse_without(option: str, others: Iterable[str], why: str) -> None:
 
 
 def refuse_typed(why: str, among: Iterable[str] | None = None) -> None:
-    """UsageError where the command line has an option (one of `among`), which says nothing for the reason given."""
+    """Raise UsageError where the command line has an option (one of `among`), which says nothing; `why` says why."""
     context = click.get_current_context()
     names, typed = _typed(context)
     for name in names:
@@ -82,7 +82,7 @@ def refuse_typed(why: str, among: Iterable[str] | None = None) -> None:
 
 
 def _typed(context: click.Context) -> tuple[dict[str, str], set[str]]:
-    """How the parameters of a command are spelled, by name, and which of them the command line has."""
+    """The spelling of a command's parameters, by name, and the names of the parameters that the command line has."""
     names = {param.name or "": max(param.opts, key=len) for param in context.command.params}
     return names, {name for name in names if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
 
@@ -96,7 +96,7 @@ class OutputFormat(click.Choice[str]):
 
 
 class Rotation(NamedTuple):
-    """When the file that packets are kept in gives way to another one, and how many of them stay."""
+    """When the file of kept packets gives way to a new file (size in bytes, seconds), and how many files stay."""
 
     size: int | None = None
     interval_s: float | None = None
@@ -104,7 +104,7 @@ class Rotation(NamedTuple):
 
 
 class CaptureOptions(NamedTuple):
-    """What a command reads, and on which ports it takes connections for Kafka's."""
+    """What a command reads, and the ports whose connections it takes for Kafka's."""
 
     files: tuple[str, ...] = ()
     interface: str | None = None
@@ -120,7 +120,7 @@ class CaptureOptions(NamedTuple):
     guess_requests: bool = False  # of commands that have guess_option
     rotation: Rotation = Rotation()
     jobs: int = 1  # of commands that have jobs_option
-    metrics: tuple[str, int] | None = None  # these of commands that have telemetry_options
+    metrics: tuple[str, int] | None = None  # this and `otlp`: of commands that have telemetry_options
     otlp: str | None = None
 
     @property
@@ -129,9 +129,9 @@ class CaptureOptions(NamedTuple):
         return bool(self.interface) or self.follow or "-" in self.files
 
     def times(self, env: Environment, zone: str) -> str:
-        """The part of a filter that --since and --until are; empty where they say nothing. Raises Failure (usage).
+        """The filter expression for --since and --until; empty where neither is given. Raises Failure (usage).
 
-        `zone`: where times without one are (Settings.zone).
+        `zone`: the zone of times without one (Settings.zone).
         """
         if self.since is None and self.until is None:
             return ""
@@ -140,7 +140,7 @@ class CaptureOptions(NamedTuple):
         return time_expression(self.since, self.until, () if self.interface or self.follow else self.files, env, zone)
 
     def check(self, *, cuts: bool = False) -> None:
-        """UsageError when these do not say what to read, once. `cuts`: the command cuts packets out of files (-w)."""
+        """Raise UsageError where the options name no input, or clash. `cuts`: the command cuts packets out of files."""
         context = click.get_current_context()
         if self.files and self.interface:
             from kwcli.other_tools import is_bpf
@@ -176,7 +176,7 @@ class CaptureOptions(NamedTuple):
 
 
 class FilterOptions(NamedTuple):
-    """Which exchanges are meant, and how many of them at most; `slower_than` is in milliseconds."""
+    """Which exchanges are selected, and at most how many; `slower_than` is in milliseconds."""
 
     apis: tuple[str, ...] = ()
     client_ids: tuple[str, ...] = ()
@@ -190,7 +190,7 @@ class FilterOptions(NamedTuple):
     limit: int | None = None  # of commands that have --limit
 
     def select(self, also: str = "") -> Filter:
-        """The filter that they make, together with another expression. Raises Failure (usage)."""
+        """The filter for these options and the expression `also`, all of which must hold. Raises Failure (usage)."""
         from kwcli.filter_options import EVERY_ERROR, WENT_WRONG, both, select
 
         words = {
@@ -205,7 +205,7 @@ class FilterOptions(NamedTuple):
 
 
 class ContentOptions(NamedTuple):
-    """How much of what passes is shown."""
+    """How much of the exchanges is shown: records, secrets, names of numbers."""
 
     records: bool = False
     reveal_secrets: bool = False
@@ -225,7 +225,7 @@ class OutputOptions(NamedTuple):
     local: bool = False
 
     def settings(self, env: Environment, content: ContentOptions | None = None, *, live: bool = False) -> Settings:
-        """The settings that they make on this terminal, or in this pipe; not `live`, they page. Raises Failure."""
+        """The Settings for these options in this environment; unless `live`, paging is started. Raises Failure."""
         if content is not None and content.records and self.output in WITHOUT_BODIES:
             raise Failure(f"-o {self.output} has no bodies, so --records says nothing: give text or json", Exit.USAGE)
         if self.fields and self.output != "fields":
@@ -261,7 +261,7 @@ class OutputOptions(NamedTuple):
 
 
 def gather_options(name: str, make: Callable[..., object], names: Iterable[str]) -> Callable[[Command], Command]:
-    """A decorator: the command gets the options `names` as one argument, made of them by `make`."""
+    """A decorator: the command gets the options `names` as one argument `name`, made of them by `make`."""
     own = tuple(names)
 
     def decorated(command: Command) -> Command:
@@ -287,7 +287,7 @@ def with_options(command: Command, *options: Callable[[Any], Any]) -> Command:
 
 
 def _flatten(_ctx: click.Context, _param: click.Parameter, values: tuple[tuple[Any, ...], ...]) -> tuple[Any, ...]:
-    """The callback of a repeatable option with comma lists: what it gave as one tuple."""
+    """The callback of a repeatable option with comma lists: all values as one tuple."""
     return tuple(item for group in values for item in group)
 
 
@@ -326,7 +326,7 @@ def _ask(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
 
 
 def switch_option(name: str, attribute: str, help: str) -> Callable[[Command], Command]:
-    """A flag that switches something on in the environment of its command, which does not get it."""
+    """A flag that sets an attribute of the Environment to True; the command does not get it as an argument."""
     return click.option(name, is_flag=True, is_eager=True, expose_value=False, callback=switch_on(attribute), help=help)
 
 
@@ -339,7 +339,7 @@ def list_option(
 ) -> Callable[[Command], Command]:
     """An option with commas between its values that may be repeated; its value is one tuple.
 
-    Where it is there, `asks` is the format that is meant, unless -o says another one.
+    Where the option is given, the output format is `asks`, unless -o says another one.
     """
     return click.option(
         *names,
@@ -353,12 +353,12 @@ def list_option(
 
 
 def words_option(*names: str, known: tuple[str, ...] = (), help: str, metavar: str) -> Callable[[Command], Command]:
-    """A list option of words, some of the known ones where there are such."""
+    """A list option of words; completion offers the `known` words."""
     return list_option(*names, type=Words(known), metavar=metavar, help=help)
 
 
 debug_option: Final = switch_option("--debug", "debug", "Show the traceback of a defect.")
-# With the formats of a command that has csv.
+# For commands that have the format csv.
 csv_safe_option: Final = switch_option(
     "--csv-safe", "csv_safe", "In csv, an apostrophe before what a spreadsheet takes for a formula."
 )
@@ -421,9 +421,9 @@ def output_options(
     columns: bool = False,
     times: bool = False,
 ) -> Callable[[Command], Command]:
-    """The options of a command that shows something, which it gets as `shown`: an OutputOptions.
+    """The options of a command's output; the command gets them as `shown`: an OutputOptions.
 
-    `verbose` and `quiet` say what -v and -q mean; None: there is no such option. `columns`: there is
+    `verbose` and `quiet` are the help of -v and -q; None: there is no such option. `columns`: there is
     --columns; `times`: there is --local.
     """
 
@@ -496,14 +496,14 @@ def capture_options(command: Command) -> Command:
         keylog_option,
         since_option,
         until_option,
-        # What tcpdump and tshark take and kw does anyway: rows at once, packets whole.
+        # Options of tcpdump and tshark for what kw does anyway: rows at once, packets whole.
         click.option("-l", "-U", "line_buffered", is_flag=True, hidden=True, expose_value=False),
         click.option("-s", "snaplen", hidden=True, expose_value=False),
     )
 
 
 def cut_options(command: Command) -> Command:
-    """How packets are cut out of files; behind `capture_options`, whose value has them."""
+    """Options for how packets are cut out of files; used after `capture_options`, whose CaptureOptions has them."""
     return with_options(
         command,
         click.option(
@@ -521,11 +521,11 @@ guess_option: Final = click.option(
 
 
 def _count_jobs() -> int:
-    """The processes that show rows where --jobs says nothing."""
+    """The number of processes that show rows without --jobs."""
     return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, JOBS_MAX)
 
 
-# Behind `capture_options`, whose value has them.
+# Used after `capture_options`, whose CaptureOptions has the value.
 jobs_option: Final = click.option(
     "--jobs",
     type=click.IntRange(min=1),
@@ -536,7 +536,7 @@ jobs_option: Final = click.option(
 
 
 def telemetry_options(command: Command) -> Command:
-    """Where numbers and spans go besides; behind `capture_options`, whose value has them."""
+    """Options that send metrics and spans elsewhere; used after `capture_options`, whose CaptureOptions has them."""
     return with_options(
         command,
         click.option(
@@ -553,7 +553,7 @@ def telemetry_options(command: Command) -> Command:
     )
 
 
-# Options that make a Rotation, in the order of its fields; a command that has them gets them with `capture`.
+# Options that make a Rotation, in the order of its fields; a command that has these gets the Rotation in `capture`.
 _ROTATION: Final = ("rotate_size", "rotate_interval", "keep")
 
 
@@ -563,14 +563,14 @@ def _captures(files: tuple[str, ...] = (), read_files: tuple[str, ...] = (), **o
 
 
 def limit_option(help: str) -> Callable[[Command], Command]:
-    """--limit, as -n and -c too, which are called so elsewhere."""
+    """The option --limit, also spelled -n and -c as in other tools."""
     return click.option("-n", "-c", "--limit", type=RowCount(), metavar="N", help=help)
 
 
 def filter_options(*, limit: str | None = None) -> Callable[[Command], Command]:
-    """Which exchanges a command is about; it gets them as `filters`: a FilterOptions.
+    """Options that select exchanges; the command gets them as `filters`: a FilterOptions.
 
-    `limit` says what --limit does; None: it is no part of these.
+    `limit` is the help of --limit; None: there is no --limit.
     """
     names = [name for name in FilterOptions._fields if limit or name != "limit"]
     options = [
@@ -605,7 +605,7 @@ def filter_options(*, limit: str | None = None) -> Callable[[Command], Command]:
 
 
 def content_options(command: Command) -> Command:
-    """How much of what passes is shown; the command gets it as `content`: a ContentOptions."""
+    """Options for how much of the exchanges is shown; the command gets them as `content`: a ContentOptions."""
     return with_options(
         gather_options("content", ContentOptions, ContentOptions._fields)(command),
         click.option("--records", is_flag=True, help="Show every record, with key, value and headers."),

@@ -1,6 +1,6 @@
-"""Words that people bring from tshark, tcpdump, kcat, kubectl, httpie and Kafka's own tools: what does the same in kw.
+"""Words of tshark, tcpdump, kcat, kubectl, httpie and Kafka's own tools in, hints at what does the same in kw out.
 
-Tables of text, read only when something is refused.
+Tables of text, read only when a word is refused.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ _CALLING: Final[Mapping[str, str]] = {
     "--no-verify": "-X enable.ssl.certificate.verification=false",
 }  # fmt: skip
 
-# Options of everything that connects.
+# Options of commands that connect.
 _CONNECTING: Final[Mapping[str, str]] = {
     **dict.fromkeys(("--bootstrap-servers", "--broker-list", "--brokers", "--broker", "--host", "--url"), _TAKES),
     **dict.fromkeys(("--server", "--upstream", "--zookeeper"), _TAKES),
@@ -239,7 +239,7 @@ _ANSWERING: Final[Mapping[str, str]] = {
     "--bootstrap-server": "this reads captures: kw doctor -b HOST:PORT looks at a cluster",
 }
 
-# Command → tables of its options, the first that knows one is right.
+# Command → tables of hints for its options; the first table that has an option wins.
 OPTIONS: Final[Mapping[str, tuple[Mapping[str, str], ...]]] = {
     "": (_PROGRAM,),
     "sniff": (_READING,),
@@ -254,7 +254,7 @@ OPTIONS: Final[Mapping[str, tuple[Mapping[str, str], ...]]] = {
     "errors": (_REFERENCE,),
 }
 
-# Words that are commands elsewhere → what does it here.
+# Commands of other tools → what does the same in kw.
 COMMANDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("get", "list", "ls", "topics", "metadata"), _LIST),
     **dict.fromkeys(("describe", "desc"), "kw call Metadata topic=orders, kw call DescribeGroups group=billing"),
@@ -284,7 +284,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("manual", "docs"), "kw help"),
 }  # fmt: skip
 
-# Parameter and a value that it has elsewhere → what it is here.
+# Parameter and one of its values in other tools → a hint at the value in kw.
 VALUES: Final[Mapping[tuple[str, str], str]] = {
     **{("output", word): "-o yaml is not there: -o json" for word in ("yaml", "yml")},
     **{("output", word): "-o ndjson is one object a line" for word in ("jsonl", "jsonlines", "json-lines")},
@@ -299,10 +299,10 @@ VALUES: Final[Mapping[tuple[str, str], str]] = {
     **{("sort", word): "--sort latency: slowest first" for word in ("took", "slow", "slowest")},
     **{("acks", word): "--acks all" for word in ("-1",)},
 }
-# Options that need more than they were given → an example.
+# Options whose value is missing → an example.
 MISSING: Final[Mapping[str, str]] = {"--diff": "--diff 3.9..4.0"}
 
-# Words that are no names of APIs → what they are called here.
+# Words of other tools → the API that does the same.
 APIS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("topics", "topic", "list", "ls", "get", "brokers", "listtopics", "describetopic"), "Metadata"),
     **dict.fromkeys(("describetopics", "cluster", "partitions", "describe"), "Metadata"),
@@ -325,10 +325,10 @@ APIS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("quorum", "controller"), "DescribeQuorum"),
     **dict.fromkeys(("logdirs", "disk"), "DescribeLogDirs"),
 }  # fmt: skip
-# Of httpie and curl.
+# Methods that httpie and curl take.
 METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 
-# Wireshark's names of fields → those of kw's filters.
+# Wireshark's names of fields → the names in kw's filters.
 FIELDS: Final[Mapping[str, str]] = {
     "kafka.api_key": "api",
     "kafka.api_version": "api_version",
@@ -366,7 +366,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "dst": "broker",
     "port": "broker == :9092, or --port 9092",
 }  # fmt: skip
-# How a filter of tcpdump begins: words of pcap-filter(7).
+# First words of tcpdump filters (pcap-filter(7)).
 _BPF_WORDS: Final = frozenset(
     {"arp", "dst", "ether", "host", "icmp", "ip", "ip6", "net", "port", "portrange", "src", "tcp", "udp", "vlan"}
 )
@@ -378,18 +378,18 @@ _ADDRESS: Final = re.compile(
 
 
 def is_bpf(text: str) -> bool:
-    """Whether a text begins as a filter of tcpdump does."""
+    """Whether a text begins like a tcpdump filter."""
     return text.replace("(", " ").split(maxsplit=1)[:1] != [] and text.replace("(", " ").split()[0] in _BPF_WORDS
 
 
 def as_address(text: str) -> str | None:
-    """The HOST:PORT that a text is, with or without the beginning of a URL or more of them; None where it is none."""
+    """The HOST:PORT, or list of them, in a text that may be a URL; None where the text is no address."""
     match = _ADDRESS.fullmatch(text)
     return match[1] if match else None
 
 
 def hint_for_api(word: str) -> str:
-    """What a word that is no API may have been meant for, behind a colon; else the empty text."""
+    """A hint, for the end of a message, at what a word that is no API may mean; empty where there is none."""
     if (address := as_address(word)) is not None:
         return f": the API comes first: kw call Metadata -b {address}"
     if word in METHODS:

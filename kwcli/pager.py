@@ -1,8 +1,8 @@
-"""Bytes for a terminal in; what is longer than the screen shown through the user's pager, as git does it.
+"""Bytes for a terminal in; output longer than the screen is shown through the user's pager, as git does it.
 
-Output is held until it is longer than the screen: then the pager is started and gets all of it, and what follows as it
-comes. What never grows so long is written to the terminal itself. When the pager is closed early, the next write ends
-in BrokenPipeError, which is no error for a command.
+Output is held until it is longer than the screen: then the pager is started and gets the held output, and later output
+as it comes. Shorter output is written to the terminal itself. When the pager is closed early, the next write raises
+BrokenPipeError, which is no error for a command.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _OF_A_SHELL: Final = frozenset("|&;<>()$`\\\"'*?[]#~=%")
 
 
 def pager_program(variables: Mapping[str, str]) -> list[str]:
-    """The words of the pager: of KW_PAGER, of PAGER, else less where the terminal can do what less does; none where
-    there is to be none (empty, `cat`).
+    """The words of the pager's command: KW_PAGER, else PAGER, else less unless TERM is dumb; none for no pager (empty,
+    `cat`).
     """
     able = "less" if variables.get("TERM", "dumb") != "dumb" else ""
     text = variables.get("KW_PAGER", variables.get("PAGER", able)).strip()
@@ -33,7 +33,7 @@ def pager_program(variables: Mapping[str, str]) -> list[str]:
 
 
 class PagedOutput:
-    """Stands before a terminal's standard output, of `columns` and `rows`."""
+    """Standard output to a terminal of `size` (columns, rows), through a pager where it is longer than the screen."""
 
     def __init__(
         self, beneath: Writable, program: list[str], variables: Mapping[str, str], size: tuple[int, int]
@@ -49,11 +49,11 @@ class PagedOutput:
 
     @property
     def begun(self) -> bool:
-        """Whether something was given to it: what is said now would come before, or into, that."""
+        """Whether output is held or in the pager: a diagnostic line written now would come before it, or into it."""
         return bool(self._held) or self._child is not None
 
     def write(self, data: bytes | memoryview, /) -> int:
-        """Take all of it. Raises BrokenPipeError when the pager has been closed."""
+        """Hold or write all of the data. Raises BrokenPipeError when the pager has been closed."""
         if self._direct:
             return self.beneath.write(data)
         given = bytes(data)
@@ -67,7 +67,7 @@ class PagedOutput:
         return len(given)
 
     def flush(self) -> None:
-        """Nothing waits longer than it must."""
+        """Flush the terminal where output goes straight to it; held output stays held."""
         if self._direct:
             self.beneath.flush()
 
@@ -76,7 +76,7 @@ class PagedOutput:
         return self.beneath.fileno()
 
     def close(self) -> None:
-        """Write what was held; wait until the user has closed the pager. Ctrl-C is the pager's then."""
+        """Write held output to the terminal, or wait until the user closes the pager. Ctrl-C goes to the pager."""
         if self._child is None:
             self._let_out()
             return
@@ -105,7 +105,7 @@ class PagedOutput:
         self._child.stdin.flush()
 
     def _let_out(self) -> None:
-        """From now on there is no pager."""
+        """Write held output, and all later output, to the terminal without a pager."""
         self._direct = True
         held, self._held = self._held, []
         left = memoryview(b"".join(held))

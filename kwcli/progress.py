@@ -1,4 +1,4 @@
-"""Bytes read in, a bar on standard error out: only on a terminal, only when it takes long enough to wonder."""
+"""The number of bytes read in, a progress bar on standard error out: only on a terminal, only when it takes long."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ WIDTH: Final = 28
 
 
 class Transient:
-    """A line of a terminal's last row that comes, changes and goes; `hide` before anything else is written there.
+    """A temporary line in a terminal's last row; call `hide` before anything else is written there.
 
-    It is never seen where it is not `active`.
+    Nothing is drawn where it is not `active`.
     """
 
     def __init__(self, env: Environment, *, wanted: bool) -> None:
@@ -26,7 +26,7 @@ class Transient:
         self._visible = False
 
     def _due(self) -> float | None:
-        """The seconds since it began, when it is time to draw: not at once, and not more often than can be read."""
+        """The seconds since the beginning when it is time to draw: not at once, nor more often than can be read."""
         if not self.active or self._env.paging:
             return None
         now = self._env.monotonic()
@@ -36,19 +36,19 @@ class Transient:
         return now - self._begun
 
     def _draw(self, text: str) -> None:
-        """Write as much of it as the terminal has room for: a line that breaks cannot be taken away."""
+        """Draw as much of the text as fits on one row: a line that wraps cannot be erased."""
         width = self._env.columns
         self._redraw(text if width is None else text[: max(width - 1, 0)])
         self._visible = True
 
     def hide(self) -> None:
-        """Take the line away."""
+        """Erase the line."""
         if self._visible:
             self._redraw("")
             self._visible = False
 
     def forget(self) -> None:
-        """It is another process's from now on."""
+        """Stop drawing without erasing: another process draws the line from now on."""
         self.active = self._visible = False
 
     def _redraw(self, text: str) -> None:
@@ -68,7 +68,7 @@ class Progress(Transient):
         self._total = total
 
     def expect(self, total: int | None) -> None:
-        """How many bytes there will be, once that is known."""
+        """Set the total number of bytes, once it is known."""
         self._total = total
 
     def show(self, done: int, exchanges: int) -> None:
@@ -86,6 +86,6 @@ class Progress(Transient):
 
 
 def bar(share: float, width: int) -> str:
-    """`━━━━━━━━────  67%`: the bar is as wide as said."""
+    """`━━━━━━━━────  67%`: a bar of `width` characters, and the percentage."""
     filled = int(share * width)
     return f"{'━' * filled}{'─' * (width - filled)} {share:4.0%}"

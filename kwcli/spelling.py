@@ -1,4 +1,4 @@
-"""A word that nobody knows and the words that there are in, those that may have been meant out, nearest first."""
+"""An unknown word and the known words in, the known words that may have been meant out, nearest first."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def find_api(word: str) -> Api:
 
 
 def find_structure(word: str) -> str:
-    """The exact name of the structure that is called so, in any spelling. Raises Failure (usage)."""
+    """The exact name of the structure that a word names in any spelling. Raises Failure (usage)."""
     from decoders.embedded import STRUCTURES
     from decoders.embedded import find_structure as known
     from decoders.errors import UnknownApi
@@ -90,7 +90,7 @@ def find_version(api: Api, word: str | int) -> int:
 
 
 def parse_version_of(api: Api, word: str | int) -> int:
-    """The same number, whether the API has this version or not."""
+    """The version that `12`, `v12`, `latest` or `earliest` means, in the API or not. Raises Failure (usage)."""
     from decoders.apis.version_words import parse_version
 
     try:
@@ -101,13 +101,13 @@ def parse_version_of(api: Api, word: str | int) -> int:
 
 
 def or_list(words: Iterable[str]) -> str:
-    """`"a", "b" or "c"`."""
+    """The words, quoted, as a list in a sentence: `"a", "b" or "c"`."""
     quoted = [f'"{word}"' for word in words]
     return " or ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
 
 
 def distance(one: str, other: str) -> int:
-    """How many letters have to be changed, added, left out, or swapped with their neighbour (optimal alignment)."""
+    """How many letters are changed, added, left out, or swapped with their neighbour (optimal string alignment)."""
     before: list[int] = []
     last = list(range(len(other) + 1))
     for row, letter in enumerate(one, 1):

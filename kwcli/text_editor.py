@@ -1,4 +1,4 @@
-"""A file in, what the user's editor made of it: $VISUAL, $EDITOR or vi, at the terminal even where kw is in a pipe."""
+"""A file in, edited by the user out: with $VISUAL, $EDITOR or vi, at the terminal even where kw is in a pipe."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ON_TERMINAL: Final = (
 
 
 def run_editor(env: Environment, path: str, unchanged: str) -> None:
-    """Run the editor until it ends. Raises Failure; `unchanged` says what is not done then."""
+    """Run the user's editor on a file until it ends. Raises Failure, whose text says `unchanged`: what is not done."""
     editor = env.variables.get("VISUAL") or env.variables.get("EDITOR") or "vi"
     try:
         words = shlex.split(editor)
@@ -47,7 +47,7 @@ def _at_terminal(env: Environment) -> bool:
 
 @contextmanager
 def _terminal(env: Environment) -> Iterator[int | None]:
-    """The terminal as a file descriptor where our own streams are none; None: take ours."""
+    """A file descriptor of the terminal for the editor; None: it inherits kw's own streams."""
     if _at_terminal(env):
         yield None
         return

@@ -1,4 +1,4 @@
-"""What click refuses in, the one line that says what was wrong and what to type instead out."""
+"""A usage error of click in, one line out that says what was wrong and what to type instead."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from kwcli.spelling import nearest_words
 __all__ = ["describe_usage"]
 
 _CAPTURE: Final = re.compile(r"\.(pcap|pcapng|cap|dmp)\d*(\.(gz|zst|lz4))?$", re.IGNORECASE)
-# So long a word is repeated as it was typed.
+# Messages repeat at most so many characters of a word.
 _SHOWN: Final = 80
 
 
 def describe_usage(error: click.UsageError, words: Sequence[str], commands: Container[str]) -> str:
-    """One line; `words` are those of the command line, `commands` the names of the program's."""
+    """The one line for a usage error; `words` are the command line, `commands` the names of kw's commands."""
     ctx = error.ctx
     path = ctx.command_path if ctx else _path_of(words, commands)
     if one_dash := _one_dash(error, words):
@@ -37,7 +37,7 @@ def describe_usage(error: click.UsageError, words: Sequence[str], commands: Cont
 
 
 def _message(error: click.UsageError) -> str:
-    """click's own words, as ours begin."""
+    """click's own message on one line, begun with a small letter as kw's messages are."""
     text = " ".join(error.format_message().split()).rstrip(".")
     return text[0].lower() + text[1:] if text[:1].isupper() and not text[1:2].isupper() else text
 
@@ -52,7 +52,7 @@ def _path_of(words: Sequence[str], commands: Container[str]) -> str:
 
 
 def _one_dash(error: click.UsageError, words: Sequence[str]) -> str:
-    """The word that is an option with one dash, as Java's tools and Go's have it; to click it is many short ones."""
+    """The word that is a long option with one dash, as in Java's and Go's tools; click reads it as short options."""
     if error.ctx is None:
         return ""
     own = set(_names(error.ctx.command, error.ctx))
@@ -130,18 +130,18 @@ def _command(error: click.exceptions.NoSuchCommand, words: Sequence[str]) -> str
 
 
 def _api_like(name: str) -> str:
-    """The API that a word names, or nearly; else the empty text."""
+    """The name of the API nearest to a word; empty where none is near."""
     from decoders.apis import NAMES, api_name
 
     found = nearest_words(name, map(api_name, NAMES))
     return found[0] if found else ""
 
 
-# -- values and words too many ---------------------------------------------------------------------------------------
+# -- values and surplus words ------------------------------------------------------------------------------------------
 
 
 def _choice(error: click.BadParameter) -> str:
-    """` (did you mean json?)` for a value that is nearly one of those that there are."""
+    """` (did you mean json?)` for a value that is close to a valid one, else empty."""
     match = re.match(r"'([^']*)' is not one of ", error.message)
     if match is None or error.param is None:
         return ""
@@ -152,7 +152,7 @@ def _choice(error: click.BadParameter) -> str:
 
 
 def _surplus(error: click.UsageError) -> str:
-    """What words too many may have been meant for."""
+    """A hint at what a surplus word or a missing value may mean; empty where there is none."""
     if isinstance(error, click.BadOptionUsage) and error.option_name in other_tools.MISSING:
         return f": {other_tools.MISSING[error.option_name]}"
     match = re.search(r"unexpected extra arguments? \((.*)\)", error.message)

@@ -1,4 +1,4 @@
-"""The user's folders, files that only the user may read, and what killed processes left in them."""
+"""The user's folders, files that only the user may read, and the removal of files that killed processes left."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Final, Literal
 __all__ = ["began", "is_alive", "keep_mode", "make_folder", "open_private", "own_folder", "sweep"]
 
 Kind = Literal["cache", "config", "state"]
-# The variable that names the folder of all programs, and where in the user's home it is without.
+# The variable that names the base folder of all programs, and the folder's place in the user's home without it.
 _HOMES: Final[dict[Kind, tuple[str, str]]] = {
     "cache": ("XDG_CACHE_HOME", ".cache"),
     "config": ("XDG_CONFIG_HOME", ".config"),
@@ -21,13 +21,13 @@ _HOMES: Final[dict[Kind, tuple[str, str]]] = {
 
 
 def own_folder(kind: Kind, variables: Mapping[str, str]) -> Path:
-    """`$XDG_CACHE_HOME/kw`, or `~/.cache/kw`: it need not be there yet."""
+    """kw's own folder of a kind, as `$XDG_CACHE_HOME/kw` or `~/.cache/kw`; it may not exist yet."""
     name, usual = _HOMES[kind]
     stated = variables.get(name)
     return (Path(stated) if stated else Path(variables.get("HOME") or os.path.expanduser("~"), usual)) / "kw"
 
 
-# A path in, a file or folder out that only its owner may read: what kw writes down of other people's traffic.
+# A path in, a file or folder out that only its owner may read: for what kw records of other people's traffic.
 #
 # Only what is made here is private: a file or folder that is there already keeps its mode, so whoever wants to share
 # one makes it first, or changes it afterwards.
@@ -38,12 +38,12 @@ _FOLDER: Final = 0o700
 
 
 def open_private(path: str | os.PathLike[str], flags: int) -> int:
-    """For `opener=` of open() and FileIO."""
+    """Open a file that only its owner may read; for `opener=` of open() and FileIO."""
     return os.open(path, flags | getattr(os, "O_CLOEXEC", 0), _FILE)
 
 
 def make_folder(path: str) -> None:
-    """A folder, with those above it that are missing; it may be there."""
+    """Make a folder, and missing folders above it, for the owner alone; the folder may exist already."""
     above = os.path.dirname(path)
     if above and above != path and not os.path.exists(above):
         make_folder(above)
@@ -55,20 +55,20 @@ def make_folder(path: str) -> None:
 
 
 def keep_mode(path: str, of: str) -> None:
-    """Give a file, which is to take the place of another, the other's mode; where there is none it keeps its own."""
+    """Give the file `path`, which is to replace the file `of`, the mode of that file where it exists."""
     with suppress(OSError):
         os.chmod(path, os.stat(of).st_mode & 0o7777)
 
 
-# A process's number in, whether it runs and when it began out; and the files that killed ones left are removed.
+# A process number in, whether the process runs and when it began out; and the removal of killed processes' files.
 
 
-# Nobody takes as long as this to write a small file.
+# Longer than any process takes to write a small file.
 _WRITING_S: Final = 60.0
 
 
 def is_alive(process: int) -> bool:
-    """Whether there is such a process, of whichever user."""
+    """Whether a process with this number exists, of any user."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -79,7 +79,7 @@ def is_alive(process: int) -> bool:
 
 
 def began(process: int) -> str:
-    """When a process began, in the system's own units: process numbers are used again. Empty where it does not say."""
+    """When a process began, in the system's own units: process numbers are reused. Empty where unknown."""
     try:
         stat = Path(f"/proc/{process}/stat").read_text()
     except OSError:

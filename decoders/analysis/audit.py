@@ -1,21 +1,21 @@
 """Exchanges in, a verdict on each client out: what breaks when the brokers become those of another release.
 
-Theory of operation. A client that uses a version which the target no longer serves breaks, but for one that was held
-down by its broker: it asks for the versions that are served, and took the best that an old broker offered. So what a
-broker offers is part of the evidence:
+Theory of operation. A client breaks if it uses a version that the target no longer serves, unless an old broker held it
+down: it asks for the versions that are served, and took the best that the broker offered. So what a broker offers is
+part of the evidence:
 
 ```
-a use the target serves?
+does the target serve the use?
    yes ─► fine
    no, too old ─► does the client ask for versions? no ─► breaks (it does not choose)
                   was a version offered that both have? yes ─► breaks (it chose the old one: it knows no newer)
-                  what its library speaks? newer ─► fine · older ─► breaks · not known ─► unknown
+                  what does its library speak? newer ─► fine · older ─► breaks · not known ─► unknown
    no, too new ─► does the client ask? yes ─► fine, it will take an older one · no ─► breaks
 ```
 
 A client works where all its uses are fine and either its library's release is known to speak what the target serves, or
 each role that it plays was seen from its beginning: it connects, and produces, fetches or administers; the member of a
-group joins. What was seen of the others is too little: unknown, with the reason.
+group joins. Of all other clients too little was seen: unknown, with the reason.
 
 Sources: the versions of all releases (apis/releases.py); first releases of other libraries that speak the baseline of
 4.0 (KIP-896); `client_software_name` as libraries say it (KIP-511).
@@ -80,10 +80,10 @@ _BASELINE_LAST: Final = "4."
 _FETCHER: Final = re.compile(r"broker-\d+-fetcher-\d+")
 _NUMBER: Final = re.compile(r"\d+")
 
-# How members join: classic, consumer, share and streams groups. What only members of a classic group do.
+# APIs by which members of classic, consumer, share and streams groups join; APIs that only classic members use.
 _JOINING: Final = frozenset({JOIN_GROUP, 68, 76, 88})
 _OF_MEMBERS: Final = frozenset({HEARTBEAT, LEAVE_GROUP, SYNC_GROUP})
-# What any client does before it works, or beside it; 71 and 72 are telemetry.
+# APIs that any client uses before its work, or beside it; 71 and 72 are telemetry.
 _FINDING_ITS_WAY: Final = frozenset(
     {*(API_VERSIONS, METADATA, FIND_COORDINATOR, SASL_HANDSHAKE, SASL_AUTHENTICATE, DESCRIBE_CLUSTER, 71, 72)}
     | _JOINING
@@ -92,7 +92,7 @@ _FINDING_ITS_WAY: Final = frozenset(
 
 
 class AuditTarget(NamedTuple):
-    """What clients are held against: its name, API key → versions served, and the release it is (None: a broker)."""
+    """The release or broker to check clients against: name, API key → versions served, release (None: a broker)."""
 
     name: str
     serves: Mapping[int, Versions]
@@ -100,17 +100,17 @@ class AuditTarget(NamedTuple):
 
     @classmethod
     def of_release(cls, release: str) -> AuditTarget:
-        """One of RELEASES."""
+        """The target that is a release, one of RELEASES."""
         return cls(release, spoken(release), release)
 
     @classmethod
     def of_broker(cls, name: str, offered: Mapping[int, Versions]) -> AuditTarget:
-        """A broker that offers these versions."""
+        """The target that is a broker which offers these versions."""
         return cls(name, served_of(offered), None)
 
 
 class AuditedClient(NamedTuple):
-    """A client as requests name it: by client id and host, and by its software where it says that."""
+    """A client as requests name it: by client id and host, and by its software where it says one."""
 
     client_id: str | None
     host: str
@@ -119,7 +119,7 @@ class AuditedClient(NamedTuple):
 
 
 class _Use(NamedTuple):
-    """One version of one API, as one client used it of one broker."""
+    """One version of one API that one client used of one broker: how often, first and last time in ns."""
 
     broker: str
     key: int
@@ -130,12 +130,12 @@ class _Use(NamedTuple):
 
 
 class _Client:
-    """What is known of one client: its name and software."""
+    """What is known of one client: addresses, libraries, uses, and whether it asks for versions (`asks`)."""
 
     __slots__ = ("addresses", "asks", "copies", "libraries", "uses")
 
     def __init__(self) -> None:
-        self.copies = False  # what it fetches are the partitions of other brokers: its client id says so
+        self.copies = False  # whether it is a broker that fetches from others, by its client id
         self.addresses: set[str] = set()
         self.libraries: list[dict[str, Any]] = []
         self.uses: list[_Use] = []
@@ -155,11 +155,11 @@ class Audit:
         self._libraries = Tally(("client_id", "address", "library"), {"count": add_amounts}, "libraries of clients")
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
-        """The versions in answers to ApiVersions."""
+        """The paths of the versions in answers to ApiVersions."""
         return OFFERED if key == API_VERSIONS and side == "response" else frozenset()
 
     def add(self, exchange: Exchange) -> None:
-        """Count an exchange; what is no request of an API counts nowhere."""
+        """Count an exchange; one without API and version counts nowhere."""
         key, version = exchange.api_key, exchange.api_version
         if key is None or version is None:
             return
@@ -174,16 +174,16 @@ class Audit:
         self.learn(exchange)
 
     def count(self, client: AuditedClient, broker: str, use: tuple[int, int], time_ns: int) -> None:
-        """A request of this API key and version."""
+        """Count a request of a client to a broker; `use` is its API key and version."""
         self._uses.take((*client, broker, *use), (1, time_ns, time_ns))
 
     def learn(self, exchange: Exchange) -> None:
-        """Take over what a broker offers, where this is its answer to ApiVersions."""
+        """Learn what a broker offers from its answer to ApiVersions; other exchanges say nothing of it."""
         for key, versions in offered_in(exchange).items():
             self._offers.take((exchange.ends.broker, key), (versions.low, versions.high))
 
     def merge(self, other: Self) -> None:
-        """Take in what another has counted. Raises LimitExceeded."""
+        """Add the counts of `other`. Raises LimitExceeded."""
         self._uses.merge(other._uses)
         self._offers.merge(other._offers)
         self._libraries.merge(other._libraries)
@@ -193,7 +193,7 @@ class Audit:
         return pack([self._uses.export(), self._offers.export(), self._libraries.export()])
 
     def resume(self, state: bytes) -> None:
-        """Go on where `export` was called. Raises DecodeError."""
+        """Restore the state that `export` gave. Raises DecodeError."""
         uses, offers, libraries = fields(unpack(state), bytes, bytes, bytes)
         self._uses.resume(uses)
         self._offers.resume(offers)
@@ -218,7 +218,7 @@ class Audit:
         return sorted(found, key=lambda row: (order.index(row["verdict"]), row["client_id"] or "", str(row)))
 
     def brokers(self, release: str) -> list[Row]:
-        """A row for each broker that said what it serves: whether clients of a release find what they need there."""
+        """A row for each broker that said what it serves: whether it serves what clients of a release need."""
         speaks = spoken(release)
         rows = []
         for broker, offered in sorted(self._offers_by_broker().items()):
@@ -238,9 +238,9 @@ class Audit:
         return found
 
     def _clients(self) -> dict[tuple[str | None, str | None, str | None], _Client]:
-        """Clients by client id (None: each address for itself is one) and software.
+        """Clients by client id (else address) and software.
 
-        Who says its software says so once: rows without one, of a client that is known to have just one, are its.
+        A client says its software once: its rows without a software count for its software, if it has just one.
         """
         rows = self._uses.rows()
         softwares: defaultdict[tuple[str | None, str], set[tuple[str, str | None]]] = defaultdict(set)
@@ -265,7 +265,7 @@ class Audit:
         return {who: client for who, client in found.items() if client.uses}
 
 
-# What clients of any kind cannot do without: the reverse question looks at these.
+# APIs that no kind of client can do without; `Audit.brokers` looks at these.
 _CLIENT_APIS: Final = (
     *(PRODUCE, FETCH, LIST_OFFSETS, METADATA, OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR, JOIN_GROUP),
     *(HEARTBEAT, LEAVE_GROUP, SYNC_GROUP, API_VERSIONS),
@@ -273,7 +273,7 @@ _CLIENT_APIS: Final = (
 
 
 def offered_in(exchange: Exchange) -> dict[int, Versions]:
-    """API key → versions that an answer to ApiVersions offers; one with an error says too little."""
+    """API key → versions that an answer to ApiVersions offers; empty for an answer with an error."""
     answer = exchange.view("response") if exchange.api_key == API_VERSIONS else None
     found: dict[int, Versions] = {}
     if isinstance(answer, dict) and not answer.get("error_code"):
@@ -290,7 +290,7 @@ def _judged(
     offers: Mapping[str, Mapping[int, Versions]],
     target: AuditTarget,
 ) -> Row:
-    """The verdict on a client, why, and the uses that speak for it."""
+    """The verdict on a client, the reason for it, and the uses that show it."""
     broken: list[_Use] = []
     unsure: list[tuple[_Use, str]] = []
     for use in client.uses:
@@ -368,7 +368,7 @@ def _pair(versions: Versions | None) -> list[int] | None:
 
 
 def _java_release(software: Mapping[str, str | None] | None) -> str | None:
-    """The release of the Java client, where it is one that is known."""
+    """The release of a Java client, where it is a known release; else None."""
     if software is None or software["name"] != _JAVA or not software["version"]:
         return None
     try:
@@ -406,7 +406,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _not_seen(keys: set[int]) -> str:
-    """Which part of what a client does is not in the capture; nothing where each role was seen from its beginning."""
+    """Words for the role of a client that was not seen from its beginning; empty where there is none."""
     if not keys & {API_VERSIONS, METADATA}:
         return "how it connects"
     if keys & _OF_MEMBERS and not keys & _JOINING:
@@ -417,7 +417,7 @@ def _not_seen(keys: set[int]) -> str:
 
 
 def _told(broken: Iterable[_Use], target: AuditTarget) -> str:
-    """`Fetch 2 (4 to 17 are served), Produce 1 (3 to 12 are served)`, most used first."""
+    """The versions that break, most used first: `Fetch 2 (4 to 17 are served), Produce 1 (3 to 12 are served)`."""
     counts: defaultdict[int, int] = defaultdict(int)
     lows: dict[int, set[int]] = defaultdict(set)
     for use in broken:
@@ -445,7 +445,7 @@ def _needs(uses: Iterable[_Use], target: AuditTarget) -> str | None:
 
 
 def _row(verdict: str, why: str, uses: list[_Use], target: AuditTarget) -> Row:
-    """The part of a row that is the verdict; uses of several brokers come together."""
+    """The part of a row that is the verdict; uses of one version with several brokers are added up."""
     found: dict[tuple[int, int], list[int]] = {}
     for use in uses:
         before = found.setdefault((use.key, use.version), [0, use.first, use.last])

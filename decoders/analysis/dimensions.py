@@ -1,5 +1,6 @@
-"""Names of dimensions and metrics in, what finds their values in an exchange out: by what statistics are grouped, and
-what they measure, in integers only (nanoseconds, bytes, counts).
+"""Names of dimensions and metrics in, functions out that find their values in an exchange.
+
+Statistics are grouped by dimensions and measure metrics, in integers only (nanoseconds, bytes, counts).
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ _ELEMENT: Final = re.compile(r"(\w+)\[\]\.(\w+)")
 
 
 class Dimension(NamedTuple):
-    """`get` gives one value, or where `several` a list of them, each of which the exchange counts for.
+    """A dimension. `get` gives one value, or if `several`, a list of values, each of which the exchange counts for.
 
-    `entity`: what the declarations call the names it reads of bodies.
+    `entity`: the entity type that the declarations give to the names that `get` reads of bodies.
     """
 
     get: Callable[[Exchange], Any]
@@ -57,12 +58,12 @@ def host_of(address: str) -> str:
 
 
 def client_of(client_id: str | None, address: str) -> str:
-    """What a client is called: its id, or where there is none its `host:port` without the port."""
+    """The name of a client: its client id, or where there is none its `host:port` without the port."""
     return client_id or host_of(address)
 
 
 def software_of(name: str | None, version: str | None) -> str | None:
-    """What a client's library is called; None where it does not say."""
+    """Name and version of a client's library; None where the client does not say them."""
     return None if name is None else f"{name} {version or ''}".strip()
 
 
@@ -76,7 +77,7 @@ def _software(exchange: Exchange) -> str | None:
 
 
 def library_in(exchange: Exchange) -> dict[str, Any] | None:
-    """What the client shows to be by what it does, where somebody follows that (exchanges/history.py)."""
+    """The library that the client shows by what it does; None where that is not followed (exchanges/history.py)."""
     found = exchange.extra.get("library") if exchange.extra is not None else None
     return found if isinstance(found, dict) else None
 
@@ -99,7 +100,7 @@ def _names(entity: str) -> Callable[[Exchange], list[str]]:
 
 
 def _topics(exchange: Exchange) -> Sequence[str | None]:
-    """Topics by name; by id where the capture had not shown the name before."""
+    """The topics of an exchange by name; by id where the capture had not shown the name before."""
     key = exchange.api_key
     if key is None:
         return []
@@ -117,7 +118,7 @@ def _topics(exchange: Exchange) -> Sequence[str | None]:
 
 
 def _topics_anywhere(exchange: Exchange) -> list[str]:
-    """The same wherever the names are."""
+    """The topics of an exchange, wherever its bodies name them."""
     found: list[str] = all_names(exchange, "topicName")
     for side in SIDES:
         for path in exchange.spec.nameless(side):
@@ -128,7 +129,7 @@ def _topics_anywhere(exchange: Exchange) -> list[str]:
 
 
 def _partitions(exchange: Exchange) -> Sequence[Partition]:
-    """Each partition with its topic; topics of which no partition is named, alone."""
+    """Each partition of an exchange with its topic; (topic, None) for topics of which no partition is named."""
     found: list[Partition] = []
     for owner, fields, number in partitions_named(exchange):
         topic = next((name for field in fields if (name := topic_in(exchange, owner.get(field)))), None)
@@ -144,7 +145,7 @@ def _arrays_of_both(key: int) -> tuple[tuple[tuple[str, str], ...] | None, ...]:
 
 
 def _arrays(key: int, side: Side) -> tuple[tuple[str, str], ...] | None:
-    """The arrays whose elements are about a topic each, as in most messages, with the field that names it first.
+    """The arrays whose elements are about a topic each, as in most messages, with the preferred field that names it.
 
     None where topics are elsewhere too.
     """
@@ -179,7 +180,7 @@ DIMENSIONS: Final[dict[str, Dimension]] = {
 
 
 def keys_of(names: Sequence[str], bucket_ns: int) -> Keys:
-    """What gives the keys of the groups that an exchange counts for; `partition` goes with `topic`."""
+    """A function that gives the keys of the groups that an exchange counts for; `partition` goes with `topic`."""
     if "partition" in names:
         return _by_partition(names, bucket_ns)
     rows = [DIMENSIONS[name] for name in names]
@@ -214,7 +215,7 @@ def keys_of(names: Sequence[str], bucket_ns: int) -> Keys:
 
 
 def _by_partition(names: Sequence[str], bucket_ns: int) -> Keys:
-    """The same where a topic and its partition come together."""
+    """A function that gives the keys of the groups where `topic` and `partition` come in pairs."""
     others = keys_of([name for name in names if name not in ("topic", "partition")], bucket_ns)
     place = [("topic", "partition").index(name) if name in ("topic", "partition") else None for name in names]
 
@@ -232,7 +233,7 @@ def _by_partition(names: Sequence[str], bucket_ns: int) -> Keys:
 
 
 def _once(values: Sequence[Any]) -> Sequence[Any]:
-    """Each value once; None where there is none."""
+    """Each value once; None alone where there is no value."""
     if len(values) < 2:
         return values or (None,)
     return values[:1] if len(values) == 2 and values[0] == values[1] else tuple(dict.fromkeys(values))
@@ -250,9 +251,9 @@ Wanted = Callable[[int, Side], frozenset[str]]
 
 
 class Metric(NamedTuple):
-    """`measure` gives the value of an exchange; None where it has none.
+    """A metric. `measure` gives the value of an exchange; None where it has none.
 
-    `per_unit`: how many of what is measured make one of `unit`. `join`: how values come together over time.
+    `per_unit`: how many measured units make one `unit`. `join`: how the values of a time slice become one.
     """
 
     text: str
@@ -282,11 +283,11 @@ def _throttle(exchange: Exchange) -> int | None:
 
 
 def _unmeasured(_exchange: Exchange) -> None:
-    """Statistics count error codes and records themselves: those of each topic and partition."""
+    """No value: `Statistics` counts error codes and records itself, by topic and partition."""
 
 
 def _server(name: str, text: str) -> Metric:
-    """A time that the broker's own log has."""
+    """The metric of a time that the broker's own request log has."""
 
     def measure(exchange: Exchange) -> int | None:
         said = exchange.extra.get("server") if exchange.extra is not None else None

@@ -1,4 +1,4 @@
-"""An exchange in, what its records and waiting come to out: records and bytes per topic, long polls, error codes."""
+"""An exchange in, facts about it out: its records and bytes by topic, how long it waited by design, its error codes."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 NS_PER_MS: Final = 1_000_000
 # APIs whose answers may wait for records.
 FETCHES: Final = frozenset({FETCH, SHARE_FETCH})
-# APIs whose answers wait until the other members of the group have asked too; these codes come when they have (none),
-# or when the group begins anew meanwhile (REBALANCE_IN_PROGRESS). All others are told at once.
+# APIs whose answers wait until the other members of the group have asked too. An answer with one of these codes has
+# waited: 0, or REBALANCE_IN_PROGRESS where the group begins anew meanwhile. All other errors are answered at once.
 GATHERINGS: Final = frozenset({JOIN_GROUP, SYNC_GROUP})
 _GATHERED: Final = (0, 27)
 WAITING: Final = FETCHES | GATHERINGS
@@ -62,7 +62,7 @@ Partition = tuple[str | None, int | None]
 
 
 class RecordTotals(NamedTuple):
-    """What records fields hold: batches, records, bytes on the wire."""
+    """The totals of records fields: batches, records, bytes on the wire."""
 
     batches: int
     records: int
@@ -70,7 +70,7 @@ class RecordTotals(NamedTuple):
 
 
 def records_of(exchange: Exchange, topic: str | None = None) -> RecordTotals | None:
-    """The records that an exchange carries, those of one topic if it is given; None where it carries none."""
+    """Totals of the records that an exchange carries, those of one topic if it is given; None without records."""
     batches = records = size = 0
     for element, _, its in _records_in(exchange):
         if topic is None or topic_of(exchange, element) == topic:
@@ -81,7 +81,7 @@ def records_of(exchange: Exchange, topic: str | None = None) -> RecordTotals | N
 
 
 def records_by_partition(exchange: Exchange) -> dict[Partition, RecordTotals]:
-    """The records that an exchange carries, of each partition that has any."""
+    """Totals of the records that an exchange carries, for each partition that has any."""
     found: dict[Partition, RecordTotals] = {}
     for element, number, its in _records_in(exchange):
         if its.size:
@@ -92,7 +92,7 @@ def records_by_partition(exchange: Exchange) -> dict[Partition, RecordTotals]:
 
 
 def _records_in(exchange: Exchange) -> Iterator[tuple[dict[str, Any], int | None, RecordTotals]]:
-    """For each partition that may carry records: the element about its topic, its number, what it carries."""
+    """For each partition that may carry records: the element about its topic, its number, its totals."""
     array = batch_array(exchange.api_key)
     if array is None:
         return
@@ -102,10 +102,10 @@ def _records_in(exchange: Exchange) -> Iterator[tuple[dict[str, Any], int | None
 
 
 def waited_ns(exchange: Exchange) -> int | None:
-    """How long an answer took that waited by design; None for anything else.
+    """How long an answer took that waited by design, in ns; None for any other answer.
 
-    That is a fetch that a broker answered empty because its time was over (inferred: it took 0.9 × max_wait_ms or more,
-    and no records came), and a JoinGroup or SyncGroup, which wait for the other members of the group.
+    Two kinds wait: fetches that a broker answers empty because their time is over (inferred: it took 0.9 × max_wait_ms
+    or more, and no records came); and JoinGroup and SyncGroup, which wait for the other members of the group.
     """
     if exchange.response_ns is None or exchange.request_end_ns is None:
         return None
@@ -128,7 +128,7 @@ def _has_fetched(exchange: Exchange) -> bool:
 
 
 def codes(exchange: Exchange, topic: str | None) -> list[int]:
-    """The error codes of the response that count as errors; of one topic those about it or about none."""
+    """The error codes of the response that count as errors; of a topic, those about it and those about no topic."""
     if topic is None:
         return [code for _, code in exchange.unexpected]
     view = exchange.view("response")
@@ -136,7 +136,7 @@ def codes(exchange: Exchange, topic: str | None) -> list[int]:
 
 
 def codes_by_partition(exchange: Exchange) -> dict[Partition, list[int]]:
-    """The error codes of the response that count as errors by what they are about; None: no topic, no partition."""
+    """The error codes of the response that count as errors, by topic and partition; None: no topic, no partition."""
     view = exchange.view("response")
     found: dict[Partition, list[int]] = {}
     for path, code in exchange.unexpected:
@@ -145,20 +145,20 @@ def codes_by_partition(exchange: Exchange) -> dict[Partition, list[int]]:
 
 
 def code_topics(exchange: Exchange) -> list[str | None]:
-    """For each error code of the response the topic that it is about; None for one that is about none."""
+    """For each error code of the response the topic that it is about; None for a code about no topic."""
     view = exchange.view("response")
     return [_topic_at(exchange, view, path) for path, _ in exchange.error_codes or ()]
 
 
 def throttle_ns(exchange: Exchange) -> int:
-    """How long the broker had the client wait."""
+    """The throttle time in the response, in ns; 0 where there is none."""
     view = exchange.response_view if exchange.looked else exchange.view("response")
     ms = view.get("throttle_time_ms") if isinstance(view, dict) else None
     return ms * NS_PER_MS if ms and isinstance(ms, int) and ms > 0 else 0
 
 
 def throttle_needs(key: int, side: Side) -> frozenset[str]:
-    """Where a response says it."""
+    """The path of the throttle time in responses of an API; empty for requests."""
     if side == "request" or key not in NAMES:
         return frozenset()
     return frozenset(field.name for field in api(key).response.fields if field.name == "throttle_time_ms")
@@ -181,7 +181,7 @@ def topic_in(exchange: Exchange, value: Any) -> str | None:
 
 
 def topic_by_id(exchange: Exchange, identity: UUID) -> str | None:
-    """The name of a topic, its id where the capture had not shown the name before; None for the id that is none."""
+    """The name of a topic by its id; the id itself where the capture had not shown the name; None for the zero id."""
     if not identity.int:
         return None
     return exchange.topic_name(identity) or uuid_text(identity.bytes)

@@ -1,6 +1,6 @@
-"""What all folds have in common: exchanges in, rows out, a state that merges and can be handed over.
+"""The protocol of all folds (exchanges in, rows out, a state that merges), and the sketch for their percentiles.
 
-Percentiles are those of a sketch (DDSketch) whose bins never collapse, so that merging loses nothing: within 1 %.
+The sketch is a DDSketch whose bins never collapse, so that merging loses nothing: percentiles are within 1 %.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ VALUE_MAX: Final = (1 << 63) - 1
 
 _MAPPING: Final = LogarithmicMapping(ACCURACY)
 _key: Final = _MAPPING.key
-# How many bins there are until values are e times as large: the bin of a value is the next integer above its natural
-# logarithm by this, and 1.
+# How many bins there are until values are e times as large: the bin of a value is its natural logarithm times this,
+# rounded up, plus 1.
 BINS_PER_E: Final = 1 / log(_MAPPING.gamma)
-# How many there are until values are twice as large, to the last bit as the mapping has it.
+# How many bins there are until values are twice as large, to the last bit as the mapping computes it.
 _BINS_PER_DOUBLING: Final = 1 / log1p(2 * ACCURACY / (1 - ACCURACY)) * log(2)
 
 
@@ -41,7 +41,7 @@ def bin_of(value: int) -> int:
 
 @cache
 def value_of(number: int) -> int:
-    """The value that stands for all of a bin: none of them differs from it by more than 1 %, and half of a unit."""
+    """The value that stands for a bin: values in the bin differ from it by no more than 1 % and half a unit."""
     if number > 0:
         return round(_MAPPING.value(number - 1))
     return -round(_MAPPING.value(-number - 1)) if number else 0
@@ -49,9 +49,9 @@ def value_of(number: int) -> int:
 
 @cache
 def edges() -> tuple[int, ...]:
-    """The least value of bin 1, of bin 2 and so on, for values below 2^63; an empty bin has that of the next one.
+    """The least value of bin 1, of bin 2 and so on, for values below 2^63; an empty bin has that of the next bin.
 
-    So the bin of a positive value is the number of edges that are not above it: what sorts whole columns into bins.
+    So the bin of a positive value is the number of edges that are not above it, which sorts whole columns into bins.
     """
     found = [1]
     for number in range(2, bin_of(VALUE_MAX) + 1):
@@ -68,7 +68,7 @@ def bins_of(values: Iterable[int]) -> Counter[int]:
 
 
 def percentile(bins: Mapping[int, int], percent: int, low: int, high: int) -> int:
-    """The smallest value that at least `percent` % of all are not above; `low` and `high` are least and greatest."""
+    """The smallest value that at least `percent` % of all values do not exceed; all are from `low` to `high`."""
     count = sum(bins.values())
     rank = (count * percent + 99) // 100
     if rank >= count:
@@ -86,15 +86,15 @@ Value = TypeVar("Value")
 
 
 def in_order(found: Mapping[tuple[Any, ...], Value]) -> list[tuple[tuple[Any, ...], Value]]:
-    """What was found, in the order of its keys; None comes before all else."""
+    """Keys and values, in the order of the keys; None comes before all else."""
     return sorted(found.items(), key=lambda item: [(part is not None, part) for part in item[0]])
 
 
 class Fold(Protocol):
-    """`merge` is associative and commutative; folds that are merged were made with the same arguments.
+    """Exchanges in, rows out. `merge` is associative and commutative, for folds made with the same arguments.
 
     `needs` are the paths that `add` reads of a side of an API (exchanges/api_versions.py). `export` gives the state as
-    bytes; `resume` takes one into a fold that has seen nothing, and raises DecodeError when it is none of this fold's.
+    bytes; `resume` takes a state into a fold that has seen nothing, and raises DecodeError for one of another fold.
     """
 
     def needs(self, key: int, side: Side) -> frozenset[str]: ...

@@ -1,4 +1,4 @@
-"""Exchanges in, the first steps of connections out, and of the later ones those that failed: sequence diagrams."""
+"""Exchanges in, steps of sequence diagrams out: of each connection the first exchanges, and the first that failed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Ladders"]
 
 # When a connection began, client, broker.
 _Identity = tuple[int, str, str]
-# An exchange: time in ns and place in the stream, then the values of _STEP, packed: so all of it is its order.
+# An exchange: time in ns, place in the stream, and the values of _STEP, packed. Steps are in the order of these tuples.
 _Step = tuple[int, int, bytes]
 _STEP: Final = (
     *("took_ns", "api", "api_version", "correlation_id", "client_id", "request_size", "response_size", "status"),
@@ -48,7 +48,7 @@ class _Ladder:
         self.trouble: list[_Step] = []
 
     def keep(self, step: _Step, *, failed: bool) -> None:
-        """Keep a step where it belongs to those that are kept; what is kept does not depend on the order."""
+        """Keep a step if it is among the earliest of its list; what is kept does not depend on the order of calls."""
         kept = self.trouble if failed else self.first
         most = LADDER_FAILED_MAX if failed else LADDER_FIRST_MAX
         if len(kept) < most or step < kept[-1]:
@@ -61,14 +61,14 @@ class Ladders:
 
     def __init__(self) -> None:
         self._found: dict[_Identity, _Ladder] = {}
-        self._last: _Identity | None = None  # of those that are kept, where no further one is
+        self._last: _Identity | None = None  # the last one kept, once there are LADDERS_MAX
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
-        """The names of topics."""
+        """The paths of the names of topics."""
         return needs_of(("topic",), key, side)
 
     def add(self, exchange: Exchange) -> None:
-        """Look at an exchange."""
+        """Count an exchange, and keep it as a step if it is among the first, or the first failed, of its connection."""
         ends = exchange.ends
         ladder = self._at((ends.began_ns, ends.client, ends.broker), ends.number)
         if ladder is None:
@@ -85,7 +85,7 @@ class Ladders:
             ladder.keep((*order, pack(_step(exchange, names, status))), failed=failed)
 
     def _at(self, identity: _Identity, number: int) -> _Ladder | None:
-        """That of a connection; None where others began before it, and are enough."""
+        """The ladder of a connection; None where LADDERS_MAX others began before it."""
         ladder = self._found.get(identity)
         if ladder is None:
             if self._last is not None and identity > self._last:
@@ -100,7 +100,7 @@ class Ladders:
         return ladder
 
     def merge(self, other: Self) -> None:
-        """Take in what another has kept."""
+        """Add the connections that `other` has kept."""
         for identity, theirs in other._found.items():
             mine = self._at(identity, theirs.number)
             if mine is not None:
@@ -122,7 +122,7 @@ class Ladders:
         )
 
     def resume(self, state: bytes) -> None:
-        """Go on where `export` was called. Raises DecodeError."""
+        """Restore the state that `export` gave. Raises DecodeError."""
         (items,) = fields([unpack(state)], list)
         for item in items:
             identity, number, count, failed, first, trouble = fields(item, tuple, int, int, int, list, list)

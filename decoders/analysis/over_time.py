@@ -1,7 +1,7 @@
-"""Exchanges in, statistics for each slice of time out, when nobody knows beforehand how long it takes.
+"""Exchanges in, statistics for each slice of time out; how much time there will be need not be known beforehand.
 
-Slices are 2^shift ns wide, as those of time_buckets.py: they start narrow, and groups are merged by twos until all time
-seen fits into SLICES_MAX of them. So the rows depend on the first and the last time alone, not on the order.
+Slices are 2^shift ns wide, as those of time_buckets.py: they start narrow, and are merged in pairs until all time seen
+fits into SLICES_MAX of them. So the rows depend on the first and the last time alone, not on the order.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class OverTime:
 
     @property
     def bucket_ns(self) -> int:
-        """The width of a slice."""
+        """The width of a slice in ns."""
         return 1 << self._shift
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
-        """Those of the statistics."""
+        """The paths that the statistics read of a side of an API."""
         return self._found.needs(key, side)
 
     def add(self, exchange: Exchange) -> None:
@@ -61,14 +61,14 @@ class OverTime:
             self._take(before)
 
     def _take(self, other: Statistics) -> None:
-        """Take in groups whose slices are not wider; where there are none, there is no time either."""
+        """Add groups whose slices are not wider; without groups there is no time to add either."""
         width = self.bucket_ns
         groups = [((time // width * width, *rest), group) for (time, *rest), group in other.found()]
         if groups:
             self._found.take(groups, other.first_ns, other.last_ns)
 
     def merge(self, other: Self) -> None:
-        """Take in what another has counted, which stays as it is. Raises LimitExceeded."""
+        """Add the counts of `other`, which stays unchanged. Raises LimitExceeded."""
         self._fit(other._shift)
         self._take(other._found)
         self._fit()
@@ -78,22 +78,22 @@ class OverTime:
         return pack([self._shift, self._found.export()])
 
     def resume(self, state: bytes) -> None:
-        """Go on where `export` was called. Raises DecodeError."""
+        """Restore the state that `export` gave. Raises DecodeError."""
         self._shift, statistics = fields(unpack(state), int, bytes)
         self._found = self._empty(self.by)
         self._found.resume(statistics)
 
     @property
     def statistics(self) -> Statistics:
-        """What was found, by slice and value."""
+        """The statistics by slice and further dimensions."""
         return self._found
 
     def joined(self) -> Statistics:
-        """The same by slice, whatever the value."""
+        """The statistics by slice alone, with all values of the further dimensions together."""
         return self._into(self._empty(()), [((key[0],), group) for key, group in self._found.found()])
 
     def summed(self, by: Sequence[str]) -> Statistics:
-        """The same by these of the further dimensions, whatever the time."""
+        """The statistics by some of the further dimensions, with all slices together."""
         at = [1 + self.by.index(name) for name in by]
         groups = [(tuple(key[each] for each in at), group) for key, group in self._found.found()]
         return self._into(Statistics(by, "latency"), groups)
@@ -104,5 +104,5 @@ class OverTime:
         return whole
 
     def rows(self) -> list[Row]:
-        """A row for each slice and value, in that order: those of `Statistics`."""
+        """The rows of `Statistics`, one for each slice and value, in that order."""
         return self._found.rows()

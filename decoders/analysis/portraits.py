@@ -1,7 +1,7 @@
 """Exchanges in, a portrait of each client or topic out: how much, how well, and everything that it has to do with.
 
-A portrait is a group of statistics and, by facet (addresses, topics written, groups …), the names met with how often,
-and when first and last. What makes a client is its id, or where it has none its address, and its software.
+A portrait has statistics and, by facet (addresses, topics written, groups …), the names met with how often, and when
+first and last. A client is told apart by its client id, or where it has none its address, and by its software.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ __all__ = [
 
 # Facet → name → [how often, first and last time in ns].
 Facets = dict[str, dict[str, list[int]]]
-# A key, and what an exchange says of it: (facet, name).
+# A key, and the names that an exchange says of it: (facet, name).
 Said = tuple[tuple[Any, ...], list[tuple[str, str]]]
 # APIs by which clients find their way: asking for a topic there is neither writing, reading nor administering.
 _ASKING: Final = frozenset({METADATA, LIST_OFFSETS, OFFSET_COMMIT, OFFSET_FETCH, 23, 24, 28, 60, 61, 75})
@@ -68,7 +68,7 @@ _READING: Final = frozenset({FETCH, 78})
 
 
 class Portrait:
-    """One of them: `statistics` of its exchanges, `facets`, and which of these have more names than are kept."""
+    """A portrait: `statistics` of its exchanges, names in `facets`; `more`: facets with more names than are kept."""
 
     __slots__ = ("facets", "first", "last", "more", "statistics")
 
@@ -79,7 +79,7 @@ class Portrait:
         self.first = self.last = 0
 
     def meet(self, facet: str, name: str, count: int, first: int, last: int) -> None:
-        """Take a name of a facet."""
+        """Count a name of a facet, and its first and last time in ns."""
         names = self.facets.setdefault(facet, {})
         before = names.get(name)
         if before is not None:
@@ -91,12 +91,12 @@ class Portrait:
             names[name] = [count, first, last]
 
     def span(self, first: int, last: int) -> None:
-        """Take the time of an exchange, or of several."""
+        """Extend the time of the exchanges to cover an exchange, or several, from `first` to `last`, in ns."""
         self.first = min(self.first or first, first)
         self.last = max(self.last, last)
 
     def merge(self, other: Portrait) -> None:
-        """Take in another."""
+        """Add the counts and names of `other`."""
         self.statistics.merge(other.statistics, 0, add_amounts)
         self.span(other.first, other.last)
         self.more |= other.more
@@ -105,12 +105,12 @@ class Portrait:
                 self.meet(facet, name, count, first, last)
 
     def state(self) -> list[object]:
-        """What is handed over."""
+        """The state as built-in values, for `of`."""
         return [self.statistics.state(), self.first, self.last, sorted(self.more), self.facets]
 
     @classmethod
     def of(cls, state: object) -> Portrait:
-        """Of which `state` gave this. Raises DecodeError."""
+        """A portrait from its `state`. Raises DecodeError."""
         made = cls()
         statistics, made.first, made.last, more, facets = fields(state, list, int, int, list, dict)
         made.statistics = GroupStatistics.of(statistics)
@@ -130,7 +130,7 @@ class Portrait:
 
 
 class Portraits(ABC):
-    """What the folds below share: portraits by key. An exchange counts for each key that it is about."""
+    """The base of folds that make portraits by key. An exchange counts for each key that it is about."""
 
     noun = "portraits"
 
@@ -138,16 +138,16 @@ class Portraits(ABC):
         self._found: dict[tuple[Any, ...], Portrait] = {}
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
-        """The names in bodies, and what tells waiting from latency."""
+        """The paths of names in bodies, and those that tell waiting from latency."""
         entities = frozenset(path for name in ("groupId", "transactionalId") for path in entity_paths(key, side, name))
         return needs_of(("topic",), key, side) | entities | WAITS.of(key, side)
 
     def learn(self, exchange: Exchange) -> None:  # noqa: B027 - nothing for most
-        """Take over what holds for all, whether or not the exchange counts."""
+        """Learn facts that do not depend on filters, whether or not the exchange counts."""
 
     @abstractmethod
     def said(self, exchange: Exchange) -> Iterable[Said]:
-        """The keys that an exchange is about, each with the names that it says."""
+        """The keys that an exchange is about, each with the names that it says of it, by facet."""
 
     @abstractmethod
     def rows(self) -> list[Row]:
@@ -193,7 +193,7 @@ class Portraits(ABC):
             group.measure(value)
 
     def merge(self, other: Self) -> None:
-        """Take in what another has counted, which stays as it is. Raises LimitExceeded."""
+        """Add the portraits of `other`, which stays unchanged. Raises LimitExceeded."""
         for key, portrait in other._found.items():
             mine = self._found.get(key)
             if mine is not None:
@@ -208,7 +208,7 @@ class Portraits(ABC):
         return pack([[key, portrait.state()] for key, portrait in self._found.items()])
 
     def resume(self, state: bytes) -> None:
-        """Go on where `export` was called. Raises DecodeError."""
+        """Restore the state that `export` gave. Raises DecodeError."""
         (items,) = fields([unpack(state)], list)
         for item in items:
             key, portrait = fields(item, tuple, list)
@@ -216,7 +216,7 @@ class Portraits(ABC):
 
 
 def common_numbers(group: GroupStatistics) -> Row:
-    """The numbers of a portrait: latencies in ms, without what waited by design."""
+    """The numbers of a portrait: latencies in ms, without answers that waited by design."""
     latency = group.percentiles() if group.values else {}
     return {
         "count": group.count,
@@ -242,7 +242,7 @@ def entities_of(exchange: Exchange, entity: str) -> list[str]:
 
 
 def doing_of(key: int | None) -> str:
-    """What an exchange about a topic does with it."""
+    """What an exchange of this API does with its topics: the name of a facet."""
     if key in _WRITING:
         return "writes"
     if key in _READING:
@@ -251,13 +251,13 @@ def doing_of(key: int | None) -> str:
 
 
 class Clients(Portraits):
-    """Who talks: clients by id (else address) and software, with all that they do."""
+    """Portraits of clients, by id (else address) and software."""
 
     noun = "clients"
     asks_history = True  # for libraries (exchanges/history.py)
 
     def said(self, exchange: Exchange) -> Iterable[Said]:
-        """The client; its addresses, connections, brokers, versions, topics, groups, transactional ids."""
+        """The client, with its addresses, connections, brokers, versions, topics, groups, transactional ids."""
         ends = exchange.ends
         software = exchange.client_software
         name, version = (software["name"], software["version"]) if software else (None, None)
@@ -270,7 +270,7 @@ class Clients(Portraits):
         library = library_in(exchange)
         if library is not None:
             names.append(("libraries", orjson.dumps(library).decode()))
-        if exchange.user and exchange.api_key not in LOGGING_IN:  # who is refused is nobody
+        if exchange.user and exchange.api_key not in LOGGING_IN:  # the login may be refused
             names.append(("users", exchange.user))
         doing = doing_of(exchange.api_key)
         names += [(doing, topic) for topic in topics_of(exchange)]
@@ -279,9 +279,9 @@ class Clients(Portraits):
         yield (client_of(exchange.client_id, ends.client), exchange.client_id, name, version), names
 
     def rows(self) -> list[Row]:
-        """A row for each client and software, those that talk most first.
+        """A row for each client and software, those with the most exchanges first.
 
-        Who says its software says so once: a client without one that is known to have just one goes with it.
+        A client says its software once: its exchanges without a software count for its software, if it has just one.
         """
         rows = []
         for (_, client_id, name, version), portrait in in_order(self._joined()):
@@ -321,7 +321,7 @@ class Clients(Portraits):
 
 
 def versions_used(portrait: Portrait) -> dict[str, list[int]]:
-    """API → versions used."""
+    """API name → versions used, in order."""
     found: dict[str, list[int]] = {}
     for text in portrait.facets.get("apis", ()):
         name, _, version = text.rpartition(" ")
@@ -350,17 +350,17 @@ class Brokers(Portraits):
         self._controllers = Tally(("node_id",), sums, "controllers")
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
-        """What tells waiting from latency; versions offered; addresses of nodes."""
+        """The paths that tell waiting from latency, those of versions offered, and of addresses of nodes."""
         answers = OFFERED if key == API_VERSIONS else _LISTED.get(key, frozenset())
         return WAITS.of(key, side) | (answers if side == "response" else frozenset())
 
     def add(self, exchange: Exchange) -> None:
-        """Count an exchange, and learn of it. Raises LimitExceeded."""
+        """Count an exchange, and learn from it. Raises LimitExceeded."""
         super().add(exchange)
         self.learn(exchange)
 
     def learn(self, exchange: Exchange) -> None:
-        """Take over what an answer says of brokers."""
+        """Learn what an answer says of brokers."""
         for key, versions in offered_in(exchange).items():
             self._offers.take((exchange.ends.broker, key), (versions.low, versions.high))
         answer = exchange.view("response") if exchange.api_key in _LISTED else None
@@ -373,7 +373,7 @@ class Brokers(Portraits):
             self._controllers.take((controller,), (1, exchange.time_ns))
 
     def said(self, exchange: Exchange) -> Iterable[Said]:
-        """The broker; its clients, their software, the APIs."""
+        """The broker, with its clients, their software and the APIs."""
         software = exchange.client_software
         names = [
             ("clients", client_of(exchange.client_id, exchange.ends.client)),
@@ -384,7 +384,7 @@ class Brokers(Portraits):
         yield (exchange.ends.broker,), names
 
     def merge(self, other: Self) -> None:
-        """Take in what another has counted. Raises LimitExceeded."""
+        """Add the counts of `other`. Raises LimitExceeded."""
         super().merge(other)
         for mine, its in zip(self._tallies(), other._tallies(), strict=True):
             mine.merge(its)
@@ -394,7 +394,7 @@ class Brokers(Portraits):
         return pack([super().export(), *(tally.export() for tally in self._tallies())])
 
     def resume(self, state: bytes) -> None:
-        """Go on where `export` was called. Raises DecodeError."""
+        """Restore the state that `export` gave. Raises DecodeError."""
         portraits, *states = fields(unpack(state), *[bytes] * 4)
         super().resume(portraits)
         for tally, its in zip(self._tallies(), states, strict=True):
@@ -446,6 +446,6 @@ class Brokers(Portraits):
 
 
 def _places(advertised: str) -> list[str]:
-    """The addresses that an advertised one stands for, where that is certain."""
+    """The addresses that an advertised address stands for, where that is certain."""
     host, _, port = advertised.rpartition(":")
     return broker_addresses(host, port)

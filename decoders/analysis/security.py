@@ -1,11 +1,11 @@
 """Exchanges and TLS connections in, what they say of a cluster's security out: the fold of `kw audit --security`.
 
-What crosses without TLS can be read by whoever stands on the way, as the capture itself proves: so passwords, tokens
-and secrets that crossed so are errors, whoever recorded them. Secrets themselves are neither kept nor shown, only where
-and how often they crossed. Listeners that only loopback addresses have used are told as notes.
+Bytes without TLS can be read by anybody on the way, as the capture itself proves: so passwords, tokens and secrets that
+crossed without TLS are errors, whoever recorded them. Secrets themselves are neither kept nor shown, only where and how
+often they crossed. Findings about listeners that only loopback addresses have used are notes.
 
-Nobody is called anonymous of whom the login may only be missing: a listener counts where connections were seen from
-their first request on and none of them ever logged in.
+A listener has anonymous clients only if connections were seen from their first request on and none of them ever logged
+in: of other connections, the login may only be missing from the capture.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["SECURITY_FINDINGS", "Security"]
 
 _NS: Final = 1_000_000_000
-# From how many refused logins of one user from one address on it is an error where none of them was taken.
+# From this number of refused logins of one user from one address on it is an error, if no login succeeded.
 FAILURES_MANY: Final = 10
 # A certificate that ends within so many days is a warning: time to make a new one.
 EXPIRES_SOON_DAYS: Final = 30
@@ -178,7 +178,7 @@ def _body(exchange: Exchange, side: Side) -> dict[str, Any]:
 
 
 def _is_held_back(value: Any) -> bool:
-    """Whether a value of a body is a secret that has bytes, which nobody gets to see."""
+    """Whether a value of a body is a redacted secret that is not empty."""
     return isinstance(value, dict) and bool(value.get("redacted"))
 
 
@@ -208,7 +208,7 @@ def _values(exchange: Exchange) -> Iterator[str]:
 
 _CONFIGS: Final = ("name", "value")
 _HMAC: Final = "HMACs of delegation tokens"
-# Answers to DescribeConfigs are not among them: brokers leave values that are secrets out.
+# Answers to DescribeConfigs are not in the table: brokers leave secret values out of them.
 # API key → what secrets it carries, the function that names them, and the paths it reads.
 _SECRETS: Final[dict[int, tuple[str, Callable[[Exchange], Iterator[str]], Side, tuple[str, ...]]]] = {
     51: ("salted passwords of SCRAM users", _salted, "request", ("upsertions",)),
@@ -236,13 +236,13 @@ _TOKEN_DONE: Final = {38: "made", 39: "renewed", 40: "expired", 41: "listed"}
 
 
 class Security:
-    """What is seen of listeners, logins, secrets and rights."""
+    """What was observed of listeners, logins, secrets and rights."""
 
     def __init__(self) -> None:
         self._seen = Observations()
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
-        """What is read of logins, of APIs that carry secrets, and of those that change rights."""
+        """The paths read of logins, of APIs that carry secrets, and of APIs that change rights."""
         secret = _SECRETS.get(key)
         mine = secret[3] if secret is not None and secret[2] == side else ()
         return frozenset((*mine, *_MORE.get((key, side), ())))
@@ -250,7 +250,7 @@ class Security:
     def add(self, exchange: Exchange) -> None:
         """Observe an exchange."""
         if exchange.envelope is not None:
-            return  # a broker speaks for its client
+            return  # a broker forwards it for its client
         exchange.view("request")  # looks at both sides
         ends, key = exchange.ends, exchange.api_key
         clear, host, user = ends.tls is None, host_of(ends.client), exchange.user
@@ -301,7 +301,7 @@ class Security:
         return its
 
     def _administered(self, exchange: Exchange, key: int, *, clear: bool) -> None:
-        """Secrets that an exchange carries, and rights that it changes."""
+        """Observe secrets that an exchange carries, and rights that it changes."""
         broker = exchange.ends.broker
         by = exchange.user or client_of(exchange.client_id, exchange.ends.client)
         if clear and key in _SECRETS:
@@ -361,7 +361,7 @@ class Security:
                 its.meet("names", name)
 
     def connect(self, skipped: Skipped) -> None:
-        """Observe a TLS connection that was not decrypted: what its handshake says is in its detail."""
+        """Observe a TLS connection that was not decrypted; `skipped.detail` has what its handshake says."""
         found = _TLS.match(skipped.detail)
         if skipped.reason != "tls" or found is None:
             return
@@ -373,7 +373,7 @@ class Security:
             _count(self._seen.at("certificate", ends.broker, whose, subject, issuer, expires), time_ns)
 
     def merge(self, other: Self) -> None:
-        """Take in what another has seen, which stays as it is."""
+        """Add what `other` has seen; `other` stays unchanged."""
         self._seen.merge(other._seen)
 
     def export(self) -> bytes:
@@ -381,7 +381,7 @@ class Security:
         return self._seen.export()
 
     def resume(self, state: bytes) -> None:
-        """Go on where `export` was called. Raises DecodeError."""
+        """Restore the state that `export` gave. Raises DecodeError."""
         self._seen.resume(state)
 
     def rows(self) -> list[Row]:
@@ -406,7 +406,7 @@ def _count(its: Observation, time_ns: int) -> None:
 
 
 def _rule(each: Mapping[str, Any]) -> str:
-    """`User:alice allow read on topic orders`."""
+    """An ACL as text: `User:alice allow read on topic orders`."""
     words = [
         ENUMS[name].get(each.get(field, -1), str(each.get(field)))
         for name, field in (
@@ -419,7 +419,7 @@ def _rule(each: Mapping[str, Any]) -> str:
 
 
 def _row(kind: str, seen: Observation, values: Mapping[str, Any], severity: Severity | None = None) -> Row:
-    """A finding: `values` fill its texts, and are keys of the row, but those with None."""
+    """The row of a finding: `values` other than None fill its texts, and are keys of the row."""
     row = SECURITY_FINDINGS[kind]
     known = {name: value for name, value in values.items() if value is not None}
     words = defaultdict(str, {name: _words(value) for name, value in known.items()})
@@ -449,7 +449,7 @@ def _named(seen: Observation, facet: str) -> list[str]:
 
 
 def _crossed(seen: Observations) -> Iterator[Row]:
-    """What crossed in clear."""
+    """Rows for logins and secrets that crossed without TLS."""
     for (broker, mechanism), its in seen.of("crossed"):
         values = {"broker": broker, "mechanism": mechanism, "users": _named(its, "users") or None}
         yield _row(_CROSSING.get(mechanism, "login-in-clear"), its, values)
@@ -505,7 +505,7 @@ def _encrypted(seen: Observations) -> Iterator[Row]:
 
 
 def _changed(seen: Observations) -> Iterator[Row]:
-    """Rights, users and tokens."""
+    """Rows for changes of rights, users and tokens."""
     for (by, _), its in seen.of("open"):
         yield _row("acl-open", its, {"by": by, "acls": _named(its, "names")})
     for (by, how), its in seen.of("acl"):

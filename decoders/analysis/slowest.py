@@ -1,4 +1,4 @@
-"""Exchanges in, the few that took longest out, with the packets where they are in the capture."""
+"""Exchanges in, the few that took longest out, with the numbers of their packets in the capture."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _Place = tuple[str, str, int, int, int, bytes]
 
 
 class _Reversed:
-    """A place that is greater the earlier it is, so that of equal latencies the earlier one is kept."""
+    """A place that compares greater the earlier it is, so that of equal latencies the earlier exchange is kept."""
 
     __slots__ = ("place",)
 
@@ -50,7 +50,7 @@ class _Reversed:
 class Slowest:
     """The `most` exchanges with the greatest latency; those that waited by design are left out.
 
-    `more` are names of further attributes of theirs, texts, to keep; `bodies` gives a text of JSON, an object, which is
+    `more` are names of further text attributes of exchanges to keep. `bodies` gives a JSON object as text, which is
     kept too: its keys become keys of the row.
     """
 
@@ -65,7 +65,7 @@ class Slowest:
         return WAITS.of(key, side)
 
     def add(self, exchange: Exchange) -> None:
-        """Look at an exchange."""
+        """Keep an exchange if it is among the slowest."""
         answered, sent = exchange.response_ns, exchange.request_end_ns
         if answered is None or sent is None or exchange.envelope:
             return
@@ -92,7 +92,7 @@ class Slowest:
             heappushpop(self._heap, item)
 
     def merge(self, other: Slowest) -> None:
-        """Take in what another has kept."""
+        """Add the exchanges that `other` has kept. Raises ValueError when it was made with other arguments."""
         if (self.most, self.more, self._bodies is None) != (other.most, other.more, other._bodies is None):
             raise ValueError("lists of different lengths do not merge")
         for took, place, kept in other._heap:
@@ -103,7 +103,7 @@ class Slowest:
         return pack([self.most, [[took, place.place, kept] for took, place, kept in self._heap]])
 
     def resume(self, state: bytes) -> None:
-        """Go on where `export` was called. Raises DecodeError."""
+        """Restore the state that `export` gave. Raises DecodeError."""
         most, items = fields(unpack(state), int, list)
         if most != self.most:
             raise Malformed("the state of a list of another length")
@@ -115,7 +115,7 @@ class Slowest:
             self._take(took, place, kept)
 
     def rows(self) -> list[Row]:
-        """The exchanges, the slowest first: keys of the exchange record."""
+        """A row for each exchange, the slowest first, with keys of the exchange record."""
         ordered = sorted(self._heap, key=lambda item: (-item[0], item[1].place))
         names = (*NAMES, *self.more)
         if self._bodies is None:

@@ -41,7 +41,7 @@ _SUMS: Final = (
 
 
 class GroupStatistics:
-    """Counts of exchanges; `values`, `total`, `low`, `high` of the metric; error codes; how it went over time."""
+    """Counts of exchanges; `values`, `total`, `low`, `high` of the metric; error codes; the metric by time slice."""
 
     __slots__ = (*_SUMS, "_bins", "_waiting", "codes", "high", "low", "slices")
 
@@ -98,7 +98,7 @@ class GroupStatistics:
             self.bins()
 
     def gather(self, bins: Mapping[int, int], total: int, low: int, high: int) -> None:
-        """Take values that are in bins already: their sum, the least and the greatest of them."""
+        """Take values that are in bins already, with their sum, the least and the greatest of them."""
         self.low, self.high = (min(low, self.low), max(high, self.high)) if self.values else (low, high)
         self.values += sum(bins.values())
         self.total += total
@@ -122,11 +122,11 @@ class GroupStatistics:
         return {f"p{percent}": percentile(bins, percent, self.low, self.high) for percent in PERCENTS}
 
     def coarsen(self, by: int, join: Join) -> None:
-        """Make the time slices 2^by as wide."""
+        """Make the time slices 2^by times as wide."""
         self.slices = join_slices(self.slices, by, join)
 
     def merge(self, other: GroupStatistics, by: int, join: Join) -> None:
-        """Take in another, whose time slices are 2^by times narrower."""
+        """Add the counts of `other`, whose time slices are 2^by times narrower."""
         if other.values:
             self.low = min(self.low, other.low) if self.values else other.low
             self.high = max(self.high, other.high) if self.values else other.high
@@ -137,13 +137,13 @@ class GroupStatistics:
         merge_slices(self.slices, join_slices(other.slices, by, join), join)
 
     def state(self) -> list[object]:
-        """What is handed over."""
+        """The state as built-in values, for `of`."""
         sums = [getattr(self, name) for name in _SUMS]
         return [sums, self.low, self.high, dict(self.codes), dict(self.bins()), dict(self.slices)]
 
     @classmethod
     def of(cls, state: object) -> GroupStatistics:
-        """The group of a state. Raises DecodeError."""
+        """Statistics from their `state`. Raises DecodeError."""
         group = cls()
         sums, group.low, group.high, codes, bins, slices = fields(state, list, int, int, dict, dict, dict)
         for name, value in zip(_SUMS, fields(sums, *(int for _ in _SUMS)), strict=True):
@@ -159,13 +159,13 @@ NS: Final = 10**9
 
 
 class _Parts(NamedTuple):
-    """The error codes and records of an exchange, by what they are about."""
+    """The error codes and records of an exchange, by topic and partition."""
 
     codes: dict[Partition, list[int]]
     records: dict[Partition, RecordTotals]
 
     def codes_of(self, about: Partition) -> list[int]:
-        """Those of a partition, of its topic alone, and of no topic; all of them where it is about no topic."""
+        """The error codes of a partition, of its topic alone, and of no topic; for (None, None) all error codes."""
         if about == (None, None):
             return [code for found in self.codes.values() for code in found]
         places = dict.fromkeys((about, (about[0], None), (None, about[1]), (None, None)))
@@ -173,12 +173,12 @@ class _Parts(NamedTuple):
 
 
 class Statistics:
-    """Groups by any dimensions (dimensions.py), one metric (metrics.py).
+    """Groups of exchanges by any dimensions, with one metric (both in dimensions.py).
 
     `bucket_ns` is the width of the dimension `time`. An exchange that is about several topics counts for each of them;
     its records and error codes count for their own topic and partition (a dimension that goes with `topic`).
     `over_time` keeps how each group went in time slices.
-    The time that a fetch waited for records that did not come, or a member for its group, is not a latency, and counted
+    The time that a fetch waited for records that did not come, or a member for its group, is no latency: it is counted
     apart.
     """
 
@@ -188,7 +188,7 @@ class Statistics:
         self.bucket_ns = bucket_ns
         self.over_time = over_time
         self.first_ns = self.last_ns = 0  # of all time looked at
-        self._begun = False  # whether there is any
+        self._begun = False  # whether any time was looked at
         self._row = METRICS[metric]
         self._shift = SHIFT_MIN
         self._groups: dict[Key, GroupStatistics] = {}
@@ -206,7 +206,7 @@ class Statistics:
 
     @property
     def groups(self) -> int:
-        """How many there are."""
+        """The number of groups."""
         return len(self._groups)
 
     def slices(self) -> tuple[int, int, int]:
@@ -255,11 +255,11 @@ class Statistics:
                     group.place(time_ns >> self._shift, value, self._row.join)
 
     def cover(self, first_ns: int, last_ns: int) -> None:
-        """Time that was looked at, whatever of it was added: rates are those of all time looked at."""
+        """Take time that was looked at, even if no exchange of it was added: rates are over all time looked at."""
         self._widen(first_ns, last_ns)
 
     def _parts(self, exchange: Exchange) -> _Parts:
-        """Error codes and records of an exchange by partition: looked for once, whatever number of groups there is."""
+        """Error codes and records of an exchange by partition: looked for once for all of its groups."""
         records = records_by_partition(exchange) if self.metric == "records" else {}
         return _Parts(codes_by_partition(exchange) if exchange.error_codes else {}, records)
 
@@ -293,7 +293,7 @@ class Statistics:
         return group
 
     def _widen(self, first_ns: int, last_ns: int) -> None:
-        """Take a time into the time seen; the slices of all groups become wider where they must."""
+        """Extend the time looked at to these times; the slices of all groups become wider where they must."""
         self.first_ns = min(first_ns, self.first_ns) if self._begun else first_ns
         self.last_ns = max(last_ns, self.last_ns) if self._begun else last_ns
         self._begun = True
@@ -307,7 +307,7 @@ class Statistics:
                 group.coarsen(by, self._row.join)
 
     def merge(self, other: Statistics) -> None:
-        """Take in what another has counted, which stays as it is. Raises LimitExceeded and ValueError."""
+        """Add the counts of `other`, which stays unchanged. Raises LimitExceeded and ValueError."""
         if self._parameters() != other._parameters():
             raise ValueError("statistics of different dimensions or metrics do not merge")
         if other._begun:
@@ -316,7 +316,7 @@ class Statistics:
     def take(
         self, groups: Iterable[tuple[Key, GroupStatistics]], first_ns: int, last_ns: int, shift: int = SHIFT_MIN
     ) -> None:
-        """Take in groups that were counted elsewhere, in the time between these; their time slices are 2^shift ns wide.
+        """Add groups that were counted elsewhere in this time; their time slices are 2^shift ns wide.
 
         Raises LimitExceeded when there are too many groups.
         """
@@ -336,7 +336,7 @@ class Statistics:
         return pack([self._parameters(), self._begun, self.first_ns, self.last_ns, self._shift, groups])
 
     def resume(self, state: bytes) -> None:
-        """Go on where `export` was called. Raises DecodeError."""
+        """Restore the state that `export` gave. Raises DecodeError."""
         parameters, begun, first_ns, last_ns, shift, groups = fields(unpack(state), list, bool, int, int, int, list)
         if parameters != self._parameters():
             raise Malformed("the state of statistics of other dimensions or another metric")

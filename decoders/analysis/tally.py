@@ -1,4 +1,4 @@
-"""Keys and amounts in, one row for each key out: the plain fold; versions by client, sizes of record batches."""
+"""Keys and amounts in, one row for each key out: the plain fold; also versions by client, sizes of record batches."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
-# What a key is made of.
+# The type of a part of a key.
 _PART: Final = str | int | None
 
 
 class Tally:
-    """Amounts of keys. `by` names the parts of a key; `amounts` says by name how two amounts come together.
+    """Amounts by key. `by` names the parts of a key; `amounts` has the join of two amounts by name.
 
-    `noun` is what keys are called when there are too many.
+    `noun` is what keys are called in the error that there are too many.
     """
 
     def __init__(self, by: Sequence[str], amounts: Mapping[str, Join], noun: str = "") -> None:
@@ -37,7 +37,7 @@ class Tally:
         self._found: dict[tuple[Any, ...], list[int]] = {}
 
     def take(self, key: tuple[Any, ...], amounts: Sequence[int]) -> None:
-        """Take in amounts of a key. Raises LimitExceeded when there are too many keys."""
+        """Join amounts into those of a key. Raises LimitExceeded when there are too many keys."""
         before = self._found.get(key)
         if before is not None:
             for at, (join, amount) in enumerate(zip(self.amounts.values(), amounts, strict=True)):
@@ -48,7 +48,7 @@ class Tally:
             self._found[key] = list(amounts)
 
     def merge(self, other: Self) -> None:
-        """Take in what another has counted. Raises LimitExceeded and ValueError."""
+        """Add the amounts of `other`. Raises LimitExceeded and ValueError."""
         if self._parameters() != other._parameters():
             raise ValueError("tallies of different keys or amounts do not merge")
         for key, amounts in other._found.items():
@@ -62,7 +62,7 @@ class Tally:
         return pack([self._parameters(), list(self._found.items())])
 
     def resume(self, state: bytes) -> None:
-        """Go on where `export` was called. Raises DecodeError."""
+        """Restore the state that `export` gave. Raises DecodeError."""
         parameters, items = fields(unpack(state), list, list)
         if parameters != self._parameters():
             raise Malformed("the state of a tally of other keys or amounts")
@@ -79,7 +79,7 @@ class Tally:
 
 
 def sums(*names: str) -> dict[str, Join]:
-    """Amounts that are added up."""
+    """The `amounts` of a tally that are all added up."""
     return dict.fromkeys(names, add_amounts)
 
 
@@ -96,11 +96,11 @@ class ClientVersions(Tally):
         super().__init__(USE, {"count": add_amounts, "first": min, "last": max}, "versions of APIs used by clients")
 
     def needs(self, key: int, side: Side) -> frozenset[str]:  # noqa: ARG002  # as all folds have it
-        """Nothing of any body."""
+        """No paths: no body is read."""
         return frozenset()
 
     def add(self, exchange: Exchange) -> None:
-        """Count an exchange; what is no request of an API counts nowhere."""
+        """Count an exchange; one without API and version counts nowhere."""
         key, version = exchange.api_key, exchange.api_version
         if key is None or version is None:
             return
@@ -145,7 +145,7 @@ class TopicBatches:
         self.counts = GroupStatistics()
 
     def merge(self, other: TopicBatches) -> None:
-        """Take in another."""
+        """Add the counts of `other`."""
         self.batches += other.batches
         self.records += other.records
         self.size += other.size
@@ -154,13 +154,13 @@ class TopicBatches:
         self.counts.merge(other.counts, 0, add_amounts)
 
     def state(self) -> list[object]:
-        """What is handed over."""
+        """The state as built-in values, for `of`."""
         amounts = [self.batches, self.records, self.size]
         return [amounts, dict(self.codecs), self.sizes.state(), self.counts.state()]
 
     @classmethod
     def of(cls, state: object) -> TopicBatches:
-        """Those of a state. Raises DecodeError."""
+        """The batches of a topic from their `state`. Raises DecodeError."""
         amounts, codecs, sizes, counts = fields(state, list, dict, list, list)
         made = cls(*fields(amounts, int, int, int))
         for item in codecs.items():
@@ -169,7 +169,7 @@ class TopicBatches:
         return made
 
     def row(self) -> Row:
-        """The numbers of the topic."""
+        """The numbers of the topic, as keys of its row."""
         ordered = sorted(self.codecs.items(), key=lambda item: (-item[1], item[0]))
         row: Row = {
             "batches": self.batches,
@@ -192,7 +192,7 @@ class BatchSizes:
         self._found: dict[Key, TopicBatches] = {}
 
     def take(self, key: Key, batches: TopicBatches) -> None:
-        """Take in batches of an API and a topic, which are this fold's from now on. Raises LimitExceeded."""
+        """Add batches of an API and a topic. The fold may keep and change `batches`. Raises LimitExceeded."""
         before = self._found.get(key)
         if before is not None:
             before.merge(batches)
@@ -202,7 +202,7 @@ class BatchSizes:
             self._found[key] = batches
 
     def merge(self, other: BatchSizes) -> None:
-        """Take in what another has counted, which stays as it is. Raises LimitExceeded."""
+        """Add the batches of `other`, which stays unchanged. Raises LimitExceeded."""
         for key, batches in other._found.items():
             self.take(key, TopicBatches.of(batches.state()))
 
@@ -211,7 +211,7 @@ class BatchSizes:
         return pack([[key, batches.state()] for key, batches in self._found.items()])
 
     def resume(self, state: bytes) -> None:
-        """Go on where `export` was called. Raises DecodeError."""
+        """Restore the state that `export` gave. Raises DecodeError."""
         (items,) = fields([unpack(state)], list)
         for item in items:
             key, batches = fields(item, tuple, list)

@@ -1,6 +1,6 @@
-"""Times in, time slices out: how something went over time, when nobody knows beforehand how long it takes.
+"""Times in, time slices out, of a width that fits the time seen, which nobody knows beforehand.
 
-Slices are 2^shift ns wide and begin at multiples of that. They start narrow and are joined by twos until all time seen
+Slices are 2^shift ns wide and begin at multiples of that. They start narrow and are joined in pairs until all time seen
 fits into SLICES_MAX of them: the width in the end depends on the first and the last time alone, not on the order.
 """
 
@@ -11,26 +11,26 @@ from typing import Final
 
 # A millisecond.
 SHIFT_MIN: Final = 20
-# At least half as many are there in the end, more than a line has room for.
+# In the end there are at least half as many slices, more than a line of text has room for.
 SLICES_MAX: Final = 128
 
 Join = Callable[[int, int], int]
 
 
 def add_amounts(one: int, other: int) -> int:
-    """The join of amounts."""
+    """The sum of two amounts, as a `Join`."""
     return one + other
 
 
 def shift_for(first_ns: int, last_ns: int, shift: int = SHIFT_MIN) -> int:
-    """How wide slices must be for the time between these."""
+    """The shift that slices need for the time from `first_ns` to `last_ns`; `shift` or more."""
     while (last_ns >> shift) - (first_ns >> shift) >= SLICES_MAX:
         shift += 1
     return shift
 
 
 def join_slices(slices: dict[int, int], by: int, join: Join) -> dict[int, int]:
-    """Slices joined by 2^by."""
+    """Slices that are 2^by times as wide."""
     out: dict[int, int] = {}
     for number, value in slices.items():
         number >>= by
@@ -39,6 +39,6 @@ def join_slices(slices: dict[int, int], by: int, join: Join) -> dict[int, int]:
 
 
 def merge_slices(one: dict[int, int], other: dict[int, int], join: Join) -> None:
-    """Join the slices of `other`, which are as wide, into `one`."""
+    """Join the slices of `other`, which have the same width, into `one`."""
     for number, value in other.items():
         one[number] = join(one[number], value) if number in one else value

@@ -1,6 +1,6 @@
 """Exchanges in, a portrait of each topic out: who does what with it, its partitions, what is written, who lags.
 
-Leaders and ids are what the latest answer says; ends of partitions and commits are those of analysis/groups/offsets.py.
+Leaders and ids are those of the latest answer; ends of partitions and commits are those of analysis/groups/offsets.py.
 """
 
 from __future__ import annotations
@@ -60,31 +60,31 @@ class Written:
         self.partitions: dict[int, list[int]] = {}
 
     def span(self, first: int, last: int) -> None:
-        """Take the time of a write, or of several."""
+        """Extend the time of the writes to cover a write, or several, from `first` to `last`, in ns."""
         self.first = min(self.first or first, first)
         self.last = max(self.last, last)
 
     def count(self, number: int, batches: int, records: int, size: int) -> None:
-        """Take what a partition got; those beyond the limit are not kept."""
+        """Add to the amounts of a partition; partitions beyond PARTITIONS_KEPT_MAX are not kept."""
         if number not in self.partitions and len(self.partitions) >= PARTITIONS_KEPT_MAX:
             return
         its = self.partitions.setdefault(number, [0, 0, 0])
         its[0], its[1], its[2] = its[0] + batches, its[1] + records, its[2] + size
 
     def merge(self, other: Written) -> None:
-        """Take in another."""
+        """Add what `other` has of the same topic."""
         self.batches.merge(other.batches)
         self.span(other.first, other.last)
         for number, amounts in other.partitions.items():
             self.count(number, *amounts)
 
     def state(self) -> list[object]:
-        """What is handed over."""
+        """The state as built-in values, for `of`."""
         return [self.batches.state(), self.first, self.last, self.partitions]
 
     @classmethod
     def of(cls, state: object) -> Written:
-        """Of which `state` gave this. Raises DecodeError."""
+        """What was written, from its `state`. Raises DecodeError."""
         made = cls()
         batches, made.first, made.last, partitions = fields(state, list, int, int, dict)
         made.batches = TopicBatches.of(batches)
@@ -95,7 +95,7 @@ class Written:
         return made
 
     def row(self) -> Row | None:
-        """Its numbers; rates over the time from the first to the last write, null below a second."""
+        """The numbers of all writes; rates are over the time from the first to the last write, null below a second."""
         if not self.batches.batches:
             return None
         found = self.batches.row()
@@ -110,10 +110,11 @@ class Written:
 
 
 class TopicPortraits(Portraits):
-    """What is done with topics, and their partitions.
+    """Portraits of topics and their partitions.
 
-    Leaders, ids, ends and commits are learnt from all exchanges; who has `learn` called for what filters leave out has
-    to call it for all. `offsets` are those of another fold of the same exchanges, which learns and merges them.
+    Leaders, ids, ends and commits are learnt from all exchanges: a caller that calls `learn` for exchanges that filters
+    leave out has to call it for all. `offsets` are those of another fold of the same exchanges, which learns and merges
+    them.
     """
 
     noun = "topics"
@@ -121,7 +122,8 @@ class TopicPortraits(Portraits):
     def __init__(self, offsets: GroupOffsets | None = None) -> None:
         super().__init__()
         self._written: dict[str, Written] = {}
-        # Topic → when its id was told last, and the id; partition → the same of its leader (-1: none).
+        # Topic → when its id was told last, and the id; partition → when its leader was told last, and the leader's
+        # node id (-1: none).
         self._ids: dict[str, tuple[int, str]] = {}
         self._leaders: dict[tuple[str, int], tuple[int, int]] = {}
         self._offsets = GroupOffsets() if offsets is None else offsets
@@ -129,12 +131,12 @@ class TopicPortraits(Portraits):
         self._learns = False
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
-        """Names of topics and groups, records, offsets, leaders."""
+        """The paths of names of topics and groups, of records, offsets and leaders."""
         leaders = frozenset(_METADATA) if key == METADATA and side == "response" else frozenset()
         return super().needs(key, side) | offset_needs(key, side) | leaders
 
     def add(self, exchange: Exchange) -> None:
-        """Count an exchange, and learn of it. Raises LimitExceeded."""
+        """Count an exchange, and learn from it. Raises LimitExceeded."""
         super().add(exchange)
         if exchange.api_key == PRODUCE:
             self._write(exchange)
@@ -142,7 +144,7 @@ class TopicPortraits(Portraits):
             self._note(exchange)
 
     def learn(self, exchange: Exchange) -> None:
-        """Take over what an exchange says of partitions, whether or not it counts."""
+        """Learn what an exchange says of partitions, whether or not it counts."""
         self._learns = True
         self._note(exchange)
 
@@ -172,7 +174,7 @@ class TopicPortraits(Portraits):
                     self._leaders[place] = max(self._leaders.get(place, leader), leader)
 
     def _write(self, exchange: Exchange) -> None:
-        """Batches that were not refused."""
+        """Count the batches of a Produce that were not refused."""
         asked, answered = TOPIC_ARRAYS[PRODUCE]
         refused = {
             (topic_of(exchange, element), part.get(answered.number))
@@ -202,7 +204,7 @@ class TopicPortraits(Portraits):
                 batches.counts.measure(head.records)
 
     def said(self, exchange: Exchange) -> Iterable[Said]:
-        """Each topic; its clients by what they do, groups that read it, and how often what is asked."""
+        """Each topic, with the client (by what it does), the API, the software and the groups of the exchange."""
         software = exchange.client_software
         client = client_of(exchange.client_id, exchange.ends.client)
         name = software_of(software["name"], software["version"]) if software else None
@@ -213,7 +215,7 @@ class TopicPortraits(Portraits):
             yield (topic,), names
 
     def merge(self, other: Self) -> None:
-        """Take in what another has counted. Raises LimitExceeded."""
+        """Add the counts of `other`. Raises LimitExceeded."""
         super().merge(other)
         for topic, its in other._written.items():
             self._written.setdefault(topic, Written()).merge(Written.of(its.state()))
@@ -232,7 +234,7 @@ class TopicPortraits(Portraits):
         return pack([super().export(), written, *told, offsets, self._learns])
 
     def resume(self, state: bytes) -> None:
-        """Go on where `export` was called. Raises DecodeError."""
+        """Restore the state that `export` gave. Raises DecodeError."""
         kinds = (bytes, list, list, list, bytes, bool)
         portraits, written, ids, leaders, offsets, self._learns = fields(unpack(state), *kinds)
         super().resume(portraits)
@@ -251,7 +253,7 @@ class TopicPortraits(Portraits):
             self._leaders[name, number] = time_ns, leader
 
     def rows(self) -> list[Row]:
-        """A row for each topic, those that most is done with first."""
+        """A row for each topic, those with the most exchanges first."""
         partitions: dict[str, set[int]] = {}
         for topic, number in (*self._leaders, *self._offsets.ends):
             partitions.setdefault(topic, set()).add(number)

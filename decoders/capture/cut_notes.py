@@ -1,11 +1,11 @@
-"""Notes in a capture that was cut out of others, and the TCP segments that packets with such notes stand for.
+"""Packets with notes, from a capture that was cut out of others, in; the TCP segments that they stand for out.
 
-The problem. Of a connection only some frames are kept. What lies between them is missing, a packet may hold the end
-of one frame that is kept and the beginning of one that is not, and ports are used again: whoever reads such a capture
-like any other sees losses everywhere, and rows that nobody chose.
+The problem. Only some frames of a connection are kept. The bytes between them are missing, a packet may hold the end
+of a kept frame and the beginning of one that is not kept, and ports are used again. A reader that takes such a capture
+for any other sees losses everywhere, and rows that nobody chose.
 
 The idea. Each packet carries a comment (`opt_comment`, so that other tools show it and keep it) that says which parts
-of its payload are kept, and where they stand in a stream that has only what is kept:
+of its payload are kept, and their places in a stream of the kept bytes alone:
 
 ```
 stream of the client   │ Metadata │ Fetch ← kept │ Heartbeat │ Fetch ← kept │
@@ -15,18 +15,18 @@ stream as it is read               0 ………………… 139             140 �
 a packet with the bytes 150 to 260:  kw-cut: connection 3 client; keeps 0+50@90 90+20@140; ack 77
 ```
 
-Part `0+50@90`: 50 bytes of the payload from its byte 0 on are those from 90 on of the stream as it is read. `ack` is
-how many bytes of the other direction, counted likewise, the sender had acknowledged. So each packet can be read
-alone, in any order. A connection begins with two segments that open it (a SYN from each side), since its own may not
-be there: a stream as it is read begins at the beginning of a frame. What was lost in the capture that was cut, inside
-a kept frame, is a hole here too and is told as that.
+Part `0+50@90`: the 50 bytes of the payload from its byte 0 on are those from byte 90 on of the stream as it is read.
+`ack` is the number of bytes of the other direction, counted in the same way, that the sender had acknowledged. So each
+packet can be read alone, in any order. A connection begins with two segments that open it (a SYN from each side), since
+its own may not be in the capture: a stream as it is read begins at the beginning of a frame. Bytes of a kept frame that
+the capture that was cut had lost are a hole here too, and reported as one.
 
-A note without parts is on a packet of a connection of which all packets were taken, at least up to a time. It may
-name the broker, so that the connection is known for Kafka without a look. It may say `rows`: then not all exchanges
-of the connection were chosen, but those whose request begins at one of the places that such notes list. In the
-section's comments are names of topics, which what was left out had told, each with the time from which on it is known.
+A note without parts is on a packet of a connection of which all packets were taken, at least up to a time. It may name
+the broker, so that the connection is known for Kafka without a look. It may have `rows`: then only those exchanges of
+the connection were chosen whose request begins at one of the places that such notes list. The section's comments have
+names of topics that were learned from bytes left out, each with the time from which on it is known.
 
-What always holds: a note that cannot be meant for its packet is no note, and the packet is read as any other. Notes
+What always holds: a note that cannot belong to its packet is ignored, and the packet is read as any other. Notes
 count only in a section whose own comment is MARK.
 """
 
@@ -69,7 +69,7 @@ _TOPIC: Final = re.compile(r"([0-9a-f]{32})=([A-Za-z0-9._-]{1,249})@([0-9]{1,20}
 # A comment has at most 65,535 bytes.
 _TOPICS_IN_COMMENT: Final = 200
 _PART: Final = re.compile(r"([0-9]{1,6})\+([0-9]{1,6})@([0-9]{1,18})")
-# An odd number with its bits spread, so that two connections of the same ports begin far from each other.
+# An odd number with its bits spread: sequence numbers of two connections of the same ports begin far from each other.
 _SPREAD: Final = 0x9E37_79B1
 _MASK: Final = 0xFFFF_FFFF
 _SYN: Final = 2
@@ -77,7 +77,7 @@ _ACK: Final = 16
 
 
 class PayloadPart(NamedTuple):
-    """So many bytes of a packet's payload, and where they are in the stream as it is read."""
+    """`size` bytes of a packet's payload from byte `at` on, and their `place` in the stream as it is read."""
 
     at: int
     size: int
@@ -85,10 +85,10 @@ class PayloadPart(NamedTuple):
 
 
 class CutNote(NamedTuple):
-    """What is said of a packet.
+    """The note on a packet.
 
-    `ack` None: its sender acknowledges nothing; `broker`: host:port, where it is said; `rows`: where requests of chosen
-    exchanges begin, None where all exchanges of the connection are.
+    `ack`: None where its sender acknowledges nothing; `broker`: host:port, where it is named; `rows`: where requests of
+    chosen exchanges begin, None where all exchanges of the connection are chosen.
     """
 
     connection: int
@@ -100,7 +100,7 @@ class CutNote(NamedTuple):
 
 
 class TopicName(NamedTuple):
-    """The name of a topic id, and from when on (ns since 1970) it is known."""
+    """The name of a topic id, and the time (ns since 1970) from which on it is known."""
 
     since_ns: int
     identity: UUID
@@ -108,16 +108,16 @@ class TopicName(NamedTuple):
 
 
 class CutReceiver(Protocol):
-    """Who takes what notes say beside segments (exchanges/engine.py)."""
+    """A receiver of the facts in notes other than segments (exchanges/engine.py)."""
 
     def vouch(self, broker: str) -> None:
-        """Connections to this host:port are Kafka without a look."""
+        """Take connections to this host:port for Kafka without a look."""
 
     def choose(self, key: bytes, places: Iterable[int]) -> None:
-        """Of a connection, by addresses and ports as the client sends, exchanges whose request begins there."""
+        """Choose the exchanges of the connection with this client key whose request begins at one of these places."""
 
     def name_topic(self, topic: TopicName) -> None:
-        """A topic's name is known from a time on."""
+        """Take over a topic's name, and the time from which on it is known."""
 
 
 def write_topics(names: Iterable[TopicName]) -> Iterator[str]:
@@ -129,7 +129,7 @@ def write_topics(names: Iterable[TopicName]) -> Iterator[str]:
 
 
 def parse_topics(comment: bytes) -> Iterator[TopicName]:
-    """The names in a comment of a section, none in any other comment."""
+    """The topic names in a comment of a section; none in any other comment."""
     if comment.startswith(_TOPICS.encode()):
         for word in comment.decode("utf-8", "replace").split()[2:]:
             found = _TOPIC.fullmatch(word)
@@ -138,7 +138,7 @@ def parse_topics(comment: bytes) -> Iterator[TopicName]:
 
 
 def write_note(note: CutNote) -> str:
-    """The comment that `parse_note` reads."""
+    """The comment of a note, which `parse_note` reads."""
     words = [f"{_START}connection {note.connection} {'client' if note.client else 'broker'}"]
     if note.parts:
         words.append("keeps " + " ".join(f"{part.at}+{part.size}@{part.place}" for part in note.parts))
@@ -152,7 +152,7 @@ def write_note(note: CutNote) -> str:
 
 
 def parse_note(comment: bytes) -> CutNote | None:
-    """The note that a comment is, None for any other comment."""
+    """The note in a comment; None for any other comment."""
     if not comment.startswith(_START.encode()):
         return None
     found = _NOTE.fullmatch(comment.decode("utf-8", "replace"))
@@ -173,17 +173,17 @@ def parse_note(comment: bytes) -> CutNote | None:
 
 
 class CutSegments:
-    """Segments of packets with notes in, the segments that are meant out. `count`: packets of which not all is kept."""
+    """Segments of packets with notes in, the segments that are meant out. `count`: packets of which a part is kept."""
 
     def __init__(self) -> None:
         self.count = 0
-        # By addresses and ports, as the client sends: the connection that was met last. One that is forgotten is opened
-        # again, which is nothing to who knows it.
+        # Client key → the connection that was met last. A connection that is forgotten is opened again, which changes
+        # nothing for a reader that knows it.
         self._met: dict[bytes, int] = {}
 
     @staticmethod
     def tell(comments: Iterable[bytes], receiver: CutReceiver | None) -> None:
-        """Tell the names of topics that comments of a section have."""
+        """Give the topic names in comments of a section to the receiver."""
         if receiver is not None:
             for comment in comments:
                 for topic in parse_topics(comment):
@@ -191,11 +191,11 @@ class CutSegments:
 
     @staticmethod
     def note(comments: Iterable[bytes]) -> CutNote | None:
-        """The note among the comments of a packet."""
+        """The note among the comments of a packet; None where there is none."""
         return next(filter(None, map(parse_note, comments)), None)
 
     def meant(self, segment: Segment, note: CutNote, receiver: CutReceiver | None) -> list[Segment]:
-        """What a packet with this note stands for, and what the note says beside."""
+        """The segments that a packet with this note stands for; the other facts of the note go to the receiver."""
         if receiver is not None and note.broker:
             receiver.vouch(note.broker)
         if receiver is not None and note.rows is not None:
@@ -203,7 +203,7 @@ class CutSegments:
         return self.segments(segment, note)
 
     def segments(self, segment: Segment, note: CutNote) -> list[Segment]:
-        """What a packet with this note stands for; a part that the packet has not makes it a packet without note."""
+        """The segments that a packet with this note stands for; its own where the packet lacks a part of the note."""
         key, time_ns, packet, _, _, flags, payload, cut = segment
         size = len(payload) + cut
         if not note.parts or any(part.at + part.size > size for part in note.parts):
@@ -212,7 +212,7 @@ class CutSegments:
         begin = note.connection * _SPREAD & _MASK
         first = begin + 1
         out = self._opened(key, time_ns, packet, note, begin)
-        flags &= ~7  # the ends of connections are not what was kept
+        flags &= ~7  # no FIN, SYN or RST: the kept bytes do not end the connection
         ack = 0
         if note.ack is None:
             flags &= ~_ACK
@@ -225,7 +225,7 @@ class CutSegments:
         return out
 
     def _opened(self, key: bytes, time_ns: int, packet: int, note: CutNote, begin: int) -> list[Segment]:
-        """The segments that open the connection, where it was not met yet."""
+        """The segments that open the connection; none where it was met before."""
         client = client_key(key, note)
         broker = _turned(client)
         if self._met.get(client) == note.connection:
@@ -240,11 +240,11 @@ class CutSegments:
 
 
 def client_key(key: bytes, note: CutNote) -> bytes:
-    """Addresses and ports as the client sends, of a packet with this note."""
+    """The client key of a packet with this note: addresses and ports as in the client's segments."""
     return key if note.client else _turned(key)
 
 
 def _turned(key: bytes) -> bytes:
-    """Those of the other direction."""
+    """The addresses and ports of the other direction."""
     size = (len(key) - 4) // 2
     return key[size:-4] + key[:size] + key[-2:] + key[-4:-2]

@@ -38,16 +38,16 @@ MAGICS: Final[dict[bytes, tuple[str, int, int]]] = {
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Pcap:
-    """One file, whose first 24 bytes are `header`. `read` takes whole records; `packets` counts them.
+    """One pcap file, whose first 24 bytes are `header`. `read` takes whole records; `packets` counts them.
 
-    Raises Malformed for a link type that `packets.LINKS` has not.
+    Raises Malformed for a link type that is not in `links.LINKS`.
     """
 
     def __init__(self, header: bytes, dissector: Dissector, *, fused: bool = True) -> None:
         order, self._tick, self._head = MAGICS[header[:4]]
-        self.link_type = Struct(order + "I").unpack_from(header, 20)[0] & 0xFFFF  # above: size of a checksum behind
+        self.link_type = Struct(order + "I").unpack_from(header, 20)[0] & 0xFFFF  # above: size of a checksum
         self._record: Callable[[bytes, int], tuple[int, int, int, int]] = Struct(order + "IIII").unpack_from
-        self._dissector: Any = dissector  # what it gives may be more than a segment (packet_copies.py)
+        self._dissector: Any = dissector  # it may give more than a segment (packet_copies.py)
         if self.link_type not in LINKS:
             raise Malformed(f"link type {self.link_type} is not supported", offset=20)
         self._link = LINKS[self.link_type]
@@ -85,7 +85,7 @@ class Pcap:
             at = end
 
     def _usual(self, buf: bytes, at: int, out: list[Segment], shape: Shape) -> int:
-        """Take the records from `at` on as long as they hold usual packets, and give the offset of the first other."""
+        """Take the records from `at` on that hold usual packets; the offset of the first record that does not."""
         unpack, network, version, mask, wanted, base, sizes = shape
         record, head, tick, ticks, packet = self._record, self._head, self._tick, self._ticks, self.packets
         append = out.append
@@ -125,7 +125,7 @@ class Pcap:
         return at
 
     def export(self) -> object:
-        """The state as built-in values."""
+        """The state as built-in values, for `resume`."""
         return [self.packets]
 
     def resume(self, state: object) -> None:
@@ -134,7 +134,7 @@ class Pcap:
 
 
 def _impossible(fraction: int, ticks: int, captured: int, wire: int, at: int) -> Malformed:
-    """What is wrong with a record header that cannot be one."""
+    """The error that says what is wrong with a record header."""
     if captured > PACKET_MAX or wire > PACKET_MAX:
         text = f"a packet of {in_bytes(max(captured, wire))}"
     elif captured > wire:
@@ -148,8 +148,8 @@ def _impossible(fraction: int, ticks: int, captured: int, wire: int, at: int) ->
 
 # The blocks of a pcapng file in, TCP segments out (draft-ietf-opsawg-pcapng).
 #
-# Enhanced packet blocks of usual packets go through one fused loop (`python -m tests.bench.capture`); all others are
-# read by what `_BLOCKS` names, and passed over where it names nothing. Sections may be in either byte order.
+# Enhanced packet blocks of usual packets go through one fused loop (`python -m tests.bench.capture`); other blocks are
+# read by their handler in `_BLOCKS`, and passed over where they have none. Sections may be in either byte order.
 
 MAGIC: Final = b"\x0a\x0d\x0d\x0a"  # the same in both byte orders
 
@@ -160,7 +160,7 @@ _ORDERS: Final = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
 
 # The head of an enhanced packet block: type, length, interface, time (high, low), captured, on the wire.
 BLOCK_HEAD: Final = "IIIIIII"
-# Formats are read in the byte order of their section: two of each.
+# Formats are read in the byte order of their section: there are two structs of each.
 _struct = cache(Struct)
 # Option codes of interface descriptions and of interface statistics.
 _END: Final = 0
@@ -169,20 +169,20 @@ _IF_NAME: Final = 2
 _IF_TSRESOL: Final = 9
 _IF_TSOFFSET: Final = 14
 _ISB_DROPS: Final = (5, 7)  # dropped by the interface, by the operating system
-# How the comment of a section begins whose packets kw has cut out of another capture: cut_notes.MARK.
+# The start of the comment of a section whose packets kw has cut out of another capture (cut_notes.MARK).
 _CUT_OUT: Final = b"cut out by kw sniff -w"
 
-# A fraction of a second finer than this is no clock, and the power of it a large number.
+# The finest resolution of a clock, as a power of 2 or 10: a finer one is no clock, and its power a large number.
 _RESOLUTION_MAX: Final = 64
-# What a clock may say, in ns: the year 2262. Beyond it is a damaged time, shown as that.
+# The latest time of a packet in ns, in the year 2262: a later one is damaged, and shown as this one.
 TIME_MAX: Final = (1 << 63) - 1
-# The longest tick (a microsecond) of the fused loop: 2**32 of them are far from that.
+# The longest tick of the fused loop (a microsecond): 2**32 of them are far from TIME_MAX.
 TICK_MAX: Final = 1000
 
 
 @dataclass(slots=True)
 class Interface:
-    """One capture interface. A tick is `numerator/denominator` ns, `offset_ns` is added; `dropped` as it says."""
+    """One capture interface. A tick is `numerator/denominator` ns, `offset_ns` is added; `dropped` is its own count."""
 
     link_type: int
     snaplen: int
@@ -195,12 +195,12 @@ class Interface:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Pcapng:
-    """One file. `read` takes whole blocks; `packets` counts packets, `interfaces` are those of the current section."""
+    """One pcapng file. `read` takes whole blocks; `packets` counts, `interfaces` are those of the current section."""
 
     def __init__(self, dissector: Dissector, *, fused: bool = True) -> None:
         self.packets = 0
         self.interfaces: list[Interface] = []
-        self._dissector: Any = dissector  # as in Pcap
+        self._dissector: Any = dissector  # it may give more than a segment, as in Pcap
         self._fused = fused
         self._order = "<"
         self._earlier_drops = 0  # of earlier sections
@@ -242,7 +242,7 @@ class Pcapng:
             at = end
 
     def _usual(self, buf: bytes, at: int, out: list[Segment]) -> int:
-        """Take the usual packets of one interface from `at` on, and give the offset of the first other block."""
+        """Take the usual packets of one interface from `at` on; the offset of the first other block."""
         if len(buf) < at + PACKET_AT or self.cuts is not None:
             return at
         number = self._u32(buf, at + 8)
@@ -257,7 +257,7 @@ class Pcapng:
     def _enhanced(
         self, buf: bytes, at: int, out: list[Segment], number: int, interface: Interface, safe: int, shape: Shape
     ) -> int:
-        """The fused loop, for enhanced packet blocks of interface `number`."""
+        """The fused loop over enhanced packet blocks of interface `number`; the offset of the first other block."""
         unpack, network, version, mask, wanted, base, sizes = shape
         block: Callable[[bytes, int], tuple[int, int, int, int, int, int, int]]
         block = _struct(self._order + BLOCK_HEAD).unpack_from
@@ -277,7 +277,7 @@ class Pcapng:
                 break
             if start > stop or kind != ENHANCED or source != number or not captured <= wire <= PACKET_MAX:
                 break
-            # The length follows from that of the packet, or (with options) is the one that closes the block.
+            # The length follows from the packet's length, or (with options) equals the one that closes the block.
             if length != (captured + 35) & -4 and (length & 3 or self._u32(buf, after - 4) != length):
                 break
             if high != since:
@@ -305,11 +305,11 @@ class Pcapng:
         return at
 
     def _agrees(self, buf: bytes, at: int, kind: int, length: int) -> bool:
-        """Whether the block is an enhanced packet block without options whose length follows from its packet's."""
+        """Whether the block is an enhanced packet block without options whose length follows from the packet's."""
         return kind == ENHANCED and length >= PACKET_AT and length == (self._u32(buf, at + 20) + 35) & -4
 
     def export(self) -> object:
-        """The state as built-in values."""
+        """The state as built-in values, for `resume`."""
         interfaces = [list(astuple(interface)) for interface in self.interfaces]
         cuts = None if self.cuts is None else self.cuts.count
         return [self.packets, self._order, self._earlier_drops, self._time_ns, interfaces, cuts]
@@ -341,7 +341,7 @@ class Pcapng:
         self.interfaces = []
 
     def _section(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
-        """What is left to check of a section header once it is there as a whole."""
+        """Check the version of a section that is there as a whole, and see whether its packets were cut out."""
         major = _struct(self._order + "H").unpack_from(buf, at + 12)[0] if at + 16 <= end else 0
         if major != 1:
             raise Malformed(f"version {major} of pcapng is not known", offset=at + 12)
@@ -350,7 +350,7 @@ class Pcapng:
             self._begin_cuts().tell(comments, self.cut_receiver)
 
     def _begin_cuts(self) -> CutSegments:
-        """From here on packets may have notes (cut_notes.py)."""
+        """Read notes of packets from here on (cut_notes.py)."""
         from decoders.capture.cut_notes import CutSegments
 
         if self.cuts is None:
@@ -358,13 +358,13 @@ class Pcapng:
         return self.cuts
 
     def _noted(self, buf: bytes, at: int, end: int) -> CutNote | None:
-        """The note of the packet in an enhanced packet block."""
+        """The note of the packet in an enhanced packet block; None where it has none."""
         assert self.cuts is not None
         options = self._options(buf, at + PACKET_AT + (self._u32(buf, at + 20) + 3 & -4), end)
         return self.cuts.note([value for code, value in options if code == _COMMENT])
 
     def _cut(self, note: CutNote, before: int, out: list[Segment]) -> None:
-        """Put in the place of the segment that a packet with a note has given, if any, those that are meant."""
+        """Replace the segment of a packet with a note, where it gave one, by the segments that the note means."""
         if self.cuts is not None and len(out) > before:
             out[before:] = self.cuts.meant(out[before], note, self.cut_receiver)
 
@@ -392,7 +392,7 @@ class Pcapng:
 
     def _statistics(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
         if at + 20 > end or self._u32(buf, at + 8) >= len(self.interfaces):
-            return  # says nothing about packets: not worth the rest of the file
+            return  # statistics say nothing about packets: no reason to stop reading
         counter = _struct(self._order + "Q")
         drops = {
             code: counter.unpack(value)[0]
@@ -402,7 +402,7 @@ class Pcapng:
         self.interfaces[self._u32(buf, at + 8)].dropped = sum(drops.values())
 
     def _secrets(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
-        """Hand on the lines of a key log."""
+        """Give the lines of a key log to `on_secrets`."""
         if self.on_secrets is None or at + 16 > end or self._u32(buf, at + 8) != TLS_KEY_LOG:
             return
         self.on_secrets(buf[at + 16 : min(at + 16 + self._u32(buf, at + 12), end)])
@@ -418,7 +418,7 @@ class Pcapng:
             at += size + 3 & -4
 
     def _simple(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
-        """A packet of the first interface, without a time: it gets that of the packet before it."""
+        """Take a packet of the first interface without a time: it gets the time of the packet before it."""
         if at + 12 > end:
             raise Malformed("a packet block too short to be one", offset=at)
         if not self.interfaces:
@@ -434,7 +434,7 @@ class Pcapng:
         self._timed(buf, at, end, number, high << 32 | low, captured, wire, out)
 
     def _packet_block(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
-        """Any enhanced packet block."""
+        """Take any enhanced packet block."""
         if at + PACKET_AT > end:
             raise Malformed("a packet block too short to be one", offset=at)
         number, high, low, captured, wire = _struct(self._order + "IIIII").unpack_from(buf, at + 8)
@@ -477,7 +477,7 @@ class Pcapng:
 
 _Handler = Callable[[Pcapng, bytes, int, int, list[Segment]], None]
 
-# Block type → what reads the block buf[at:end], its header included, its closing length not. Others are passed over.
+# Block type → handler of the block buf[at:end], with its header, without its closing length. Others are passed over.
 _BLOCKS: Final[dict[int, _Handler]] = {
     SECTION: Pcapng._section,
     1: Pcapng._describe,
@@ -488,11 +488,11 @@ _BLOCKS: Final[dict[int, _Handler]] = {
     SECRETS: Pcapng._secrets,
 }
 
-# `feed` keeps only the bytes of the record that is not whole yet, and takes it up again when enough have come.
+# `feed` keeps only the bytes of the record that is not whole yet, and reads it when enough bytes have come.
 
 
 _MAGIC_SIZE = 4
-# What the name of a count begins with that says how many packets are cut at a size.
+# The start of the name of a count of packets that are cut at a size.
 CUT_AT: Final = "cut at "
 _PROBLEMS = {kind.__name__: kind for kind in (Malformed, Truncated, LimitExceeded)}
 
@@ -501,11 +501,11 @@ _PROBLEMS = {kind.__name__: kind for kind in (Malformed, Truncated, LimitExceede
 class CaptureReader:
     """One capture, sans-IO: `feed` it bytes, then `finish`.
 
-    `problem` is None, or says at which byte of the file reading ended and why; all segments before it were given, what
-    is fed after it is ignored. `kind` is "pcap", "pcapng", or None where the bytes are (so far) no capture. The first
-    packet gets the number `before` + 1. `on_secrets` is called with the lines of TLS key logs that a pcapng holds,
-    before the packets behind them are given; nothing of them is kept. `cut_receiver` gets what notes say in a
-    capture that was cut out of another one (cut_notes.py).
+    `problem` is None, or says at which byte of the file reading ended and why; all segments before it were given, bytes
+    fed after it are ignored. `kind` is "pcap", "pcapng", or None where the bytes are (so far) no capture. The first
+    packet gets the number `before` + 1. `on_secrets` is called with the lines of TLS key logs in a pcapng, before the
+    packets after them are given; the lines are not kept. `cut_receiver` gets the facts in the notes of a capture that
+    was cut out of another one (cut_notes.py).
     """
 
     dissector: ClassVar[type[Dissector]] = Dissector
@@ -529,7 +529,7 @@ class CaptureReader:
 
     @property
     def counts(self) -> dict[str, int]:
-        """`packets`, of these `tcp` (segments given) and the others by kind; `dropped` as the capture itself says.
+        """`packets`, of these `tcp` (segments given) and the others by kind; `dropped` as the capture states it.
 
         `fragmented` counts IP packets of which some fragment is missing. `cut at N` counts packets of which only N
         bytes were captured: the snap length.
@@ -547,12 +547,12 @@ class CaptureReader:
         }
 
     def _cut_out(self) -> dict[str, int]:
-        """`cut_out`: packets of which only parts count, in a capture that was cut out of another one."""
+        """`cut_out`: packets of which only parts are kept, in a capture that was cut out of another one; else empty."""
         cuts = self._file.cuts if isinstance(self._file, Pcapng) else None
         return {} if cuts is None else {"cut_out": cuts.count}
 
     def feed(self, data: bytes, now_ns: int = 0) -> list[Segment]:  # noqa: ARG002 - one protocol for all stages
-        """The segments of the packets that are whole with these bytes."""
+        """The segments of the packets that these bytes complete."""
         out: list[Segment] = []
         if self.problem is not None or not data:
             return out
@@ -578,7 +578,7 @@ class CaptureReader:
         return out
 
     def _begin(self, buf: bytes) -> bytes:
-        """Recognise the format; gives what is behind the file header, if that is whole."""
+        """Recognise the format; the bytes after the file header, where that is whole."""
         magic = buf[:_MAGIC_SIZE]
         if magic == MAGIC:
             self.kind = "pcapng"
@@ -613,10 +613,10 @@ class CaptureReader:
         return self._dissector.fragments.begun
 
     def finish(self, since: int = 0, until: int | None = None) -> list[Segment]:
-        """No byte follows. Gives no segment; sets `problem` where the capture ends inside a record, or is none.
+        """End the capture. Gives no segment; sets `problem` where the capture ends inside a record, or is no capture.
 
-        A reader of a part of a file says which IP packets it is to miss fragments of: those that came when `fragmented`
-        was at least `since` and below `until`; other readers look after the others.
+        A reader of a part of a file counts missing fragments only for IP packets that began when `fragmented` was at
+        least `since` and below `until`; the readers of the other parts count the others.
         """
         self._dissector.fragments.finish(since, until)
         if self.problem is None:
@@ -631,11 +631,11 @@ class CaptureReader:
 
     @property
     def at(self) -> int:
-        """The byte of the file behind the last packet that was read, while there is no `problem`."""
+        """The byte of the file after the last packet that was read, while there is no `problem`."""
         return self._at
 
     def export(self, *, held: bool = True) -> bytes:
-        """The state between two feeds, for `resume`. Without what is `held` it is to be fed from byte `at` on."""
+        """The state between two feeds, for `resume`. Without `held`, the resumed reader is fed from byte `at` on."""
         problem = self.problem
         return pack(
             [
@@ -655,7 +655,7 @@ class CaptureReader:
         )
 
     def resume(self, state: bytes) -> None:
-        """Go on where `export` was called, maybe in another process. Raises DecodeError when the state is none."""
+        """Go on where `export` was called, maybe in another process. Raises DecodeError when the state is not valid."""
         self._before, kind, header, file, held, at, needed, segments, counts, cut, fragments, problem = fields(
             unpack(state),
             int,

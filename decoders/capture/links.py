@@ -1,4 +1,4 @@
-"""One captured frame in, the network protocol that it carries and where that begins out: link types and PPP."""
+"""One captured frame in, its network protocol and the offset of the network packet out: link types and PPP."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ IP6: Final = 0x86DD
 ARP: Final = 0x0806
 MPLS: Final = 0x8847
 PPPOE: Final = 0x8864
-# What `follow` says of a frame too short for its own header.
+# The protocol that `follow` gives for a frame too short for its own header.
 SHORT: Final = -1
-# What it says where the link type is not supported.
+# The protocol that `follow` gives where the link type is not supported.
 NO_LINK: Final = -2
 # IEEE 802.1Q, 802.1ad and two older values for the outer of two tags.
 _TAGS: Final = frozenset({0x8100, 0x88A8, 0x9100, 0x9200})
@@ -51,7 +51,7 @@ Follow = Callable[[bytes, int, int], tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One link type. `follow(buf, at, end)` gives (EtherType, offset of what follows) for the frame in buf[at:end]."""
+    """One link type. `follow(buf, at, end)` gives (EtherType, offset of the packet) for the frame in buf[at:end]."""
 
     name: str
     size: int
@@ -110,7 +110,7 @@ def _cooked2(buf: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def _loopback(buf: bytes, at: int, end: int) -> tuple[int, int]:
-    """An address family in the byte order of whichever machine captured."""
+    """A loopback header: an address family, in the byte order of the machine that captured."""
     if at + 4 > end:
         return SHORT, end
     family = int.from_bytes(buf[at : at + 4], "little")
@@ -146,7 +146,7 @@ def _nflog(buf: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def _pktap(buf: bytes, at: int, end: int) -> tuple[int, int]:
-    """Darwin's pktap: a header whose first word is its length and whose third is the link type behind it."""
+    """Darwin's pktap: a header whose first word is its length and whose third word is the link type of its frame."""
     if at + 12 > end:
         return SHORT, end
     order: Literal["little", "big"] = "little" if buf[at + 3] == 0 else "big"
@@ -171,7 +171,7 @@ def _unsupported(_buf: bytes, _at: int, end: int) -> tuple[int, int]:
 UNSUPPORTED: Final = Link("not supported", 0, "0s", 0, 0, _unsupported)
 
 # Numbers of https://www.tcpdump.org/linktypes.html; 12 and 14 are raw IP, 149 is pktap in files of
-# some systems. A link type whose header says too little by its place (`0s`, 0) has no usual packet.
+# some systems. A link type without a fixed place for the network protocol (`0s`, 0) has no usual packet.
 LINKS: Final[dict[int, Link]] = {
     0: Link("loopback", 4, "I", 0x02000000, 0x1E000000, _loopback),
     1: Link("Ethernet", 14, "12xH", IP4, IP6, ethernet),

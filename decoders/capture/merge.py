@@ -16,7 +16,7 @@ _NUMBERS: Final = (1 << FILE_SHIFT) - 1
 
 
 def before(file: int) -> int:
-    """What the numbers of the packets of this file follow: its first packet is this and 1."""
+    """The number before those of this file's packets: its first packet has `before(file)` + 1."""
     return file << FILE_SHIFT
 
 
@@ -36,12 +36,12 @@ def number_of(packet: int) -> int:
 
 
 _TIME: Final = 1  # of a segment
-# Segments of many captures that are given at once.
+# Segments of many captures that are collected before they are given.
 _BATCH: Final = 4096
 
 
 class _Feed:
-    """One capture: its batches, the one at hand and the place in it; while none is, `since` for the time of it."""
+    """One capture: its batches, the batch at hand and the place in it; before the first batch, `since` is its time."""
 
     __slots__ = ("_batches", "_number", "_since", "at", "batch")
 
@@ -53,7 +53,7 @@ class _Feed:
         self.at = 0
 
     def ready(self) -> bool:
-        """Whether a next segment is at hand; reads on until one is."""
+        """Read on until a next segment is at hand; False at the end of the capture."""
         while self.at == len(self.batch):
             found = next(self._batches, None)
             if found is None:
@@ -62,11 +62,11 @@ class _Feed:
         return True
 
     def turn(self) -> tuple[int, int]:
-        """When it is this capture's turn: the time of its next segment; of equal times the first capture's."""
+        """When it is this capture's turn: the time of its next segment, and its number, which decides equal times."""
         return self.batch[self.at][_TIME] if self.batch else self._since, self._number
 
     def take(self, until: tuple[int, int]) -> list[Segment]:
-        """The next segment and those behind it that come before another capture's turn."""
+        """The next segment, and the following ones that come before `until`, another capture's turn."""
         time_ns, number = until
         if self._number < number:
             time_ns += 1
@@ -81,7 +81,7 @@ class _Feed:
 def merged(captures: Sequence[Iterable[list[Segment]]], since: Sequence[int] | None = None) -> Iterator[list[Segment]]:
     """The segments of all captures by time, in batches. A capture is read as far as is needed, and no further.
 
-    With `since`, times that no segment of the capture is before, it is begun only when it may be its turn.
+    `since` has a time for each capture that none of its segments is before: it is opened only when it may be its turn.
     """
     feeds = [_Feed(number, batches, since[number] if since else 0) for number, batches in enumerate(captures)]
     if since is None:
@@ -95,7 +95,7 @@ def merged(captures: Sequence[Iterable[list[Segment]]], since: Sequence[int] | N
         if feed.batch:
             out += feed.take(min(turns[1:3])[:2])
         if out and (feed.at == len(feed.batch) or len(out) >= _BATCH):
-            yield out  # before it is waited for more, or too much is held
+            yield out  # before a read that may wait, or before too much is held
             out = []
         if feed.at == len(feed.batch) and not feed.ready():
             heappop(turns)

@@ -1,4 +1,4 @@
-"""The bytes of one capture file in, copies of its packets out: each as it was captured, with what TCP says of it."""
+"""The bytes of one capture file in, copies of its packets as they were captured, with their TCP fields, out."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from decoders.tcp.chunks import Segment
 __all__ = ["CopyReader", "PacketCopy", "StreamSpan"]
 
 _SYN: Final = 2
-# In a header of TCP: its size.
+# Offset of the header size in a TCP header.
 _OFFSET_AT: Final = 12
 _MASK: Final = 0xFFFF_FFFF
 
 
 class StreamSpan(NamedTuple):
-    """Bytes of a packet's payload from byte `at` on, as a segment has them: from sequence number `seq` on."""
+    """`size` bytes of a packet's payload from its byte `at` on; the first one has sequence number `seq`."""
 
     seq: int
     at: int
@@ -28,11 +28,11 @@ class StreamSpan(NamedTuple):
 
 
 class PacketCopy(NamedTuple):
-    """One packet. The first three fields are as in a `Segment`, so that copies are merged as segments are.
+    """A copy of one packet. The first three fields are as in a `Segment`, so that copies are merged as segments are.
 
-    `key` is empty where it has no TCP segment. `source` is link type and name of its interface, `wire` its size there.
-    `earlier` are the packets before it with the other fragments of its IP packet, `note` what it was cut out with.
-    `tcp` is the header of TCP, behind which `held` bytes of payload were captured and `missing` ones were not.
+    `key` is empty where the packet has no TCP segment. `source` is link type and name of its interface, `wire` its size
+    on the wire. `earlier` are the packets before it with the other fragments of its IP packet, `note` is its cut note.
+    `tcp` is the TCP header, after which `held` bytes of payload were captured and `missing` bytes were not.
     """
 
     key: bytes
@@ -50,7 +50,7 @@ class PacketCopy(NamedTuple):
 
 
 class _Copying(Dissector):
-    """Gives a PacketCopy for each packet."""
+    """A dissector that gives a PacketCopy for each packet, in place of a Segment."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -143,7 +143,7 @@ class _Pcapng(Pcapng):
 
 
 class CopyReader(CaptureReader):
-    """One capture, fed as a CaptureReader; what it gives in the place of segments are copies of all packets."""
+    """A CaptureReader that gives copies of all packets in place of segments."""
 
     dissector = _Copying
     formats = (_Pcap, _Pcapng)

@@ -1,7 +1,7 @@
-"""The bytes of one capture file in, places where it can be cut out: what each packet is, is not looked at.
+"""The bytes of one capture file in, places where the file can be cut out; packets are not looked into.
 
-A walk reads record by record with the code that reads captures, so it ends where that ends, for the same reason; only
-its loops over usual records read nothing but their headers (`python -m tests.bench.capture`).
+A walk reads record by record with the code that reads captures, so both end at the same byte, for the same reason; only
+the walk's loops over usual records read nothing but record headers (`python -m tests.bench.capture`).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _NEVER_NS: Final = TIME_MAX + 1
 
 
 class Mark(NamedTuple):
-    """A place between two packets: the file's byte `at`, `packets` of the file before it.
+    """A place between two packets: the file's byte `at`, with `packets` packets of the file before it.
 
-    `state` is what a `CaptureReader` resumes with that is fed the file from `at` on. `low_ns` and `high_ns` are the
-    earliest and the latest time of the packets since the mark before; None where there was none.
+    `state` is for a `CaptureReader` that resumes with it and is fed the file from `at` on. `low_ns` and `high_ns` are
+    the earliest and the latest time of the packets since the previous mark; None where there was no packet.
     """
 
     at: int
@@ -36,18 +36,18 @@ class Mark(NamedTuple):
 
 
 class _Times(Dissector):
-    """Takes the time of a packet, and no packet apart. `low_ns` is above `high_ns` while there was none."""
+    """A dissector that only takes the times of packets. `low_ns` is above `high_ns` while there was no packet."""
 
     def __init__(self) -> None:
         super().__init__()
         self.clear()
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Forget the times."""
         self.low_ns, self.high_ns = _NEVER_NS, -1
 
     def span(self, low_ns: int, high_ns: int) -> None:
-        """Packets with times from `low_ns` to `high_ns`."""
+        """Take packets with times from `low_ns` to `high_ns`."""
         self.low_ns = min(self.low_ns, low_ns)
         self.high_ns = max(self.high_ns, high_ns)
 
@@ -59,11 +59,11 @@ class _Times(Dissector):
         return None
 
     def cut_at(self, size: int, count: int = 1) -> None:
-        """What a packet holds is not looked at."""
+        """Do nothing: contents of packets are not looked at."""
 
 
 class _IndexedPcap(Pcap):
-    """Usual records by their headers."""
+    """A pcap whose usual records are read by their headers alone."""
 
     def __init__(self, header: bytes, dissector: Dissector, *, fused: bool = True) -> None:
         super().__init__(header, dissector, fused=fused)
@@ -96,7 +96,7 @@ class _IndexedPcap(Pcap):
 
 
 class _IndexedPcapng(Pcapng):
-    """Enhanced packet blocks by their headers, whatever interfaces they are of."""
+    """A pcapng whose enhanced packet blocks, of any interface, are read by their headers alone."""
 
     def __init__(self, dissector: Dissector, *, fused: bool = True) -> None:
         super().__init__(dissector, fused=fused)
@@ -115,7 +115,7 @@ class _IndexedPcapng(Pcapng):
             after = at + length
             if kind != ENHANCED or after > size or not captured <= wire <= PACKET_MAX:
                 break
-            # The length follows from that of the packet, or (with options) is the one that closes the block.
+            # The length follows from the packet's length, or (with options) equals the one that closes the block.
             if length != (captured + 35) & -4 and (
                 length & 3 or not captured + 32 <= length <= BLOCK_MAX or length_at(buf, after - 4)[0] != length
             ):
@@ -149,7 +149,7 @@ class _IndexedPcapng(Pcapng):
 class Walk(CaptureReader):
     """One capture: `feed` it bytes, `mark` places, then `finish`. It gives no segments.
 
-    `problem` and `counts` (of packets, and those dropped) are what a `CaptureReader` says.
+    `problem` and `counts` (of packets, and those dropped) are as in a `CaptureReader`.
     """
 
     dissector = _Times
@@ -157,16 +157,16 @@ class Walk(CaptureReader):
 
     @property
     def packets(self) -> int:
-        """Packets so far."""
+        """The number of packets so far."""
         return self.counts["packets"]
 
     @property
     def fed(self) -> int:
-        """The byte of the file from which on it is to be fed."""
+        """The offset in the file of the next byte to feed."""
         return self._at + self._held
 
     def mark(self) -> Mark:
-        """The place behind the last packet that was fed as a whole."""
+        """The place after the last packet that was fed as a whole."""
         times = self._dissector
         assert isinstance(times, _Times)
         low_ns, high_ns = times.low_ns, times.high_ns

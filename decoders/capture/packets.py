@@ -34,11 +34,11 @@ class _Packet:
         self.parts: dict[int, bytes] = {}
         self.have = 0
         self.end = -1  # known once the last fragment was seen
-        self.protocol = -1  # known once the first one was
+        self.protocol = -1  # known once the first fragment was seen
 
 
 class Fragments:
-    """The packets of which some fragments were seen: `begun` so many; `given_up` those that will never be whole."""
+    """IP packets seen in fragments: `begun` counts all of them, `given_up` those that will never be whole."""
 
     def __init__(self) -> None:
         self.begun = 0
@@ -46,9 +46,9 @@ class Fragments:
         self._open: dict[bytes, _Packet] = {}
 
     def add(self, name: bytes, at: int, more: bool, protocol: int, data: bytes | None) -> tuple[int, bytes] | None:
-        """A fragment of the packet called `name`, at byte `at` of its payload; None for data that was cut.
+        """Add a fragment of the IP packet `name`, at byte `at` of its payload; `data` is None where it was cut.
 
-        Gives (protocol, payload) when it was the one that was missing.
+        Gives (protocol, payload) when the packet is whole with this fragment.
         """
         packet = self._open.get(name)
         if packet is None:
@@ -78,7 +78,7 @@ class Fragments:
         return packet.protocol, b"".join(part for _, part in sorted(packet.parts.items()))
 
     def finish(self, since: int = 0, until: int | None = None) -> None:
-        """No fragment follows: what waits is given up. Of a part of a file, what began as number `since` to `until`."""
+        """Give up waiting packets, as no fragment follows; of a part of a file, those numbered `since` to `until`."""
         self.given_up += sum(
             since <= packet.number and (until is None or packet.number < until) for packet in self._open.values()
         )
@@ -90,7 +90,7 @@ class Fragments:
         return None
 
     def export(self) -> object:
-        """The state as built-in values."""
+        """The state as built-in values, for `resume`."""
         return [
             self.begun,
             self.given_up,
@@ -113,7 +113,7 @@ class Fragments:
 # The bytes of one IP payload in, one TCP segment out.
 #
 # `shapes` serves the fused loops of `pcap` and `pcapng`: link, IP and TCP header in one call. `segment` is the plain
-# way, for what they leave: the two must agree.
+# way, for the packets that those loops leave: the two must agree.
 
 
 PROTOCOL: Final = 6
@@ -122,28 +122,28 @@ PROTOCOL: Final = 6
 # offset, flags, window. IPv6: version and class, payload length, next header with hop limit, and the same.
 _FUSED_IPV4: Final = "BxHxxIxx12sIIBBH"
 _FUSED_IPV6: Final = "BxxxHH36sIIBBH"
-# Bytes behind the link header that those formats read at most: the fused loops stay this far from a buffer's end.
+# The most bytes that these formats read after the link header: the fused loops stay this far from a buffer's end.
 FUSED_SIZE: Final = max(Struct(">" + _FUSED_IPV4).size, Struct(">" + _FUSED_IPV6).size)
-# SYN and RST: their window says nothing of a buffer.
+# SYN and RST: their window says nothing about a buffer.
 UNSAID: Final = 6
-# What a header size stands for that cannot be: so large that no payload can begin there.
+# The header size for an impossible data offset: so large that no payload can begin there.
 _NEVER: Final = 1 << 40
 
 _TCP: Final = Struct(">4sIIBBH").unpack_from
 
 
-# What `Shape.unpack` gives. Sequence and acknowledgement number are handed on as they are: compiled code, for which
-# they are any objects, then makes no others of them.
+# The result of `Shape.unpack`. Sequence and acknowledgement number are `Any`: compiled code then hands on the objects
+# as they are, and makes no new ones.
 FusedHeaders = tuple[int | bytes, int, int, int, bytes, Any, Any, int, int, int]
 
 
 class Shape(NamedTuple):
-    """How the fused loops read the usual packet of one IP version: with TCP right behind a header without more.
+    """How the fused loops read the usual packet of one IP version: a header without options, right before TCP.
 
     `unpack` reads link, IP and TCP header up to the window: network protocol, version, length, a word, addresses and
     ports, seq, ack, data offset, flags, window. The packet is usual where `network` and `version` are as here and
-    `word & mask` is `wanted` (no fragment; TCP). It ends `base` + length after the frame's begin, and its payload
-    begins `sizes[data offset]` after it.
+    `word & mask` is `wanted` (no fragment; TCP). The packet ends `base` + length bytes after the start of the frame,
+    and its payload begins `sizes[data offset]` bytes after that start.
     """
 
     unpack: Callable[[bytes, int], FusedHeaders]
@@ -157,7 +157,7 @@ class Shape(NamedTuple):
 
 @cache
 def shapes(link: Link) -> tuple[Shape, Shape]:
-    """IPv4 and IPv6 behind this link header."""
+    """The shapes of IPv4 and IPv6 packets after this link header."""
     size = link.size
     four = Struct(">" + link.head + _FUSED_IPV4).unpack_from
     six = Struct(">" + link.head + _FUSED_IPV6).unpack_from
@@ -168,7 +168,7 @@ def shapes(link: Link) -> tuple[Shape, Shape]:
 
 
 def _header_sizes(before: int) -> tuple[int, ...]:
-    """By the TCP data-offset byte: `before` plus the size of the TCP header, or more than any packet has."""
+    """For each TCP data-offset byte: `before` plus the size of the TCP header, or more than any packet has."""
     return tuple(before + (byte >> 4) * 4 if byte >> 4 >= 5 else _NEVER for byte in range(256))
 
 
@@ -177,7 +177,7 @@ def tcp_segment(
 ) -> Segment | None:
     """The segment whose TCP header begins at `at`; captured up to `end`, on the wire up to `stop`.
 
-    None where its header is not there as a whole, or cannot be one.
+    None where the header is cut off, or cannot be a TCP header.
     """
     if at + 20 > min(end, stop):
         return None
@@ -206,23 +206,23 @@ _EXTENSIONS_MAX: Final = 16
 
 # IP protocol number → the name it is counted under.
 _NAMES: Final = {1: "icmp", 17: "udp", 58: "icmp"}
-# The same for what is no IP packet.
+# Kind of a frame without an IP packet → the name it is counted under.
 _LINK_COUNTS: Final = {ARP: "arp", SHORT: "unreadable", NO_LINK: "unknown_link"}
-# Sizes at which packets are cut that are counted apart: a snap length is one, of a link of several interfaces a few.
+# Sizes at which packets are cut that are counted apart: a snap length is one, several interfaces make a few.
 CUT_SIZES_MAX: Final = 8
 _COUNTED: Final = ("udp", "icmp", "arp", "other", "fragments", "unreadable", "unknown_link")
 
 
-# What an IP packet carries: protocol, a buffer, where in it the payload begins, is captured to, ends; both addresses.
+# An IP packet's payload: protocol, a buffer, where in it the payload begins, is captured to, ends; both addresses.
 _Payload = tuple[int, bytes, int, int, int, bytes]
 _IP: Final = frozenset({IP4, IP6})
 
 
 class Dissector:
-    """Frames in, segments out. `counts` counts each packet that gives none, once.
+    """Frames in, TCP segments out. `counts` counts each packet without a segment once, by kind.
 
-    `unreadable` are those of which a header is cut off or cannot be one. `cut`: size captured → packets of which no
-    more than that was captured, though TCP had more to say.
+    `unreadable` counts packets with a header that is cut off or cannot be one. `cut`: captured size → number of packets
+    of which only that many bytes were captured, though their TCP segment has more.
     """
 
     def __init__(self) -> None:
@@ -233,7 +233,7 @@ class Dissector:
     def segment(
         self, link: Link, buf: bytes, at: int, end: int, missing: int, time_ns: int, packet: int
     ) -> Segment | None:
-        """The segment of the frame in buf[at:end], of whose wire length `missing` bytes were not captured."""
+        """The segment of the frame in buf[at:end], with `missing` bytes not captured; None where it has none."""
         unreadable = self.counts["unreadable"]
         segment = self._dissect(link, buf, at, end, missing, time_ns, packet)
         if segment[7] if segment is not None else missing and self.counts["unreadable"] > unreadable:
@@ -279,7 +279,7 @@ class Dissector:
         """The segment whose header begins at `at`, as `tcp_segment` gives it."""
         return tcp_segment(buf, at, end, stop, addresses, time_ns, packet)
 
-    # Each of these gives what the packet carries, or the count of packets without a segment that it is one of.
+    # These methods give the payload of the packet, or the name of the count for a packet without a segment.
 
     def _ip4(self, buf: bytes, at: int, end: int, stop: int) -> _Payload | str:
         if at + 20 > end:
@@ -321,7 +321,7 @@ class Dissector:
     def _defragmented(
         self, name: bytes, at: int, more: bool, protocol: int, data: bytes | None, addresses: bytes
     ) -> _Payload | str:
-        """What the packet carries, where this fragment was the one that it lacked."""
+        """The payload of the whole packet, where this fragment was the last one missing; else `fragments`."""
         whole = self.fragments.add(name, at, more, protocol, data)
         if whole is None:
             return "fragments"
@@ -329,7 +329,7 @@ class Dissector:
         return protocol, data, 0, len(data), len(data), addresses
 
     def cut_at(self, size: int, count: int = 1) -> None:
-        """So many packets are cut at this size; of many different sizes the greatest stand for all."""
+        """Count packets that are cut at `size`; beyond CUT_SIZES_MAX sizes the smallest counts as a greater one."""
         if size not in self.cut and len(self.cut) >= CUT_SIZES_MAX:
             least = min(self.cut)
             if size < least:
@@ -340,7 +340,7 @@ class Dissector:
 
 
 def _past_extensions(buf: bytes, at: int, end: int, protocol: int) -> tuple[int, int]:
-    """What follows the IPv6 extension headers and where; -1 where they are cut. A fragment header is whole there."""
+    """(protocol, offset) after the IPv6 extension headers, or of a whole fragment header; protocol -1 where cut off."""
     for _ in range(_EXTENSIONS_MAX):
         if protocol not in _EXTENSIONS and protocol not in (_AUTHENTICATION, _FRAGMENT):
             return protocol, at

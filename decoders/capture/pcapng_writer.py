@@ -21,7 +21,7 @@ _TLS_KEY_LOG: Final = 0x544C534B
 
 
 class PcapngWriter:
-    """One section with one interface, or with `more` of the same link type; times in ns, little-endian."""
+    """A little-endian section with one interface, or with `more` of the same link type; times are in ns."""
 
     def __init__(
         self,
@@ -38,17 +38,17 @@ class PcapngWriter:
         self._comments = comments
 
     def header(self) -> bytes:
-        """What the file begins with."""
+        """The first bytes of the file: the section and its interfaces."""
         return self.section() + b"".join(self.describe(self._link_type, name) for name in self._interfaces)
 
     def section(self) -> bytes:
-        """The beginning alone, where interfaces are described one by one."""
+        """The section alone, where interfaces are described one by one."""
         said = [*((_COMMENT, comment.encode()) for comment in self._comments), (4, self._program.encode())]
         return _block(0x0A0D0D0A, Struct("<IHHq").pack(0x1A2B3C4D, 1, 0, -1) + _options(*said))
 
     @staticmethod
     def describe(link_type: int, name: str) -> bytes:
-        """An interface, the next one of this section."""
+        """The description of the next interface of the section."""
         described = [(9, b"\x09")]  # the clock: 10**-9 s
         if name:
             described.insert(0, (_IF_NAME, name.encode("utf-8", "replace")))
@@ -56,7 +56,7 @@ class PcapngWriter:
 
     @staticmethod
     def secrets(key_log: bytes) -> bytes:
-        """Lines of a TLS key log, for the packets behind them."""
+        """A block with lines of a TLS key log, for the packets after it."""
         padded = key_log + _PAD[len(key_log) & 3]
         return _block(_SECRETS, Struct("<II").pack(_TLS_KEY_LOG, len(key_log)) + padded)
 
@@ -64,7 +64,7 @@ class PcapngWriter:
     def commented(
         time_ns: int, data: bytes, comments: Sequence[str], *, wire: int | None = None, interface: int = 0
     ) -> bytes:
-        """One packet, as `packet` gives it, with comments."""
+        """One packet as in `packet`, with comments."""
         said = [(_COMMENT, comment.encode("utf-8", "backslashreplace")) for comment in comments]
         size = len(data)
         head = Struct("<IIIII").pack(
@@ -73,7 +73,7 @@ class PcapngWriter:
         return _block(6, head + data + _PAD[size & 3] + (_options(*said) if said else b""))
 
     def packet(self, time_ns: int, data: bytes, wire: int | None = None, interface: int = 0) -> bytes:
-        """One packet: its bytes as captured, and how many it had on the wire where that is more."""
+        """One packet: its bytes as captured, and its size on the wire where that is more."""
         size = len(data)
         pad = _PAD[size & 3]
         length = 32 + size + len(pad)
@@ -83,7 +83,7 @@ class PcapngWriter:
         return b"".join((head, data, pad, length.to_bytes(4, "little")))
 
     def statistics(self, time_ns: int, *, received: int | None = None, dropped: int | None = None) -> bytes:
-        """What the file ends with, where it is known: packets that the interface received, and dropped."""
+        """The end of the file, where the counts are known: packets that the interface received, and dropped."""
         counts = [(4, received), (5, dropped)]
         options = [(code, count.to_bytes(8, "little")) for code, count in counts if count is not None]
         return _block(5, Struct("<III").pack(0, time_ns >> 32, time_ns & 0xFFFFFFFF) + _options(*options))

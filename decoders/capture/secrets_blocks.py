@@ -1,7 +1,7 @@
-"""A pcapng of any size in, the lines of key logs in its blocks of decryption secrets out, without reading packets.
+"""A pcapng of any size in, the key log lines of its decryption secrets blocks out, without reading packets.
 
 Secrets should come before the packets that need them. Some writers learn a key only when the connection has begun, and
-then the block stands behind. Here only the headers of blocks are looked at (pcapng, sections 3.1 and 4.7).
+the block comes after those packets. Only the headers of blocks are read here (pcapng, sections 3.1 and 4.7).
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ __all__ = ["SECRETS", "SECTION", "TLS_KEY_LOG", "secrets_blocks"]
 # Types of blocks.
 SECTION: Final = 0x0A0D0D0A
 SECRETS: Final = 10
-# What a block of decryption secrets has, of those that are read: lines of a TLS key log.
+# The kind of decryption secrets that is read: lines of a TLS key log.
 TLS_KEY_LOG: Final = 0x544C534B
 _ORDERS: Final = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
 
 
 def secrets_blocks(data: bytes | mmap) -> Iterator[bytes]:
-    """What each block holds, as far as the blocks can be followed; nothing of a file that is no pcapng."""
+    """The key log lines of each secrets block, as far as blocks can be followed; none in a file that is no pcapng."""
     at, size = 0, len(data)
     head = Struct("<II")
     if data[:4] != SECTION.to_bytes(4, "big"):

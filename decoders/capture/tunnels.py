@@ -1,7 +1,7 @@
-"""A packet that carries another one in, the network protocol of the inner one and where it begins out.
+"""A packet that carries another one in, the network protocol and the offset of the inner packet out.
 
-Three tables say what is inside: by EtherType (or PPP's number), by IP protocol, by UDP port. A header that
-does not look as its specification says is no tunnel: traffic of other programs on these ports stays what it is, UDP.
+Three tables name the inner protocol: by EtherType (or PPP's number), by IP protocol, by UDP port. A header that does
+not look as its specification says is no tunnel: other programs' traffic on these ports stays UDP.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NONE: Final = (0, 0)
 
 
 def network_packet(kind: int, buf: bytes, at: int, end: int) -> tuple[int, int]:
-    """(EtherType, offset) behind the layers between link and network that are in buf[at:end]: MPLS, PPPoE, bridges."""
+    """(EtherType, offset) after the layers between link and network in buf[at:end]: MPLS, PPPoE, bridged Ethernet."""
     for _ in range(_LAYERS_MAX):
         layer = _LAYERS.get(kind)
         if layer is None:
@@ -39,7 +39,7 @@ def network_packet(kind: int, buf: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def inner_packet(protocol: int, buf: bytes, at: int, end: int) -> tuple[int, int] | None:
-    """(EtherType, offset) of the packet in the payload buf[at:end] of an IP packet; None where it carries none."""
+    """(EtherType, offset) of the packet that the IP payload buf[at:end] carries; None where it carries none."""
     if protocol == _UDP:
         if at + 16 > end:
             return None
@@ -54,7 +54,7 @@ def inner_packet(protocol: int, buf: bytes, at: int, end: int) -> tuple[int, int
 
 
 def _mpls(buf: bytes, at: int, end: int) -> tuple[int, int]:
-    """Labels to the bottom of their stack (RFC 3032), then IP, or Ethernet behind a control word or none (RFC 4448)."""
+    """An MPLS label stack (RFC 3032), then IP, or Ethernet with or without a control word before it (RFC 4448)."""
     while at + 4 < end:
         bottom = buf[at + 2] & 1
         at += 4
@@ -67,7 +67,7 @@ def _mpls(buf: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def _pppoe(buf: bytes, at: int, end: int) -> tuple[int, int]:
-    """A session's frame (RFC 2516): version and type, code 0, session, length."""
+    """A PPPoE session frame (RFC 2516): version and type, code 0, session, length."""
     if at + 8 > end:
         return SHORT, end
     return ppp(buf, at + 6, end) if buf[at] == 0x11 and buf[at + 1] == 0 else _NONE
@@ -79,7 +79,7 @@ def _gre(buf: bytes, at: int, end: int) -> tuple[int, int]:
         return _NONE
     flags, kind = _PORTS(buf, at)
     version = flags & 7
-    if version > 1 or flags & 0x4000:  # source routes are of RFC 1701 and gone
+    if version > 1 or flags & 0x4000:  # source routes are of RFC 1701 and obsolete
         return _NONE
     at += 4 + 4 * (bool(flags & 0x8000) + bool(flags & 0x2000) + bool(flags & 0x1000))
     if version == 1:
@@ -96,19 +96,19 @@ def _gre(buf: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def _vxlan(buf: bytes, at: int, end: int) -> tuple[int, int]:
-    """RFC 7348, with the bits of the group-policy extension: a flag says that the network identifier is there."""
+    """VXLAN (RFC 7348), with the bits of the group-policy extension: a flag says that the network id is there."""
     del end
     return (_BRIDGED, at + 8) if buf[at] & 0x77 == 0 and buf[at] & 8 and buf[at + 7] == 0 else _NONE
 
 
 def _vxlan_gpe(buf: bytes, at: int, end: int) -> tuple[int, int]:
-    """The generic protocol extension: the kind of what is inside stands in the header."""
+    """VXLAN-GPE, the generic protocol extension: the header names the inner protocol."""
     del end
     return (_GPE.get(buf[at + 3], 0), at + 8) if buf[at] & 0xF4 == 4 else _NONE
 
 
 def _geneve(buf: bytes, at: int, end: int) -> tuple[int, int]:
-    """RFC 8926: options in words of four bytes, and an EtherType."""
+    """Geneve (RFC 8926): options in words of four bytes, and an EtherType."""
     del end
     if buf[at] >> 6 or buf[at + 7]:
         return _NONE
@@ -116,7 +116,7 @@ def _geneve(buf: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def _gtp_u(buf: bytes, at: int, end: int) -> tuple[int, int]:
-    """3GPP TS 29.281: a packet of a subscriber (message type 255), behind optional fields and extension headers."""
+    """GTP-U (3GPP TS 29.281): a subscriber's packet (type 255), after optional fields and extension headers."""
     if buf[at] >> 4 != 3 or buf[at + 1] != 255:
         return _NONE
     extended = buf[at] & 7
@@ -168,12 +168,12 @@ _IP_TUNNELS: Final[dict[int, Follow]] = {
     137: _mpls,  # RFC 4023
 }
 
-# By the port that they are sent to.
+# By destination port.
 _UDP_TUNNELS: Final[dict[int, Follow]] = {
     2152: _gtp_u,
     4789: _vxlan,
     4790: _vxlan_gpe,
     6081: _geneve,
     6635: _mpls,  # RFC 7510
-    8472: _vxlan,  # Linux before it had a number: flannel and Cilium still
+    8472: _vxlan,  # Linux before VXLAN had a number; flannel and Cilium still
 }

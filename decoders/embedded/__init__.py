@@ -1,7 +1,7 @@
-"""Structures inside bytes fields: a structure's name and its bytes in, its fields out, and back.
+"""The name and the bytes of a structure inside a bytes field in, its fields out, and back.
 
-The bytes begin with what the structure travels in: its version, its type, or both (`Framing`). Declarations stand
-together by where they travel; the table below says in which module.
+The bytes begin with a frame: the structure's version, its type, or both (`Framing`). Each module here declares the
+structures that are found in one place; the table below says which module has which structure.
 """
 
 from __future__ import annotations
@@ -43,34 +43,34 @@ __all__ = [
 
 TYPE: Final = "$type"
 VERSION: Final = "$version"
-# The version of the frame, where that is not 1: 2.8 wrote 0.
+# The version of the frame, if it is not 1: Kafka 2.8 wrote 0.
 FRAME: Final = "$frame"
 _WORDS: Final = frozenset({TYPE, VERSION, FRAME})
 _FRAME: Final = 1
-# Keys whose type tells an older structure, which releases before 4.1 call by the same name.
+# Keys whose type says that they are an older structure, which releases before 4.1 call by the same name.
 _OLDER: Final = {("OffsetCommitKey", 0): "LegacyOffsetCommitKey"}
-# What the members of Connect's groups have where consumers have these; and other assignors where Streams' has its own.
+# Structures that may stand in place of these: those of members of Connect groups, and of assignors other than Streams'.
 _INSTEAD: Final = {
     "ConsumerProtocolSubscription": ("ConnectProtocolMetadata",),
     "ConsumerProtocolAssignment": ("ConnectProtocolAssignment",),
     "SubscriptionInfoData": ("StickyAssignorUserData", "CooperativeStickyAssignorUserData"),
 }
-# Any four bytes are a generation; other assignors may use them for something else, but hardly for a number below this.
+# Any four bytes can be a generation; the data of other assignors hardly begin with a number below this.
 _GENERATION_MAX: Final = 1 << 24
-# Numbers that 2.8 used for other records.
+# Record types of Kafka 2.8 whose numbers later releases use for other records.
 _OF_FRAME_0: Final = {14: "QuotaRecord"}
 
 
 class StructureRow(NamedTuple):
-    """One structure: the module that declares it, what it travels in (`Framing`), and its number there."""
+    """One structure: the module that declares it, its framing, and its type number in that framing."""
 
     module: str
     framing: Framing
     number: int | None = None
 
 
-# What stands before the fields. `prefix`: the version as an int16. `own`: nothing, the version is the first field,
-# an int16; `own4`: an int32. `bare`: nothing, and no version anywhere: the newest that the bytes hold whole.
+# The bytes before the fields. `prefix`: the version as an int16. `own`: nothing, the version is the first field, an
+# int16; `own4`: an int32. `bare`: nothing, and there is no version: the newest one that reads all bytes is taken.
 # `key`: the type of a coordinator's record as an int16 (the version is in its value). `framed`: the version of the
 # frame, the type and its version as unsigned varints, as in the logs of KRaft and of tiered storage.
 Framing = Literal["prefix", "own", "own4", "bare", "key", "framed"]
@@ -182,7 +182,7 @@ STRUCTURES: Final[dict[str, StructureRow]] = {
     "QuorumStateData": StructureRow("files", "prefix"),
     "DefaultPrincipalData": StructureRow("files", "prefix"),
 }
-# Structure → its fields that hold others (without indices) → those, or what stands for them in `_INSTEAD`.
+# Structure → path (without indices) of a field that holds another structure → that structure, or one of `_INSTEAD`.
 INSIDE: Final[dict[str, dict[str, str]]] = {
     "GroupMetadataValue": {
         "members.subscription": "ConsumerProtocolSubscription",
@@ -204,23 +204,23 @@ def structure(name: str) -> Message:
 
 
 def declarations_in(text: str) -> list[str]:
-    """The declarations of a module, each from its `message NAME` on."""
+    """The texts of the declarations in a module, each beginning with its `message NAME`."""
     return [f"message {part}" for part in f"\n{text.strip()}\n".split("\nmessage ")[1:]]
 
 
 def decode_embedded(name: str, data: bytes) -> dict[str, Any]:
     """The structure in `data`: `$type`, `$version`, then its fields as Python values. Raises DecodeError.
 
-    Bytes behind it are kept under `_trailing`; `$frame` is there where the frame has another version than 1.
+    Bytes after it are kept under `_trailing`; `$frame` is set if the frame has another version than 1.
     """
     head = _begin(name, data)
     return {**head.json(), **decode(head.plan, data, head.end, strict=False)}
 
 
 def encode_embedded(name: str, version: int, value: Mapping[str, Any]) -> bytes:
-    """The bytes of a structure with its version; `$type` and `$version` in the value are passed over.
+    """The bytes of a structure in a version, frame included; `$type` and `$version` in the value are ignored.
 
-    Of a key the version is 0, or its type, which releases before 4.1 call its version. Raises EncodeError.
+    For a key, `version` is 0, or the key's type, which releases before 4.1 call its version. Raises EncodeError.
     """
     name = find_structure(name)
     message, row = structure(name), STRUCTURES[name]
@@ -242,7 +242,7 @@ def encode_embedded(name: str, version: int, value: Mapping[str, Any]) -> bytes:
 
 
 def _head(row: StructureRow, version: int, frame: int) -> bytes:
-    """What stands before the fields."""
+    """The bytes before the fields of a structure."""
     if row.framing == "framed":
         return write_uvarint(frame) + write_uvarint(row.number or 0) + write_uvarint(version)
     if row.framing == "bare":
@@ -253,10 +253,10 @@ def _head(row: StructureRow, version: int, frame: int) -> bytes:
 def embedded_json(
     name: str, data: bytes | None, *, behind: bool = False, reveal: bool = False
 ) -> dict[str, Any] | None:
-    """The structure in JSON form, or None unless `data` is exactly what encoding it gives, and not too large.
+    """The structure in JSON form; None if `data` is too large, or is not exactly what encoding the structure gives.
 
-    With `behind` bytes may follow it, under `_trailing`: where it is known that this structure is there. Secrets are
-    redacted unless `reveal` shows them.
+    With `behind`, for bytes that are known to hold this structure, other bytes may follow it; they are kept under
+    `_trailing`. Secrets are redacted unless `reveal` shows them.
     """
     if data is None or not 2 <= len(data) <= EMBEDDED_MAX:
         return None
@@ -267,14 +267,14 @@ def embedded_json(
         if data[: head.end] + encode(head.plan, value) + rest != data:
             return None
         if _head(STRUCTURES[head.name], head.plan.version, head.frame) != data[: head.end] and head.end:
-            return None  # a varint with more bytes than it needs
+            return None  # a varint of more bytes than needed
     except (DecodeError, EncodeError):
         return None
     return _shown(head, value, rest, reveal=reveal)
 
 
 def read_structure(name: str, data: bytes, *, reveal: bool = False) -> tuple[Plan, dict[str, Any]]:
-    """The plan of the structure in `data`, and its JSON form, with bytes behind it under `_trailing`.
+    """The plan of the structure in `data`, and its JSON form, with bytes after it under `_trailing`.
 
     `reveal` shows secrets. Raises DecodeError.
     """
@@ -303,7 +303,7 @@ def _shown(head: _StructureHead, value: dict[str, Any], rest: bytes, *, reveal: 
 
 
 def held_json(name: str, data: bytes | None) -> dict[str, Any] | None:
-    """What bytes hold in a field that has this structure, or another one in its place, in JSON form; None for none."""
+    """The JSON form of a field's bytes as this structure, or as one that may stand in its place; None if neither."""
     for each in (name, *_INSTEAD.get(name, ())):
         found = embedded_json(each, data)
         if found is not None and -1 <= found.get("generation", 0) < _GENERATION_MAX:
@@ -312,7 +312,7 @@ def held_json(name: str, data: bytes | None) -> dict[str, Any] | None:
 
 
 def embedded_from_json(value: Mapping[str, Any], path: str) -> bytes:
-    """The bytes of a structure in JSON form, told by its `$type` and `$version`. Raises EncodeError under `path`."""
+    """The bytes of a structure in JSON form, by its `$type` and `$version`. Raises EncodeError under `path`."""
     name, version = value.get(TYPE), value.get(VERSION)
     if name == METRICS:
         return metrics_from_json(value, path)
@@ -344,7 +344,7 @@ def _folded(name: str) -> str:
 
 
 def find_structure(name: str) -> str:
-    """The exact name of the structure that is called so, in any spelling. Raises UnknownApi."""
+    """The exact name of a structure from its name in any spelling. Raises UnknownApi."""
     found = _BY_NAME.get(_folded(name))
     if found is None:
         raise UnknownApi(f"no structure {name!r}")
@@ -352,7 +352,7 @@ def find_structure(name: str) -> str:
 
 
 class _StructureHead(NamedTuple):
-    """What stands before the fields: the structure's exact name, its plan, where its fields begin."""
+    """The frame of a structure: the structure's exact name, its plan, where its fields begin, the frame's version."""
 
     name: str
     plan: Plan
@@ -360,13 +360,13 @@ class _StructureHead(NamedTuple):
     frame: int
 
     def json(self) -> dict[str, Any]:
-        """As the first keys of the structure."""
+        """The first keys of the structure in JSON form: `$type`, `$version`, and `$frame` if it is not 1."""
         found: dict[str, Any] = {TYPE: self.name, VERSION: self.plan.version}
         return found if self.frame == _FRAME else {**found, FRAME: self.frame}
 
 
 def _begin(name: str, data: bytes) -> _StructureHead:
-    """Read what the structure travels in."""
+    """Read the frame of a structure. Raises DecodeError."""
     name = find_structure(name)
     row = STRUCTURES[name]
     if row.framing == "framed":
@@ -416,7 +416,7 @@ def _first_number(data: bytes, size: int = 2) -> int:
     return int.from_bytes(data[:size], "big", signed=True)
 
 
-# Which structures the records of internal topics hold, told by the first bytes of keys and values.
+# Which structures the records of internal topics hold: the first bytes of their keys and values tell.
 
 
 # Topic → the modules whose structures its records hold.
@@ -431,7 +431,7 @@ TOPICS: Final[dict[str, tuple[str, ...]]] = {
 
 @cache
 def _numbered(topic: str) -> dict[tuple[Framing, int], str]:
-    """How the structures of a topic are framed, and their number → their name; of several the newest."""
+    """The structures of a topic: framing and type number → name; the newest where several have the same number."""
     found: dict[tuple[Framing, int], str] = {}
     for name, row in STRUCTURES.items():
         if row.module in TOPICS[topic] and row.number is not None:
@@ -440,7 +440,7 @@ def _numbered(topic: str) -> dict[tuple[Framing, int], str]:
 
 
 def record_structures(topic: str, key: bytes | None, value: bytes | None) -> tuple[str | None, str | None]:
-    """The names of the structures in key and value of a record of an internal topic; None where there is none known."""
+    """The names of the structures in a record's key and value, for an internal topic; None where none is known."""
     if topic not in TOPICS:
         return None, None
     known = _numbered(topic)

@@ -1,6 +1,6 @@
-"""Which fields of which messages may hold a structure, and the JSON value that then stands for their bytes.
+"""The fields of messages that may hold a structure, and the hooks that make the JSON value of their bytes.
 
-Whether it does is told by the bytes: they are shown as the structure only when encoding that gives them again.
+Bytes are shown as a structure only if encoding that structure gives the same bytes.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from decoders.wire.text import json_bytes
 
 _SUBSCRIPTION: Final = "ConsumerProtocolSubscription"
 _ASSIGNMENT: Final = "ConsumerProtocolAssignment"
-# No structure of Kafka's own, and compressed as the field beside it says.
+# OTLP metrics are no structure of Kafka; they are compressed as the sibling field `compression_type` says.
 _METRICS: Final = "MetricsData(compression_type)"
 
-# (API key, side) → {path without indices: the structure's name, which is the hook's name too}.
+# (API key, side) → {path without indices: the name of the structure, which is also the name of the hook}.
 HOLDERS: Final[dict[tuple[int, Side], dict[str, str]]] = {
     (11, "request"): {"protocols[].metadata": _SUBSCRIPTION},
     (11, "response"): {"members[].metadata": _SUBSCRIPTION},
@@ -35,7 +35,7 @@ def _shown(name: str) -> Callable[[bytes | None], Any]:
     def show(data: bytes | None) -> Any:
         if data is None:
             return None
-        from decoders.embedded import held_json  # reads the declarations
+        from decoders.embedded import held_json  # loads the declarations
 
         value = held_json(name, data)
         return json_bytes(data) if value is None else value

@@ -1,12 +1,12 @@
 """Metrics that a client pushes in, their JSON form out, and back (KIP-714: OTLP's MetricsData in protobuf, compressed).
 
-The request says beside the bytes how they are compressed. In JSON that is `$codec`, and fields have the names and types
-of opentelemetry/proto/metrics/v1/metrics.proto; only what is on the wire is there. Another compressor, or another
-writer of protobuf, gives other bytes for the same metrics: then `_original` has those that were sent, and they are
-what encoding gives as long as the fields are still theirs.
+The request says in another field how the bytes are compressed. In JSON that is `$codec`. The other fields have the
+names and types of opentelemetry/proto/metrics/v1/metrics.proto; only fields on the wire are there. Another compressor,
+or another protobuf encoder, gives other bytes for the same metrics: then `_original` holds the bytes that were sent,
+and encoding gives these bytes as long as the fields are unchanged.
 
-Bytes that cannot be read stay bytes and say why: {"base64": …, "error": {"reason", "text"}}, reason `codec`, `limit`,
-`malformed`, or `package` where opentelemetry-proto is not installed.
+Bytes that cannot be read stay bytes, with the reason: {"base64": …, "error": {"reason", "text"}}. The reason is
+`codec`, `limit`, `malformed`, or `package` if opentelemetry-proto is not installed.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ __all__ = ["CODEC", "METRICS", "ORIGINAL", "TEMPORALITY", "metrics_from_json", "
 METRICS: Final = "MetricsData"
 CODEC: Final = "$codec"
 ORIGINAL: Final = "_original"
-# What a sum counts: since the push before, or since the client began.
+# Whether a sum counts from the previous push (delta) or from the start of the client (cumulative).
 TEMPORALITY: Final = {0: "unspecified", 1: "delta", 2: "cumulative"}
 _HEAD: Final = {"$type": METRICS, "$version": 1}
 _AROUND: Final = frozenset({*_HEAD, CODEC, ORIGINAL})
-_MAGIC: Final = 2  # lz4 as batches of format 2 have it
-# Values inside values: as deep as protobuf itself reads.
+_MAGIC: Final = 2  # LZ4 as in batches of magic 2
+# How deep messages may be nested: protobuf's own limit.
 _DEPTH_MAX: Final = 100
 
 
@@ -46,7 +46,7 @@ class _Otlp(NamedTuple):
 
 @cache
 def _otlp() -> _Otlp | None:
-    """Loaded when the first metrics are met; None where the package is not installed."""
+    """The OTLP classes, loaded on first use; None if opentelemetry-proto is not installed."""
     try:
         metrics = import_module("opentelemetry.proto.metrics.v1.metrics_pb2")
         message = import_module("google.protobuf.message")
@@ -56,7 +56,7 @@ def _otlp() -> _Otlp | None:
 
 
 def metrics_json(data: bytes | None, codec: int | None) -> Any:
-    """What the `metrics` of a PushTelemetry are in JSON; `codec` is its compression_type, None where it is unknown."""
+    """The JSON form of a PushTelemetry request's `metrics`; `codec` is its compression_type, None if not known."""
     if not data:
         return None if data is None else json_bytes(data)
     try:
@@ -101,14 +101,14 @@ def _unread(data: bytes, reason: str, text: str) -> dict[str, Any]:
 
 
 def _inflated(data: bytes, codec: int) -> bytes:
-    """The plain bytes, not more than may be looked at. Raises DecodeError."""
+    """The plain bytes, METRICS_SIZE_MAX at most. Raises DecodeError."""
     if len(data) > METRICS_SIZE_MAX:
         raise LimitExceeded(f"{in_bytes(len(data))} of metrics")
     return bytes(inflate(codec, memoryview(data), METRICS_SIZE_MAX, _MAGIC)) if codec else data
 
 
 def _parsed(plain: bytes) -> Any:
-    """The message; None where the bytes are none, or nothing of it is there."""
+    """The MetricsData message; None if the bytes are no such message, or hold none of its fields."""
     otlp = _otlp()
     if otlp is None:
         return None
@@ -120,7 +120,7 @@ def _parsed(plain: bytes) -> Any:
 
 
 def _fields(message: Any, left: list[int]) -> dict[str, Any]:
-    """The fields that are there; `left` counts down the messages that may still come."""
+    """The fields that are set in a message; `left` counts down the messages that are still allowed."""
     left[0] -= 1
     if left[0] < 0:
         raise LimitExceeded(f"more than {METRICS_MESSAGES_MAX:,} values in metrics")
@@ -138,7 +138,7 @@ def _value(value: Any, left: list[int]) -> Any:
 
 
 def _packed(value: Mapping[str, Any], path: str) -> bytes:
-    """The bytes of these fields. Raises EncodeError."""
+    """The bytes of metrics in JSON form, compressed as `$codec` says. Raises EncodeError."""
     otlp = _otlp()
     if otlp is None:
         raise EncodeError("opentelemetry-proto is not installed", path=path)
@@ -152,7 +152,7 @@ def _packed(value: Mapping[str, Any], path: str) -> bytes:
 
 
 def _fill(otlp: _Otlp, message: Any, value: object, path: str, depth: int) -> None:
-    """Set the fields of a message."""
+    """Set the fields of a protobuf message from JSON. Raises EncodeError."""
     if not isinstance(value, Mapping):
         raise EncodeError(f"an object expected, not {shown(value)}", path=path)
     if depth > _DEPTH_MAX:
@@ -179,7 +179,7 @@ def _fill(otlp: _Otlp, message: Any, value: object, path: str, depth: int) -> No
 
 
 def _scalar(current: object, value: object, path: str) -> object:
-    """The value as protobuf takes it; `current` is one of its type."""
+    """The value of a scalar field as protobuf takes it; `current` is a value of the field's type."""
     if isinstance(current, bytes):
         return bytes_from_json(value, path)
     if isinstance(current, float):

@@ -1,4 +1,4 @@
-"""Answers that list brokers in, which node has which address out, as clients are told and as captures have it."""
+"""Responses that list brokers in, the address of each node out: as the broker advertises it, as captures show it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from decoders.apis.keys import DESCRIBE_CLUSTER, METADATA
 
 __all__ = ["NODE_LISTS", "ListedNode", "broker_addresses", "listed_nodes"]
 
-# The APIs whose answers say which node has which address.
+# The APIs whose responses say which node has which address.
 NODE_LISTS: Final = (METADATA, DESCRIBE_CLUSTER)
 _LOOPBACK: Final = {"localhost": ("127.0.0.1", "[::1]")}
 
 
 class ListedNode(NamedTuple):
-    """A broker as an answer lists it; `rack` None: none, or the version does not say it."""
+    """A broker as a response lists it; `rack` is None where the broker has none or the API version lacks the field."""
 
     id: int
     host: str
@@ -24,12 +24,12 @@ class ListedNode(NamedTuple):
 
     @property
     def address(self) -> str:
-        """What it advertises: `kafka1:9092`, `[::1]:9092`."""
+        """The address that the broker advertises: `kafka1:9092`, `[::1]:9092`."""
         return f"{_bracketed(self.host)}:{self.port}"
 
 
 def listed_nodes(answer: Mapping[str, Any] | None) -> Iterator[ListedNode]:
-    """The brokers of an answer to one of NODE_LISTS, those that have an id and an address."""
+    """The brokers with an id and an address in a response of one of the APIs in NODE_LISTS."""
     for row in (answer or {}).get("brokers") or ():
         number, host, port = row.get("node_id", row.get("broker_id")), row.get("host"), row.get("port")
         if isinstance(number, int) and number >= 0 and isinstance(host, str) and host and isinstance(port, int):
@@ -37,9 +37,9 @@ def listed_nodes(answer: Mapping[str, Any] | None) -> Iterator[ListedNode]:
 
 
 def broker_addresses(host: str, port: object) -> list[str]:
-    """The addresses that a broker's advertised host and port stand for, as captures have them.
+    """The addresses, as captures show them, that a broker's advertised host and port stand for.
 
-    A host name is no proof of an address, but for localhost: it stands for itself.
+    localhost stands for the loopback addresses; any other host name proves no address and stands for itself.
     """
     return [f"{each}:{port}" for each in _LOOPBACK.get(host, (_bracketed(host),))]
 

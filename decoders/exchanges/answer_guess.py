@@ -1,12 +1,12 @@
-"""An answer without its request in, the one API version that it can be an answer of out, or none.
+"""A response without its request in, the only API version that it can belong to out, or none.
 
-The problem. An answer says neither its API nor its version, so one whose request nobody captured cannot be decoded:
-many answers are a few zeros, and read well as those of twenty APIs.
+The problem. A response says neither its API nor its version, so a response whose request was not captured cannot be
+decoded: many responses are a few zeros, which decode as responses of twenty APIs.
 
-The idea. No scoring: every answer of every API version that kw knows is tried, early-access layouts too. Only where a
-single one reads the frame to its last byte is there no other explanation. As the true one always reads it, a unique one
-is the true one, as long as it is among those that kw knows; against newer ones, and bytes that are no answer at all
-(raw SASL tokens), what was read must make sense as well, and be enough to be no coincidence.
+The idea. No scoring: the response layouts of every API version that kw knows are tried, early-access layouts too. The
+true layout always reads the frame to its last byte. So where only one layout does, it is the true one, provided that kw
+knows the true one. Against newer API versions and bytes that are no response at all (raw SASL tokens), the decoded
+values must make sense as well, and the body must be large enough to be no coincidence.
 
 ```
 0 bytes over, error codes and throttle times that exist, printable names, no unknown tag, SIZE_MIN bytes
@@ -15,8 +15,8 @@ is the true one, as long as it is among those that kw knows; against newer ones,
    Fetch 13 ✓, Fetch 14 ✓      → none: two versions with the same layout
 ```
 
-What is given up: versions of an API that are laid out alike, and short answers. A version that is newer than this kw
-and laid out like exactly one that it knows is taken for that one.
+What is given up: API versions with the same layout, and short responses. A version that is newer than this kw and has
+the layout of exactly one version that kw knows is taken for that one.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from decoders.schema.walk import Walker
 
 __all__ = ["guess_request"]
 
-# Bytes of a body below which anything may read well.
+# The least bytes of a body: a shorter one decodes by coincidence.
 SIZE_MIN: Final = 12
-# Where a body begins without tagged fields in its header.
+# The offset of the body in a frame whose header has no tagged fields.
 _HEADER: Final = 8
 
 
 class _Candidate(NamedTuple):
-    """One layout of the answers of an API version."""
+    """One layout of the response of an API version."""
 
     key: int
     version: int
@@ -53,7 +53,7 @@ class _Candidate(NamedTuple):
 
 @cache
 def _candidates() -> tuple[_Candidate, ...]:
-    """All of them. Every declaration is read for it."""
+    """All response layouts of all API versions; reads every declaration."""
     found: list[_Candidate] = []
     for key in NAMES:
         declared = api(key)
@@ -68,7 +68,7 @@ def _candidates() -> tuple[_Candidate, ...]:
 
 
 def guess_request(frame: bytes) -> tuple[int, int] | None:
-    """Key and version of the only API version that a whole frame, its size field included, can be an answer of."""
+    """The key and version of the only API version that a whole response frame, with its size field, fits; else None."""
     end = len(frame)
     if end < _HEADER + SIZE_MIN or int.from_bytes(frame[:4], "big") != end - 4 or frame[4] & 0x80:
         return None
@@ -92,12 +92,12 @@ def guess_request(frame: bytes) -> tuple[int, int] | None:
     if found is None or not found.stable or not _makes_sense(root):
         return None
     if found.key == API_VERSIONS and frame[_HEADER : _HEADER + 2] == UNSUPPORTED_VERSION:
-        return None  # the answer to a version that the broker does not have, laid out as version 0
+        return None  # the response to a version that the broker does not have, laid out as version 0
     return found.key, found.version
 
 
 def _makes_sense(root: dict[str, Any]) -> bool:
-    """Whether a body has no value that no broker sends."""
+    """Whether every value of a body is one that brokers send."""
     waiting: list[Any] = [root]
     while waiting:
         value = waiting.pop()

@@ -1,10 +1,10 @@
-"""One API version as an engine sees it: its layouts, how much of it is projected, and the reading of exchanges of it.
+"""One API version as an engine uses it: its layouts, the fields that are projected, and the reading of its exchanges.
 
 A side is read by its stable layout. Where that fails, the other layouts that this version has had are tried: those of
 early-access releases, and version 0 for an ApiVersions response (a broker that does not know the version answers so).
-Only what views, filters and folds ask for (Needs) is projected: {(API key, side): paths} of fields, united. A path is
-written without indices (`topics[].name`); one of a struct or array takes all of it. A path that a version does not have
-asks for nothing there.
+Only the fields that views, filters and folds ask for (Needs) are projected, as united {(API key, side): paths}. A path
+is written without indices (`topics[].name`); the path of a struct or array takes all of it. A path that a version does
+not have is ignored for that version.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ from decoders.wire.primitives import uuid_text
 SOFTWARE_SINCE: Final = 3
 SIDES: Final[tuple[Side, Side]] = ("request", "response")
 
-# What says whose a delegation token is (KIP-48), and what a login is made of (logins.py).
+# The APIs whose responses name owners of delegation tokens (KIP-48), and the APIs that make up a login (logins.py).
 TELLING_OWNERS: Final = (CREATE_DELEGATION_TOKEN, DESCRIBE_DELEGATION_TOKEN)
 LOGGING_IN: Final = (SASL_HANDSHAKE, SASL_AUTHENTICATE)
 _WATCHED: Final = frozenset((*LOGGING_IN, *TELLING_OWNERS, ENVELOPE))
 TRANSACTIONAL_SINCE: Final = 3
 UNSUPPORTED_VERSION: Final = b"\0\x23"
-# API versions kept apart: all there are are 368, garbage may claim more.
+# The most API versions kept: 368 exist, but garbage may claim more.
 SPECS_MAX: Final = 10_000
 
 
 class Failure(NamedTuple):
-    """Why a side could not be decoded: `offset` in bytes behind the frame's size field, `path` of the field."""
+    """Why a side could not be decoded: `offset` in bytes after the frame's size field, `path` of the field."""
 
     reason: str
     offset: int
@@ -60,7 +60,7 @@ class Failure(NamedTuple):
 
 
 class Sides(Protocol):
-    """What is read here of an exchange, and noted in it (exchange.py says what each is)."""
+    """The part of an Exchange that this module reads and sets (exchange.py describes the attributes)."""
 
     request_raw: bytes | None
     response_raw: bytes | None
@@ -73,11 +73,11 @@ class Sides(Protocol):
 
     @property
     def is_token(self) -> bool:
-        """Whether it is a SASL token and its answer."""
+        """Whether the exchange is a SASL token and its answer."""
 
     @property
     def is_orphan(self) -> bool:
-        """Whether it is a response without its request."""
+        """Whether the exchange is a response without its request."""
 
     def raw(self, side: Side) -> bytes | None:
         """The frame of a side."""
@@ -96,11 +96,11 @@ class Sides(Protocol):
         failures: dict[Side, Failure] | None,
         layout: dict[Side, str] | None,
     ) -> None:
-        """Take what `look` has found."""
+        """Store the views, error codes, failures and early layouts that `ApiVersion.look` has found."""
 
 
 class Unusual(Exception):
-    """The quick way does not do; the long one decides."""
+    """Raised where the fast path of `ApiVersion.look` does not apply and the slow path has to decide."""
 
 
 FAILURES: Final = (*CRUDE, DecodeError, Unusual)
@@ -108,7 +108,7 @@ Read = TypeVar("Read")
 
 
 class Layout(NamedTuple):
-    """One way that a body may be laid out; `release` names an early one."""
+    """One layout of a body; `release` names the release of an early-access layout."""
 
     plan: Plan
     release: str | None
@@ -132,7 +132,7 @@ def layouts(key: int, version: int, side: Side) -> tuple[Layout, ...]:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class ApiVersion:
-    """One (API, version). What the loop needs is in slots; projections are made when first used."""
+    """One API version. Slots hold what the pairing loop needs; projections are made when first used."""
 
     __slots__ = (
         "_nameless",
@@ -158,13 +158,13 @@ class ApiVersion:
         self.known = key is not None and version is not None and key in NAMES and version in api(key).versions
         self.name = None if key is None else api(key).name if key in NAMES else f"UNKNOWN({key})"
         self.flexible = key is not None and version is not None and flexible(key, version)
-        # A Produce request whose body begins so wants no answer / has its acks right there.
+        # Produce without a transactional id: how a body with acks=0 begins, and what stands before the acks.
         self.no_acks, self.null_id = _acks(key, version or 0)
         # Whether a request has a client id and both sides a stable layout; where the body of a response begins.
         self.quick = self.known and (key, version) != (CONTROLLED_SHUTDOWN, 0)
         self.response_at = 9 if self.flexible and key != API_VERSIONS else 8
         self._quick: tuple[Projector, Projector] | None = None
-        self.json: list[Any] = [None, None]  # what messages/bodies.py has made: without and with secrets
+        self.json: list[Any] = [None, None]  # the Readers that messages/bodies.py has made: without and with secrets
         self.watched = key in _WATCHED or teaches(key, version)
         self.expected = expected_codes(key)
         self._needs = needs
@@ -172,7 +172,7 @@ class ApiVersion:
 
     @property
     def plain(self) -> bool:
-        """Whether the loop may take a request of it without asking."""
+        """Whether the pairing loop may take requests of this version on its fast path."""
         if not self.known or self.version is None:
             return False
         if self.key == API_VERSIONS:
@@ -184,11 +184,11 @@ class ApiVersion:
         return () if self.key is None or self.version is None else layouts(self.key, self.version, side)
 
     def fits(self, layout: Layout, data: bytes) -> bool:
-        """Whether a layout may be tried on a frame: that of version 0 in place of another only for one error."""
+        """Whether a layout may be tried on a frame: ApiVersions 0 for another version only at UNSUPPORTED_VERSION."""
         return layout.release is not None or layout.plan.version == self.version or data[8:10] == UNSUPPORTED_VERSION
 
     def body(self, side: Side, data: bytes) -> int:
-        """Where the body begins in a frame. Raises DecodeError."""
+        """The offset of the body in a frame. Raises DecodeError."""
         assert self.key is not None
         assert self.version is not None
         if side == "response":
@@ -198,10 +198,10 @@ class ApiVersion:
     def try_layouts(
         self, side: Side, data: bytes, read: Callable[[Layout], tuple[Read, int] | None], *, stable_only: bool = False
     ) -> tuple[Read, Layout] | None:
-        """What `read` gives by the first layout that reads a frame to its end, and that layout; None where none does.
+        """The result of `read` for the first layout that reads a frame to its end, and that layout; None: none does.
 
-        `read` gives a value and the offset behind the message, or None where it cannot be read. Bytes behind a request
-        are no failure (see `tolerates`), but a layout that leaves none comes first.
+        `read` returns a value and the offset after the message, or None where the frame cannot be read. Bytes after a
+        request are no failure (see `tolerates`), but a layout that leaves none over is preferred.
         """
         tolerated = None
         layouts = self.layouts(side)
@@ -305,7 +305,7 @@ class ApiVersion:
         return None if found is None else (*found[0], found[1].release)
 
     def fields(self, side: Side, data: bytes, missing: str | None) -> tuple[dict[str, Any], Failure]:
-        """The fields before the failure of a side that cannot be decoded, and the failure; no arrays of a large one."""
+        """The fields of a side before the failure to decode it (no arrays of a large body), and the failure."""
         try:
             plan = self.stable(side)
             at = self.body(side, data)
@@ -316,7 +316,7 @@ class ApiVersion:
         return fields, failed(failure, missing)
 
     def stable(self, side: Side) -> Plan:
-        """The layout by which a side that fails is explained. Raises UnknownApi or UnsupportedVersion."""
+        """The first layout of a side, by which its failures are explained. Raises UnknownApi or UnsupportedVersion."""
         found = self.layouts(side)
         if found:
             return found[0].plan
@@ -325,7 +325,7 @@ class ApiVersion:
         raise UnsupportedVersion(f"{self.name} {side} has no version {self.version}", offset=6)
 
     def values(self, exchange: Sides, side: Side) -> Any:
-        """A side as Python values; the fields before the failure of one that fails, None where it is not there."""
+        """A side as Python values, or only the fields before a failure to decode it; None where the side is missing."""
         data = exchange.raw(side)
         if data is None:
             return None
@@ -347,7 +347,7 @@ class ApiVersion:
         return self.fields(side, data, missing)[0]
 
     def topic_names(self, exchange: Sides) -> dict[str, str]:
-        """Names known for the topic ids in an exchange whose name is not beside them."""
+        """The known names, by id, of the topic ids in an exchange that have no name beside them."""
         found: dict[str, str] = {}
         for side in SIDES:
             for path in self.nameless(side):
@@ -358,7 +358,7 @@ class ApiVersion:
         return found
 
     def teach(self, exchange: Sides, topics: Topics) -> None:
-        """Give the topic names in an exchange to `topics`."""
+        """Add the topic names in an exchange to `topics`."""
         for source in TOPIC_ID_SOURCES.get(self.key or 0, ()):
             wanted = frozenset((f"{source.path}.{source.name}", f"{source.path}.{source.id}"))
             view = self.read(exchange, source.side, wanted)
@@ -366,7 +366,7 @@ class ApiVersion:
                 topics.learn(view, source)
 
     def read(self, exchange: Sides, side: Side, wanted: frozenset[str]) -> Any:
-        """These fields of a side in the stable layout; None where it is not there, or something is wrong with it."""
+        """The fields of a side at `wanted` paths, by its stable layout; None where the side is missing or damaged."""
         data = exchange.raw(side)
         if data is None or (exchange.extra is not None and side in exchange.extra):
             return None
@@ -378,7 +378,7 @@ class ApiVersion:
         return view if after == len(data) else None
 
     def nameless(self, side: Side) -> tuple[str, ...]:
-        """The paths of topic ids whose name is not beside them."""
+        """The paths of the topic ids of a side that have no name beside them."""
         paths = self._nameless.get(side)
         if paths is None:
             found = self.layouts(side)
@@ -387,7 +387,7 @@ class ApiVersion:
 
 
 def tolerates(side: Side, layout: Layout, after: int, end: int) -> bool:
-    """Whether bytes after a message are let through: brokers do not look behind a request they have read.
+    """Whether bytes after a message are tolerated: brokers ignore bytes after a request that they have read.
 
     librdkafka 2.16 asks for all topics in a Metadata request with three bytes too many; the record has them as
     `trailing`.
@@ -396,7 +396,7 @@ def tolerates(side: Side, layout: Layout, after: int, end: int) -> bool:
 
 
 def teaches(key: int | None, version: int | None) -> bool:
-    """Whether this version has topic ids beside names."""
+    """Whether an API version has topic ids beside topic names."""
     if key not in TOPIC_ID_SOURCES or version is None:
         return False
     return any(
@@ -423,7 +423,7 @@ def _has(plan: Plan, names: list[str]) -> bool:
 
 
 def _acks(key: int | None, version: int) -> tuple[bytes | None, bytes]:
-    """How the body of a Produce request begins that wants no answer, and how one whose acks are at a fixed place."""
+    """For Produce without a transactional id: how a body with acks=0 begins, and what stands before the acks."""
     if key != PRODUCE:
         return None, b""
     null_id = b"" if version < TRANSACTIONAL_SINCE else b"\xff\xff" if not flexible(key, version) else b"\0\0"
@@ -439,14 +439,14 @@ def _unread(exchange: Sides) -> dict[Side, Failure] | None:
 
 
 def failed(problem: DecodeError | None, missing: str | None) -> Failure:
-    """The failure of a side; `missing` says that only a part of its bytes is there, and why."""
+    """The failure of a side; `missing` is the reason why only a part of its bytes is there, if so."""
     if problem is None:
         return Failure(missing or "malformed", 0, "", "")
     return Failure(missing or problem.reason, max(problem.offset - 4, 0), problem.path, problem.text)
 
 
 class ApiVersions:
-    """The API versions that an engine has met; `plain` holds those that the loop may take without asking."""
+    """The API versions that an engine has met; `plain` holds those that the pairing loop may take on its fast path."""
 
     __slots__ = ("_known", "needs", "plain", "unknown")
 
@@ -454,10 +454,10 @@ class ApiVersions:
         self.needs = needs
         self.plain: dict[int, ApiVersion] = {}
         self._known: dict[tuple[int, int], ApiVersion] = {}
-        self.unknown = ApiVersion(None, None, needs)  # of tokens, and of responses without their request
+        self.unknown = ApiVersion(None, None, needs)  # for tokens, and for responses without their request
 
     def get(self, key: int, version: int) -> ApiVersion:
-        """The one of an API version."""
+        """The ApiVersion of an API key and version, made when first asked for."""
         spec = self._known.get((key, version))
         if spec is None:
             spec = ApiVersion(key, version, self.needs)
@@ -473,7 +473,7 @@ Paths = Mapping[tuple[int, Side], Iterable[str]]
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Needs:
-    """A set of wishes; `|` unites two."""
+    """The fields that are asked for: paths for each API and side; `|` unites two."""
 
     __slots__ = ("_paths",)
 
@@ -491,5 +491,5 @@ class Needs:
         return isinstance(other, Needs) and self._paths == other._paths
 
     def of(self, key: int, side: Side) -> frozenset[str]:
-        """The paths wanted of a side of an API."""
+        """The paths asked for of a side of an API."""
         return self._paths.get((key, side), frozenset())

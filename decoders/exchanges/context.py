@@ -1,4 +1,4 @@
-"""What all connections of one engine share, and its state as built-in values and back."""
+"""The state that all connections of one engine share, and its export to built-in values and back."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from decoders.wire.pack import fields
 if TYPE_CHECKING:
     from decoders.exchanges.history import History
 
-# Of a request that is given up for the budget, what is kept to say which it was.
+# Bytes kept of a request that is given up for the budget, enough to identify it.
 HEAD_KEPT = 512
-# A Kafka connection without bytes for so long (ns of capture time) is at rest: sooner, those that send heartbeats would
-# be put to rest and taken up again all the time. Of a few there is nothing to gain.
+# A Kafka connection without bytes for this long (ns of capture time) is put to rest. With a shorter time, connections
+# that send heartbeats would rest and wake all the time. Up to AWAKE_MIN connections, rest gains nothing.
 REST_NS = 5 * 10**9
 AWAKE_MIN = 1024
-# Steps in which the budget follows a single frame that is larger than it.
+# The step by which the budget grows for a single frame that is larger than the budget.
 STEP = 4 << 20
 
 
 class Context:
-    """The state of one engine beside its connections."""
+    """The state that all connections of one engine share, and the connections by number."""
 
     __slots__ = (
         *(
@@ -58,36 +58,36 @@ class Context:
     )
 
     def __init__(self, ports: Iterable[int] | None, needs: Needs, *, connections: bool = False) -> None:
-        self.connections = connections  # give them at their end
-        self.history: History | None = None  # what came before, where somebody asks for it
-        self.guesses = False  # what a response answers whose request is not in the capture (answer_guess.py)
+        self.connections = connections  # give an Ended for each connection
+        self.history: History | None = None  # facts of earlier exchanges, where asked for
+        self.guesses = False  # whether to guess the API version of a response without its request (answer_guess.py)
         self.ports = None if ports is None else frozenset(ports)
         self.specs = ApiVersions(needs)
         self.topics = Topics()
-        # Of delegation tokens, by id. Rows for tables, which may be made of a part of the capture, do without: a token
-        # is told on one connection and used on others.
+        # The owners of delegation tokens, by token id. Rows for tables, which may be made of a part of the capture, do
+        # without them: an owner is named on one connection, the token is used on others.
         self.owners: dict[str, str] = {}
         self.budget = MemoryBudget()
         self.summary = Summary()
         self.out: list[Settled] = []
-        self.runs = 0  # of `out`, how many are no exchange
+        self.runs = 0  # how many rows of `out` are no exchange
         self.pairings: dict[int, Pairing] = {}  # open connections that are Kafka, by number
         self.undecided: dict[int, UndecidedConnection] = {}
-        self.brokers: dict[str, int] = {}  # endpoints once recognised, and since when
-        # The same for other engines, where one asks for it: endpoint, since when, which client showed it.
+        self.brokers: dict[str, int] = {}  # endpoint recognised as a broker → since when
+        # The recognised brokers for other engines, where asked for: endpoint, since when, the client that showed it.
         self.vouching: list[tuple[str, int, str]] | None = None
-        # Connections that are not at rest, by number, where an engine puts them to rest.
+        # The numbers of connections that are not at rest, where the engine puts connections to rest.
         self.awake: deque[int] | None = None
-        self.woken = 0  # so many of them since the last look
+        self.woken = 0  # how many were added to `awake` since the last `rest`
 
     def note(self, pairing: Pairing) -> None:
-        """A connection begins, or has something again."""
+        """Note as awake a connection that begins, or has bytes again after a rest."""
         if self.awake is not None:
             self.awake.append(pairing.ends.number)
             self.woken += 1
 
     def rest(self) -> None:
-        """Put connections to rest: for each that was noted since the last time two are looked at, in turn."""
+        """Put idle connections to rest: for each connection noted since the last call, two are checked, in turn."""
         awake, before_ns = self.awake, self.summary.last_ns - REST_NS
         if awake is None or not self.woken:
             return
@@ -111,10 +111,10 @@ class Context:
         self.runs += 1
 
     def shed(self, current: FrameDirection | None) -> None:
-        """Too much is held: give up the oldest bodies until half the budget is free.
+        """Give up the oldest bodies, because too many bytes are held, until half the budget is free.
 
-        First requests in flight, then connections undecided, then frames under way but for the `current` one, which
-        alone may grow to the limit of a frame.
+        First requests in flight, then bytes of undecided connections, then frames under way except the `current` one,
+        which alone may grow to the limit of a frame.
         """
         budget = self.budget
         aim = HELD_MAX // 2
@@ -151,10 +151,10 @@ def _sent(exchange: Exchange) -> int:
     return exchange.request_packet_end or 0
 
 
-# The state of a Pairer in, built-in values out, and back: what wire/pack.py packs when work is handed over.
+# The state of a Pairer in, built-in values out, and back: wire/pack.py packs them when work is handed over.
 #
-# What has settled has been given; what remains are requests in flight, frames under way, connections undecided, names
-# learnt and counts. Projections and layouts are made again.
+# Settled exchanges have been given out already. The state is requests in flight, frames under way, undecided
+# connections, learnt names and counts. Projections and layouts are made again.
 
 
 PHASES: Final = {phase.value: phase for phase in SaslPhase}
@@ -186,12 +186,12 @@ STATE_KINDS: Final[dict[str, tuple[type, ...]]] = {
 
 
 def saved(value: object, names: tuple[str, ...]) -> list[Any]:
-    """These attributes of an object."""
+    """The values of the attributes `names` of an object."""
     return [getattr(value, name) for name in names]
 
 
 def put(value: object, names: tuple[str, ...], state: object) -> None:
-    """Set these attributes. Raises DecodeError when the state holds something else."""
+    """Set the attributes `names` of an object to a saved state. Raises DecodeError when the state is something else."""
     if not isinstance(state, list) or len(state) != len(names):
         raise Malformed("a saved state of another kind")
     for name, item in zip(names, state, strict=True):
@@ -202,7 +202,7 @@ def put(value: object, names: tuple[str, ...], state: object) -> None:
 
 
 def export_context(context: Context) -> list[Any]:
-    """Everything, as built-in values."""
+    """The state of a context and its connections, as built-in values."""
     return [
         [export_pairing(pairing) for pairing in context.pairings.values()],
         [export_undecided(undecided) for undecided in context.undecided.values()],
@@ -216,7 +216,7 @@ def export_context(context: Context) -> list[Any]:
 
 
 def resume_context(context: Context, state: object, connections: Mapping[int, Connection]) -> None:
-    """Take over what export_context() gave. Raises DecodeError when it is something else."""
+    """Restore the state that export_context() gave. Raises DecodeError when it is something else."""
     pairings, undecided, topics, brokers, counts, budget, history, owners = fields(
         state, *[list] * 3, dict, *[list] * 2, list | None, dict
     )
@@ -241,7 +241,7 @@ def resume_context(context: Context, state: object, connections: Mapping[int, Co
 
 
 def _counts(summary: Summary) -> list[Any]:
-    """Sets in order: the same state is the same bytes."""
+    """The counts of a summary, with sets in order, so that equal states give equal bytes."""
     return [
         saved(summary, COUNTS),
         dict(summary.skipped),
@@ -295,7 +295,7 @@ def _direction(direction: FrameDirection) -> list[Any]:
 
 
 def resume_pairing(context: Context, state: object) -> None:
-    """Take over what export_pairing() gave. Raises DecodeError when it is something else."""
+    """Restore the connection that export_pairing() gave. Raises DecodeError when the state is something else."""
     ends_row, plain, in_flight, sasl, early, requests, responses = fields(state, *[list] * 7)
     number, client, broker, began_ns, exchanges, late_ns, opened, tls = fields(
         ends_row, int, str, str, *[int] * 3, bool, dict | None
@@ -336,7 +336,7 @@ def resume_pairing(context: Context, state: object) -> None:
 
 
 def resume_request(context: Context, pairing: Pairing, state: object) -> Exchange:
-    """A request in flight, of what saved() gave of it."""
+    """A request in flight, restored from the attributes that saved() gave."""
     exchange = Exchange()
     begin(exchange, pairing.ends, context.specs.unknown)
     put_no_response(exchange)
@@ -356,7 +356,7 @@ def _resume_direction(direction: FrameDirection, state: list[Any]) -> None:
 
 
 def export_undecided(undecided: UndecidedConnection) -> list[Any]:
-    """One connection of which it is not known whether it is Kafka."""
+    """One connection, not yet known to be Kafka or not, as built-in values."""
     connection = undecided.connection
     return [
         connection.number,
@@ -371,7 +371,7 @@ def export_undecided(undecided: UndecidedConnection) -> list[Any]:
 
 
 def resume_undecided(context: Context, state: object, connections: Mapping[int, Connection]) -> None:
-    """Take over what export_undecided() gave. Raises DecodeError when it is something else."""
+    """Restore the connection that export_undecided() gave. Raises DecodeError when the state is something else."""
     number, time_ns, chunks, plain, sides = fields(state, int, int, list, list, list)
     connection = connections.get(number)
     if connection is None or len(sides) != 2:

@@ -29,10 +29,11 @@ _UUID_SIZE: Final = 16
 
 
 class Engine:
-    """All of one capture. `ports` are Kafka without a look, and no others; `needs` is what `Exchange.view` holds.
+    """All stages for one capture: TCP segments in, settled exchanges and skipped runs out.
 
-    TLS is decrypted as far as `keys` go, which may grow meanwhile. With `connections` each connection gives one `Ended`
-    more at its end, behind all that is settled of it.
+    With `ports`, connections to these and no others are taken for Kafka, without a look at their bytes. `needs`: the
+    fields that `Exchange.view` holds. TLS is decrypted as far as `keys` go, to which keys may be added meanwhile. With
+    `connections`, each connection gives one `Ended` at its end, after everything settled of it.
     """
 
     def __init__(
@@ -47,8 +48,8 @@ class Engine:
         self.decryption = Decryption(keys)
         self.pairer = Pairer(ports, needs, connections=connections)
         self.pairer.context.awake = deque()
-        self._names: list[TopicName] = []  # of topics, to be known from a time on
-        self._chosen: dict[tuple[str, str], set[int]] = {}  # of connections of which not all exchanges are meant
+        self._names: list[TopicName] = []  # names of topics to learn at a time, the earliest first
+        self._chosen: dict[tuple[str, str], set[int]] = {}  # client and broker → places of the chosen exchanges
 
     @property
     def summary(self) -> Summary:
@@ -56,15 +57,15 @@ class Engine:
         return self.pairer.summary
 
     def guess_requests(self) -> None:
-        """Say of responses without requests what they answer, where one API version alone fits (answer_guess.py).
+        """Guess the API version of responses without requests, where only one version fits (answer_guess.py).
 
-        Connections of which only responses are there then give exchanges. To be called before the first `feed`, and
-        after `resume`: it is a setting, and no part of the state.
+        Connections with only responses in the capture then give exchanges. To be called before the first `feed`, and
+        after `resume`: the setting is no part of the state.
         """
         self.pairer.context.guesses = True
 
     def feed(self, segments: list[Segment], now_ns: int = 0) -> list[Settled]:
-        """What settles with these segments."""
+        """The exchanges and skipped runs that settle with these segments."""
         if self._names:
             return self._feed_by_names(segments, now_ns)
         return self._feed(segments, now_ns)
@@ -75,16 +76,16 @@ class Engine:
         return self._meant(settled) if self._chosen else settled
 
     def vouch(self, broker: str) -> None:
-        """Connections to this host:port are Kafka without a look: a capture says so that was cut out of another one."""
+        """Take connections to this host:port for Kafka without a look; a note in a cut-out capture says so."""
         self.pairer.context.brokers.setdefault(broker, 0)
 
     def name_topic(self, topic: TopicName) -> None:
-        """A topic's name is known from a time on: such a capture says so."""
+        """Learn a topic's name when its time has come; a note in a cut-out capture gives it."""
         if len(self._names) < TOPICS_MAX:
             insort(self._names, topic)
 
     def _feed_by_names(self, segments: list[Segment], now_ns: int) -> list[Settled]:
-        """What settles with these segments, each name known when its time has come."""
+        """The exchanges and skipped runs that settle with these segments, each topic name learnt at its time."""
         topics, settled = self.pairer.context.topics, []
         for segment in segments:
             if self._names and segment[1] >= self._names[0].since_ns:
@@ -102,15 +103,16 @@ class Engine:
         return settled + self._feed(segments[at:], now_ns)
 
     def choose(self, key: bytes, places: Iterable[int]) -> None:
-        """Of the connection with this key, as its client sends, only those exchanges whose request begins there.
+        """Give only those exchanges of a connection whose request begins at one of `places` of the client's stream.
 
-        What is said of a connection adds up; such a capture says it before it has the request.
+        `key` is the connection's, as its client sends. The places of several calls add up; a note in a cut-out capture
+        names a place before the request comes.
         """
         client, broker = endpoints(key)
         self._chosen.setdefault((client, broker), set()).update(places)
 
     def _meant(self, settled: list[Settled]) -> list[Settled]:
-        """Without the exchanges that were not chosen, and what is skipped between them."""
+        """The settled rows without exchanges that were not chosen and skipped runs between them."""
         out: list[Settled] = []
         for row in settled:
             places = self._chosen.get((row.client, row.broker))
@@ -119,19 +121,19 @@ class Engine:
         return out
 
     def _plain(self, chunks: list[Chunk], now_ns: int = 0) -> list[Chunk]:
-        """The chunks, those of TLS decrypted."""
+        """The chunks, with TLS decrypted."""
         if chunks:
             self.pairer.note_times(chunks)
         return self.decryption.feed(chunks, now_ns)
 
     def export(self) -> bytes:
-        """The state between two feeds, for `resume`."""
+        """The engine's state between two feeds, for `resume`."""
         names = [(topic.since_ns, topic.identity.bytes, topic.name) for topic in self._names]
         chosen = [(client, broker, sorted(places)) for (client, broker), places in self._chosen.items()]
         return pack([self.reassembly.export(), self.pairer.export(), self.decryption.export(), names, chosen])
 
     def resume(self, state: bytes) -> None:
-        """Go on where `export` was called, maybe in another process. Raises DecodeError when the state is none."""
+        """Restore the state that `export` gave, maybe in another process. Raises DecodeError for anything else."""
         reassembly, pairer, decryption, names, chosen = fields(unpack(state), bytes, bytes, bytes, list, list)
         self.reassembly.resume(reassembly)
         self.decryption.resume(decryption, self.reassembly.connections())
@@ -140,7 +142,7 @@ class Engine:
             self._resume_notes(names, chosen)
 
     def _resume_notes(self, names: list[Any], chosen: list[Any]) -> None:
-        """What notes in a capture that was cut out of another one had said."""
+        """Restore the topic names and chosen exchanges that notes in a cut-out capture had given."""
         from decoders.capture.cut_notes import TopicName
 
         for each in names:
@@ -155,7 +157,7 @@ class Engine:
             self._chosen[client, broker] = set(places)
 
     def finish(self) -> list[Settled]:
-        """What the end of the capture settles."""
+        """The exchanges and skipped runs that the end of the capture settles."""
         chunks = [*self._plain(self.reassembly.finish()), *self.decryption.finish()]
         settled = self.pairer.feed(chunks) + self.pairer.finish()
         return self._meant(settled) if self._chosen else settled
@@ -185,9 +187,10 @@ def read_exchanges(
 ) -> Iterator[Exchange]:
     """The exchanges of captures (pcap, pcapng), as they settle; several captures are merged by packet time.
 
-    A source is bytes, a binary file or an iterable of bytes. `ports` are Kafka without a look, and no others; `needs`
-    says which fields `Exchange.view` gives. What is cut off or corrupt ends that source quietly; with `strict` it is a
-    DecodeError after everything before it. TLS is decrypted as far as `keys` and the secrets in the captures go.
+    A source is bytes, a binary file or an iterable of bytes. With `ports`, connections to these and no others are taken
+    for Kafka, without a look at their bytes; `needs` says which fields `Exchange.view` gives. A source that is cut off
+    or corrupt ends there quietly; with `strict` its DecodeError is raised after everything that was read. TLS is
+    decrypted as far as `keys` and the secrets in the captures go.
     """
     for settled in read_settled(*sources, ports=ports, needs=needs, strict=strict, keys=keys):
         if isinstance(settled, Exchange):
@@ -201,7 +204,7 @@ def read_settled(
     strict: bool = False,
     keys: KeyLog | None = None,
 ) -> Iterator[Settled]:
-    """As read_exchanges, with the runs of bytes that are no exchange."""
+    """The exchanges of captures as `read_exchanges` gives them, and the skipped runs of bytes between them."""
     keys = KeyLog() if keys is None else keys
     engine = Engine(ports, needs, keys=keys)
     problems: list[DecodeError] = []

@@ -1,8 +1,8 @@
-"""An Envelope in, the exchange out that travelled in it: a client's request, as its broker forwarded it (KIP-590).
+"""An Envelope in, the exchange inside it out: a client's request, as its broker forwarded it (KIP-590).
 
-The request is there as it came, with its header; so is the answer. Neither has a size field: their sizes are those of
-their bytes. Times and packets are those of the Envelope. What sums bytes or latencies leaves exchanges that have an
-`envelope` out, for their Envelope counts already.
+Request and response are in the Envelope with their headers, but without size fields: their sizes are those of their
+bytes. Times and packets are those of the Envelope. Sums of bytes or latencies leave out exchanges that have an
+`envelope`, because their Envelope counts already.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from decoders.schema.model import Side
 if TYPE_CHECKING:
     from decoders.exchanges.api_versions import ApiVersions
 
-# What no broker forwards: its answers change what is known of the connection.
+# APIs that no broker forwards: their responses change what is known of the connection.
 _NEVER: Final = frozenset({ENVELOPE, SASL_HANDSHAKE, SASL_AUTHENTICATE})
 
 
@@ -36,7 +36,7 @@ def open_envelope(outer: Exchange, specs: ApiVersions) -> Exchange | None:
         head = request_head(frame, 0, len(frame))
     except DecodeError:
         return None
-    if head.api_key not in NAMES or head.api_key in _NEVER:  # redacted, or what nobody could read
+    if head.api_key not in NAMES or head.api_key in _NEVER:  # redacted or unreadable
         return None
     inner = Exchange()
     inner.ends = outer.ends
@@ -48,7 +48,7 @@ def open_envelope(outer: Exchange, specs: ApiVersions) -> Exchange | None:
     inner.login = _principal(outer)
     inner.looked = False
     inner.time_ns = outer.time_ns
-    # Where it is in the Envelope, so that no other request begins there.
+    # Its offset in the Envelope, so that no other request begins there.
     inner.place = outer.place + max((outer.request_raw or b"").find(frame[4:]), 1)
     inner.response_place = getattr(outer, "response_place", 0)
     inner.request_end_ns = outer.request_end_ns
@@ -71,7 +71,7 @@ def open_envelope(outer: Exchange, specs: ApiVersions) -> Exchange | None:
 
 
 def _principal(outer: Exchange) -> Login | None:
-    """Whom the broker took the client for; by which mechanism it does not say."""
+    """The principal that the broker took the client for; an Envelope does not name the mechanism."""
     data = outer.values("request").get("request_principal")
     try:
         said = decode_embedded("DefaultPrincipalData", data) if isinstance(data, bytes) else {}
@@ -82,7 +82,7 @@ def _principal(outer: Exchange) -> Login | None:
 
 
 def _frame(outer: Exchange, side: Side) -> bytes | None:
-    """What a side carries, as a frame of its own."""
+    """The message that a side of an Envelope carries, as a frame of its own; None where it carries none."""
     body: Any = outer.values(side)
     data = body.get(f"{side}_data") if isinstance(body, dict) else None
     return with_size(data) if isinstance(data, bytes) else None

@@ -1,8 +1,8 @@
-"""The values that come out: one request with its response, a run of bytes that is no exchange, the end of a connection.
+"""The rows that an engine gives: one request with its response, skipped bytes that are no exchange, ended connections.
 
-They hold, they do not decode: an Exchange keeps its frames' bytes, and api_versions.py reads them when asked.
-Attributes have the names of the exchange record. Plain slots set by the engine, because there are hundreds of
-thousands.
+The classes hold bytes and do not decode them: an Exchange keeps its frames, and api_versions.py reads them when asked.
+Attributes have the names of the exchange record. They are plain slots set by the engine, because there are hundreds of
+thousands of exchanges.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def rfc3339(time_ns: int) -> str:
 
 
 class Summary:
-    """What an engine has seen so far. How many exchanges have errors only who looks at them knows."""
+    """The counts of an engine so far. Errors are not counted, because exchanges are not decoded here."""
 
     __slots__ = (
         "answers_only",
@@ -104,21 +104,21 @@ class Summary:
         self.unanswered = 0
         self.gaps = 0
         self.answers_only: Counter[int] = Counter()  # port of the broker → connections with its answers alone
-        self.requests_only: Counter[int] = Counter()  # the same of requests
-        self.foreign: Counter[tuple[str, int]] = Counter()  # what others speak, port of who was called → connections
+        self.requests_only: Counter[int] = Counter()  # port of the broker → connections with its requests alone
+        self.foreign: Counter[tuple[str, int]] = Counter()  # other protocol, port that was called → connections
         self.skipped: Counter[str] = Counter()  # reason → runs
         self.skipped_bytes: Counter[str] = Counter()
         self.first_ns = 0
         self.last_ns = 0
 
     def client(self, address: str, client_id: str, software: ClientSoftware | None) -> None:
-        """A client has asked for something."""
+        """Note the client of a request."""
         host = address.rpartition(":")[0]
         name, version = (software["name"], software["version"]) if software else (None, None)
         self.clients.add((host, client_id, name, version))
 
     def count(self, settled: Settled) -> None:
-        """Count what was settled elsewhere: an exchange or skipped run that is read from its record."""
+        """Count an exchange or skipped run that was settled elsewhere and is read from its record."""
         self.first_ns = min(self.first_ns or settled.time_ns, settled.time_ns)
         self.last_ns = max(self.last_ns, settled.time_ns)
         if isinstance(settled, Skipped):
@@ -133,7 +133,7 @@ class Summary:
             self.client(settled.client, settled.client_id or "", settled.client_software)
 
     def connection(self, broker: str) -> None:
-        """A connection has proved to be Kafka."""
+        """Count a connection that has proved to be Kafka."""
         self.connections += 1
         self.brokers.add(broker)
 
@@ -143,10 +143,10 @@ ClientIdentity = tuple[str, str, str | None, str | None]
 
 
 def count_clients(found: Iterable[ClientIdentity]) -> int:
-    """How many clients there are: programs of a host that call themselves alike are one.
+    """How many clients there are: a host's requests with the same client id and the same library are of one client.
 
-    Requests that do not tell the program are those of the one that is known by that host and client id, where that is
-    only one; else they are a client of their own.
+    Requests that do not name their library belong to the library known for that host and client id, where there is only
+    one; else they are a client of their own.
     """
     programs: dict[tuple[str, str], set[tuple[str | None, str | None]]] = {}
     for host, client_id, name, version in found:
@@ -156,7 +156,7 @@ def count_clients(found: Iterable[ClientIdentity]) -> int:
 
 
 def foreign_name(detail: str) -> str:
-    """The protocol that `Skipped.detail` names of a connection that is no Kafka; empty where it names none."""
+    """The protocol that `Skipped.detail` names for a connection that is not Kafka; empty where it names none."""
     if detail.startswith(("TLS ", "TLS,", "TLS;")):
         return "TLS"
     name = detail.partition(":")[0]
@@ -164,14 +164,11 @@ def foreign_name(detail: str) -> str:
 
 
 # The values that come out: one request with its response, and one run of bytes that is no exchange.
-#
-# Both hold, they do not decode: an Exchange keeps its frames' bytes, and api_versions.py reads them when asked.
-# Attributes have the names of the exchange record. Plain slots set by the loop: there are 10⁵ of them.
 Status = Literal["complete", "not_sent", "no_response_expected", "unanswered", "orphan_response", "token", "undecoded"]
 # View of a message: nested dicts and lists.
 View = Any
 
-# What `fetch_session` needs to be in a view (api_versions.py).
+# The fields that `fetch_session` needs in a view (api_versions.py).
 SESSION_PATHS: Final[dict[tuple[int, Side], tuple[str, ...]]] = {
     (FETCH, "request"): ("session_id", "session_epoch"),
     (FETCH, "response"): ("session_id",),
@@ -223,22 +220,22 @@ class ConnectionInfo:
         self.broker = broker
         self.began_ns = began_ns
         self.topics = topics
-        self.exchanges = 0  # settled so far, where somebody counts
-        self.late_ns = 0  # had other connections shown the broker before this time, it would have been known for one
+        self.exchanges = 0  # settled so far, where they are counted
+        self.late_ns = 0  # a broker known before this time would have made it Kafka without a look
         self.opened = False  # seen from its first byte on
-        self.tls: TlsInfo | None = None  # where what it carries was decrypted
-        self.uncounted = (0, 0)  # bytes of the client's and the broker's stream before those that places count
+        self.tls: TlsInfo | None = None  # where the connection was decrypted
+        self.uncounted = (0, 0)  # bytes of the client's and the broker's stream before those that `place` counts
 
 
 class Packets(TypedDict):
-    """First and last packet of each side, as Wireshark counts; None where no capture has it."""
+    """First and last packet of each side, numbered as in Wireshark; None where no capture has the side."""
 
     request: list[int] | None
     response: list[int] | None
 
 
 class Seen:
-    """What was seen on a connection at a time: what an exchange and a skipped run have in common."""
+    """The connection, time and login: attributes that exchanges, skipped runs and ended connections have in common."""
 
     __slots__ = ()
 
@@ -248,7 +245,7 @@ class Seen:
 
     @property
     def user(self) -> str | None:
-        """Who asked: by SASL, or else by the certificate that the client showed in TLS."""
+        """The user of the SASL login, or else the subject of the client's TLS certificate."""
         if self.login is not None:
             return self.login["user"]
         tls = self.ends.tls
@@ -261,7 +258,7 @@ class Seen:
 
     @property
     def client(self) -> str:
-        """host:port of the client, or of who opened the connection."""
+        """host:port of the client, or of the side that opened the connection."""
         return self.ends.client
 
     @property
@@ -285,7 +282,7 @@ class Exchange(Seen):
 
     `*_ns` are nanoseconds since 1970: `time_ns` is the first byte of the request, of the response where there is no
     request. `*_raw` is a frame with its size field, up to the first hole. `outcome` is the status before it is known
-    whether both sides decode. What few exchanges have is in `extra`.
+    whether both sides decode. Attributes that few exchanges have are in `extra`.
     """
 
     __slots__ = (
@@ -324,7 +321,7 @@ class Exchange(Seen):
     )
 
     kind: Literal["exchange"] = "exchange"
-    record: Mapping[str, Any] | None = None  # where it was read from one (messages/from_record.py)
+    record: Mapping[str, Any] | None = None  # the record it was read from (messages/from_record.py)
     revealed: Mapping[str, Any] | None = None  # that record with the secrets that it was written with
     spec: ApiVersion
     api_key: int | None
@@ -345,12 +342,12 @@ class Exchange(Seen):
     response_raw: bytes | None
     outcome: Status
     place: int  # of the request's first byte in its direction's stream
-    response_place: int  # of the response's, where there is one
+    response_place: int  # of the response's first byte, where there is a response
     known: int  # topic names known when this was settled
-    login: Login | None  # that held when the request was sent; of a step of a login the one that it is about
+    login: Login | None  # in force when the request was sent; for a step of a login, the login that it is part of
     extra: dict[str, Any] | None
 
-    # Each of these is there only once it has been asked for.
+    # Each of these is set only once it has been asked for.
     looked: bool
     request_view: View
     response_view: View
@@ -366,14 +363,14 @@ class Exchange(Seen):
 
     @property
     def latency_ms(self) -> float | None:
-        """From the request's last byte to the response's first one."""
+        """Milliseconds from the request's last byte to the response's first byte."""
         if self.response_ns is None or self.request_end_ns is None:
             return None
         return (self.response_ns - self.request_end_ns) / 1e6
 
     @property
     def duration_ms(self) -> float | None:
-        """From the request's first byte to the response's last one."""
+        """Milliseconds from the request's first byte to the response's last byte."""
         if self.response_end_ns is None or self.request_end_ns is None:
             return None
         return (self.response_end_ns - self.time_ns) / 1e6
@@ -394,7 +391,7 @@ class Exchange(Seen):
         failures: dict[Side, Failure] | None,
         layout: dict[Side, str] | None,
     ) -> None:
-        """What spec.look() has found."""
+        """Store the views, error codes, failures and early layouts that spec.look() has found."""
         self.request_view = request_view
         self.response_view = response_view
         self.error_codes = error_codes
@@ -412,12 +409,12 @@ class Exchange(Seen):
         return self.request_view if side == "request" else self.response_view
 
     def forget(self) -> None:
-        """Let go of the bytes and the fields of both sides, for who keeps the rest of it for a while."""
+        """Free the bytes and views of both sides, where only the rest of the exchange is kept for a while."""
         self.request_raw = self.response_raw = self.request_view = self.response_view = None
 
     @property
     def status(self) -> Status:
-        """`outcome`, but `undecoded` where that is complete and a side cannot be decoded."""
+        """`outcome`, but `undecoded` where the outcome is `complete` and a side cannot be decoded."""
         if self.outcome != "complete":
             return self.outcome
         if not self.looked:
@@ -436,7 +433,7 @@ class Exchange(Seen):
 
     @property
     def failures(self) -> dict[Side, Failure]:
-        """The sides that cannot be decoded."""
+        """The failure of each side that cannot be decoded."""
         if not self.looked:
             self.looked = True
             self.spec.look(self)
@@ -444,7 +441,7 @@ class Exchange(Seen):
 
     @property
     def layout(self) -> dict[Side, str]:
-        """The release whose early layout a side has."""
+        """For each side with an early-access layout, the release of that layout."""
         if not self.looked:
             self.looked = True
             self.spec.look(self)
@@ -464,7 +461,7 @@ class Exchange(Seen):
 
     @property
     def unexpected(self) -> list[tuple[str, int]]:
-        """Path and code of those errors that the protocol does not mean so: what counts as an error."""
+        """Path and code of each error that counts: one that the protocol does not expect (apis/expected_errors.py)."""
         if not self.looked:
             self.looked = True
             self.spec.look(self)
@@ -475,12 +472,12 @@ class Exchange(Seen):
 
     @property
     def request(self) -> Any:
-        """The request as Python values; of a token its bytes, of a side that fails the fields before the failure."""
+        """The request as Python values, or only the fields before a failure to decode it; a token as its bytes."""
         return self.values("request")
 
     @property
     def response(self) -> Any:
-        """The response, likewise."""
+        """The response as Python values, or only the fields before a failure to decode it; a token as its bytes."""
         return self.values("response")
 
     def raw(self, side: Side) -> bytes | None:
@@ -489,16 +486,16 @@ class Exchange(Seen):
 
     @property
     def is_token(self) -> bool:
-        """Whether it is a SASL token and its answer."""
+        """Whether the exchange is a SASL token and its answer."""
         return self.outcome == "token"
 
     @property
     def is_orphan(self) -> bool:
-        """Whether it is a response without its request."""
+        """Whether the exchange is a response without its request."""
         return self.outcome == "orphan_response"
 
     def values(self, side: Side) -> Any:
-        """The request or the response."""
+        """The request or the response as Python values."""
         try:
             values = self._values
         except AttributeError:
@@ -509,17 +506,17 @@ class Exchange(Seen):
 
     @property
     def closed(self) -> str | None:
-        """How the connection ended, when that settled this."""
+        """How the connection ended, where its end settled the exchange."""
         return self.extra.get("closed") if self.extra else None
 
     @property
     def retransmitted(self) -> bool:
-        """Whether bytes of it were sent again."""
+        """Whether bytes of the exchange were retransmitted."""
         return bool(self.extra and self.extra.get("retransmitted"))
 
     @property
     def envelope(self) -> EnvelopeId | None:
-        """The Envelope that it travelled in, which has its bytes and its latency already; None where it came alone."""
+        """The Envelope that carried the exchange, and counts its bytes and latency; None where it came alone."""
         return self.extra.get("envelope") if self.extra else None
 
     @property
@@ -540,8 +537,8 @@ class Exchange(Seen):
 class Skipped(Seen):
     """Bytes that are no exchange: one run of them in one direction, or a whole connection that is not Kafka.
 
-    `size` counts bytes that are not in the capture as well; 0 where sequence numbers jump and nothing was skipped, for
-    nobody knows how many are missing. `until_ns` is when a frame was found again, 0 if never.
+    `size` includes bytes that are not in the capture. It is 0 where sequence numbers jump and nothing was skipped,
+    because the number of missing bytes is unknown. `until_ns` is when a frame was found again, 0 if never.
     """
 
     __slots__ = ("detail", "direction", "ends", "packet", "reason", "size", "time_ns", "until_ns")
@@ -573,7 +570,7 @@ Settled = Exchange | Skipped
 
 
 def client_software(exchange: Exchange) -> ClientSoftware | None:
-    """What the request of an ApiVersions exchange says; None where it says nothing or cannot be read."""
+    """The client software that an ApiVersions request names; None where it names none or cannot be read."""
     body = exchange.request
     name = body.get("client_software_name") if isinstance(body, dict) else None
     version = body.get("client_software_version") if isinstance(body, dict) else None
@@ -599,7 +596,7 @@ def fetch_session(exchange: Exchange) -> FetchSession | None:
 
 
 def session_of(request: object, response: object) -> FetchSession | None:
-    """The session of two bodies of a Fetch, whole or projected."""
+    """The session of a Fetch by its request and response body, whole or projected; None for one without."""
     if not isinstance(request, dict):
         return None
     identity, epoch = request.get("session_id"), request.get("session_epoch")
@@ -612,9 +609,9 @@ def session_of(request: object, response: object) -> FetchSession | None:
     return {"id": int(identity), "epoch": int(epoch), "incremental": epoch > 0}
 
 
-# A connection that is over in, what is to be said of it as a whole out: how it ended, who spoke, what lacks.
+# A connection that is over in, its summary out: how it ended, who spoke, which bytes are missing.
 
-# What `Ended.export` gives, in this order.
+# The attributes that `Ended.export` gives, in this order.
 ENDED_KEYS: Final = (
     *("client_again", "client_bytes", "client_gaps", "client_id", "client_missing", "client_packets"),
     *("client_quiet_ns", "client_shut_ns", "server_quiet_ns", "server_shut_ns"),
@@ -624,12 +621,13 @@ ENDED_KEYS: Final = (
 
 
 class Ended(Seen):
-    """One connection at its end, Kafka or not. `time_ns` is its first packet's time: with the ends its identity.
+    """One connection at its end, Kafka or not. `time_ns`, its first packet's time, and `ends` identify it.
 
-    `kafka` says whether it showed to be Kafka; where it did not, `reason` (`tls`, `not_kafka`) and `detail` are those
-    of its Skipped, empty where no byte came. `opened`: its SYN came before its bytes. `exchanges` counts those that
-    were settled of it. Each direction (the client is who opened it, where it is no Kafka) has the packets and bytes of
-    its stream, those of gaps included, its gaps and their bytes, segments sent again, `Half.quiet_ns` and `shut`.
+    `kafka`: it proved to be Kafka; where it did not, `reason` (`tls`, `not_kafka`) and `detail` are those of its
+    Skipped, empty where no byte came. `opened`: its SYN came before its bytes. `exchanges` counts its settled
+    exchanges. Each direction has the packets and bytes of its stream, bytes of gaps included, its gaps and their bytes,
+    segments sent again, `Half.quiet_ns` and `shut`. The client of a connection that is not Kafka is the side that
+    opened it.
     """
 
     __slots__ = ("ends", *ENDED_KEYS)
@@ -655,7 +653,7 @@ class Ended(Seen):
 
     @classmethod
     def of(cls, ends: ConnectionInfo, connection: Connection, client: Half, how: How) -> Ended:
-        """The end of a connection, as it was counted."""
+        """The end of a connection, with the counts of its two halves."""
         ended = cls(ends, how)
         ended.opened = connection.opened
         ended.last_ns = max(client.last_ns, client.peer.last_ns)
@@ -670,12 +668,12 @@ class Ended(Seen):
         self.client_shut_ns, self.server_shut_ns = client.shut[1], server.shut[1]
 
     def export(self) -> list[object]:
-        """All but its ends, as built-in values."""
+        """The attributes of ENDED_KEYS (all but `ends`), as built-in values."""
         return [getattr(self, name) for name in ENDED_KEYS]
 
     @classmethod
     def resumed(cls, ends: ConnectionInfo, state: object) -> Ended:
-        """The end of this connection, of which `export` gave the rest. Raises DecodeError when it is something else."""
+        """The end of the connection `ends`, with the state that `export` gave. Raises DecodeError for anything else."""
         if not isinstance(state, list) or len(state) != len(ENDED_KEYS):
             raise Malformed("no end of a connection")
         ended = cls(ends)
@@ -684,5 +682,5 @@ class Ended(Seen):
         return ended
 
 
-# What comes of an engine that gives connections too.
+# The rows of an engine that gives ended connections too.
 Row = Exchange | Skipped | Ended

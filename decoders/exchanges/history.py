@@ -1,11 +1,10 @@
-"""Settled exchanges in their order in, what they mean by what came before noted in them: session, member, transaction,
-node.
+"""Settled exchanges in their order in, each out with facts that earlier ones tell: session, member, transaction, node.
 
-The problem. Kafka says much only once: an incremental Fetch names what changes, a consumer's fetches do not name its
+The problem. Kafka says much only once: an incremental Fetch names only changes, a consumer's fetches do not name its
 group, a transactional Produce does not name its producer id, and no connection says which node it leads to.
 
-The idea. Follow the exchanges that say such things, and note the facts in those that lean on them, as keys of the
-record. A fact is noted as it was known when the exchange was settled, this exchange included:
+The idea. Follow the exchanges that state such facts, and note the facts in the exchanges that depend on them, as keys
+of the record. A fact is noted as it was known when the exchange was settled, this exchange included:
 
 ```
 Fetch with a new session ─► its partitions ─► what incremental ones add and forget ─► fetch_session.partitions
@@ -15,12 +14,12 @@ Metadata                 ─► address: id, rack, cluster ───────
 all of a connection      ─► versions, defaults of fields ────────────────────────────► library (libraries.py)
 ```
 
-What always holds: a key that is there is right, as far as the capture shows. A session of which something is missing is
+What always holds: a key that is there is right, as far as the capture shows. A session with a missing exchange is
 followed no further; a client (host and client id) with members of several groups has no group; a producer id of two
-transactional ids has none; a host name is no proof of an address.
+transactional ids has no transactional id; a host name is no proof of an address.
 
-What is given up: facts beyond the limits, and those of before the capture. This runs only where somebody asks for it,
-since every Fetch and every Produce has to be looked at.
+What is given up: facts beyond the limits, and facts from before the capture. History is kept only where asked for,
+because every Fetch and every Produce has to be looked at.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ Partitions = dict[str, list[int]]
 
 
 class Session:
-    """One session: `topics` has names or, as text, ids of topics; `epoch` is that of the next request."""
+    """One Fetch session: `topics` has names or, as text, ids of topics; `epoch` is that of the next request."""
 
     __slots__ = ("count", "epoch", "identity", "ids", "known", "shown", "topics")
 
@@ -72,10 +71,10 @@ class Session:
         self.ids: dict[str, UUID] = {}
         self.count = 0
         self.shown: Partitions | None = None
-        self.known = 0  # names of topics when `shown` was made
+        self.known = 0  # how many topic names were known when `shown` was made
 
     def change(self, view: Any) -> None:
-        """Take what a request adds and forgets; most name partitions again, for an offset that is another."""
+        """Add and remove the partitions that a request names; most requests name partitions again for a new offset."""
         topics, before = self.topics, self.count
         for topic in view.get("topics") or ():
             its = topics.setdefault(topic.get("topic") or self._name(topic), set())
@@ -102,7 +101,7 @@ class Session:
         return text
 
     def partitions(self, exchange: Exchange) -> Partitions:
-        """What it asks for, by the names of topics as far as they are known: the same object while that is the same."""
+        """The partitions of the session by topic name, or id if no name is known; one object until they change."""
         if self.shown is None or (self.ids and self.known != exchange.known):
             self.known = exchange.known
             self.shown = {}
@@ -112,7 +111,7 @@ class Session:
         return self.shown
 
     def asked(self) -> list[dict[str, Any]]:
-        """What it asks for, as `topics` of a Fetch request have it."""
+        """The partitions of the session, in the form of `topics` of a Fetch request."""
         return [
             {
                 **({"topic_id": self.ids[name]} if name in self.ids else {"topic": name}),
@@ -122,13 +121,13 @@ class Session:
         ]
 
     def export(self) -> list[object]:
-        """As built-in values."""
+        """The session as built-in values."""
         topics = {name: sorted(numbers) for name, numbers in self.topics.items()}
         return [self.identity, self.epoch, topics, {name: identity.bytes for name, identity in self.ids.items()}]
 
     @classmethod
     def resumed(cls, state: object) -> Session:
-        """Of which `export` gave this. Raises DecodeError or ValueError when it is something else."""
+        """The session that `export` gave. Raises DecodeError or ValueError when the state is something else."""
         identity, epoch, topics, ids = fields(state, int, int, dict, dict)
         session = cls(identity, epoch)
         session.topics = {name: set(numbers) for name, numbers in topics.items()}
@@ -141,7 +140,7 @@ class Session:
 
 
 class MemberFields(NamedTuple):
-    """Where a request says who its member is, and where the answer has an error and says it anew; empty: nowhere."""
+    """The fields of a request that name its group member, and of the response its error and new member; empty: none."""
 
     group: str = "group_id"
     generation: str = ""
@@ -152,12 +151,12 @@ class MemberFields(NamedTuple):
 
     @property
     def asked(self) -> frozenset[str]:
-        """What is read of the request."""
+        """The fields to read of the request."""
         return frozenset(filter(None, (self.group, self.generation, self.member)))
 
     @property
     def answered(self) -> frozenset[str]:
-        """What is read of the response."""
+        """The fields to read of the response."""
         return frozenset(filter(None, (self.error, self.new_generation, self.new_member)))
 
 
@@ -174,12 +173,12 @@ _MEMBERS: Final[dict[int, MemberFields]] = {
 }
 _LEAVE: Final = 13
 _OFFSET_FETCH: Final = 9
-# Requests of consumers that do not name their group, or not what generation they have of it.
+# Requests of consumers that do not name their group, or not its generation.
 _BEHIND: Final = (FETCH, 2, 23, 78, 79)
-# Requests that begin with group, generation and member, whose answer has a throttle time and an error, or no error.
+# Requests that begin with group, generation and member; responses have a throttle time and an error, or no error.
 _COMMIT: Final = 8
 _ALIKE: Final = (_COMMIT, 12)
-# Errors that say that the broker does not have this member, or no longer.
+# Errors that say that the broker does not know this member, or no longer.
 _NO_MEMBER: Final = frozenset({22, 25, 82, 110, 113})
 _GROUPS: Final = frozenset({"group_id", "groups[].group_id"})
 _ERROR: Final = "error_code"
@@ -189,7 +188,7 @@ _ERROR: Final = "error_code"
 
 
 class ProducerFields(NamedTuple):
-    """Where a request says its transactional id, producer id and epoch, and where the answer says the latter anew."""
+    """The fields with transactional id, producer id and epoch; `new`: the response has a new producer id and epoch."""
 
     identity: str = "transactional_id"
     producer: str = "producer_id"
@@ -221,21 +220,21 @@ Client = tuple[str, str | None]
 
 
 class History:
-    """What one engine has seen so far."""
+    """The facts that one engine has learnt so far, to be noted in later exchanges."""
 
     def __init__(self) -> None:
-        self._sessions: dict[int, Session] = {}  # by number of the connection, as all that is of one
-        self._followed = 0  # partitions of all of them
+        self._sessions: dict[int, Session] = {}  # by number of the connection
+        self._followed = 0  # how many partitions all sessions have
         self._members: dict[int, dict[str, Any]] = {}
-        self._heads: dict[int, tuple[bytes, bytes]] = {}  # how heartbeats of these begin; where lengths are compact
-        self._clients: dict[Client, dict[int, dict[str, Any]]] = {}  # the same by host and client id
+        self._heads: dict[int, tuple[bytes, bytes]] = {}  # how their heartbeats begin, plain and with compact lengths
+        self._clients: dict[Client, dict[int, dict[str, Any]]] = {}  # the members by host and client id
         self._owners: dict[int, Client] = {}
         self._producers: dict[tuple[str, str], tuple[int, int]] = {}  # host and transactional id → producer id, epoch
         self._ids: dict[int, str | None] = {}  # producer id → transactional id; None where there are several
         self._nodes: dict[str, tuple[int, str | None, str | None]] = {}  # address → id, rack, cluster
         self._clusters: dict[int, str] = {}
         self._news = 0  # how often nodes or clusters were learnt
-        self._node_of: dict[int, tuple[int, dict[str, Any] | None]] = {}  # news at that time, the key of the record
+        self._node_of: dict[int, tuple[int, dict[str, Any] | None]] = {}  # `_news` at that time, `node` of the record
         self._traits: dict[int, Traits] = {}
         self._programs: dict[str | None, dict[str, Any] | None] = {None: None}  # by client id
         self._readers: dict[int, Callable[[Exchange], None]] = {
@@ -252,13 +251,13 @@ class History:
         }
 
     def feed(self, rows: Iterable[Row]) -> None:
-        """Take settled rows, and note in each exchange what is known by it."""
+        """Take settled rows in order, and note in each exchange the facts that are known when it settles."""
         readers, node_of, programs = self._readers, self._node_of, self._programs
         for row in rows:
             if row.kind != "exchange":
                 continue
             extra = row.extra
-            if extra is not None and "envelope" in extra:  # what is in one has come over other connections
+            if extra is not None and "envelope" in extra:  # its request has come over another connection
                 continue
             read = readers.get(row.api_key)  # type: ignore[arg-type]  # there is none for None
             if read is not None:
@@ -277,7 +276,7 @@ class History:
                     _note(row, "node", said[1])
 
     def forget(self, number: int) -> None:
-        """A connection is over."""
+        """Drop the state of a connection that is over."""
         self._end_session(number)
         self._end_member(number)
         self._clusters.pop(number, None)
@@ -388,7 +387,7 @@ class History:
         _note(exchange, "group", said)
 
     def _says_the_same(self, exchange: Exchange) -> bool:
-        """Whether this is a heartbeat or a commit of the member that is known, without an error: most are."""
+        """Whether an exchange is a heartbeat or commit of the member already known, without an error, as most are."""
         heads, request = self._heads.get(exchange.ends.number), exchange.request_raw
         if heads is None or exchange.api_key not in _ALIKE or not exchange.api_version or not exchange.spec.quick:
             return False
@@ -423,7 +422,7 @@ class History:
                 del self._clients[client]
 
     def _say_group(self, exchange: Exchange) -> None:
-        """The group behind what a consumer does: that of its connection, else the only one of its client."""
+        """Note the group of a consumer's request: the one of its connection, else the only one of its client."""
         said = self._members.get(exchange.ends.number)
         if said is None and self._clients:
             its = self._clients.get(_client(exchange))
@@ -432,7 +431,7 @@ class History:
             _note(exchange, "group", said)
 
     def _say_own_group(self, exchange: Exchange) -> None:
-        """The member that asks for the offsets of its group."""
+        """Note the group in an OffsetFetch of a member that asks for the offsets of its own group."""
         said = self._members.get(exchange.ends.number)
         request = None if said is None else exchange.spec.read(exchange, "request", _GROUPS)
         if said is not None and request is not None:
@@ -470,7 +469,7 @@ class History:
         key = (_host(exchange.ends), identity)
         if where.producer:
             self._take_producer(key, request.get(where.producer), request.get(where.epoch))
-        # What an answer says anew holds for what comes next: EndTxn is of the transaction that it ends.
+        # A new producer id or epoch holds for later exchanges: EndTxn belongs to the transaction that it ends.
         answer = exchange.spec.read(exchange, "response", _NEW_PRODUCER) if where.new else None
         news = answer is not None and not answer.get(_ERROR)
         if news and answer is not None and not where.producer:
@@ -491,7 +490,7 @@ class History:
                 self._ids[producer] = None
 
     def _name_producer(self, exchange: Exchange) -> None:
-        """The transaction that a marker ends."""
+        """Note the transaction that a marker ends."""
         request = exchange.spec.read(exchange, "request", _MARKED)
         markers = [] if request is None else request.get("markers") or []
         if len(markers) == 1:
@@ -513,7 +512,7 @@ class History:
         for node in listed_nodes(answer):
             for address in broker_addresses(node.host, node.port):
                 before = self._nodes.get(address)
-                # Answers of old versions do not say all.
+                # Responses of old versions lack some fields.
                 rack, its = node.rack, cluster
                 if before is not None and before[0] == node.id:
                     rack, its = rack or before[1], cluster or before[2]
@@ -522,7 +521,7 @@ class History:
                     self._news += 1
 
     def _node(self, ends: ConnectionInfo) -> dict[str, Any] | None:
-        """The key of the record for a connection; by the name that TLS asked for where the address is in no answer."""
+        """The `node` key of the record for a connection; by the TLS server name where no response has its address."""
         cluster = self._clusters.get(ends.number)
         found = self._nodes.get(ends.broker)
         if found is None and ends.tls is not None and ends.tls["sni"]:
@@ -540,7 +539,7 @@ class History:
     # Libraries.
 
     def _library(self, exchange: Exchange) -> dict[str, Any] | None:
-        """The key of the record for a connection that does not say its software."""
+        """The `library` key of the record for a connection that does not name its software."""
         number = exchange.ends.number
         traits = self._traits.get(number)
         if traits is None:
@@ -562,7 +561,7 @@ class History:
     # The state.
 
     def export(self) -> list[object]:
-        """As built-in values."""
+        """The state of the history as built-in values."""
         return [
             {number: session.export() for number, session in self._sessions.items()},
             {number: [list(self._owners[number]), said] for number, said in self._members.items()},
@@ -574,7 +573,7 @@ class History:
         ]
 
     def resume(self, state: object) -> None:
-        """Take over what `export` gave. Raises DecodeError, TypeError or ValueError when it is something else."""
+        """Restore the state that `export` gave. Raises DecodeError, TypeError or ValueError for anything else."""
         sessions, members, producers, self._ids, nodes, self._clusters, traits = fields(
             state, *[dict] * 2, list, *[dict] * 4
         )
@@ -601,12 +600,12 @@ def _note(exchange: Exchange, name: str, value: Any) -> None:
     exchange.extra = {name: value} if exchange.extra is None else {**exchange.extra, name: value}
 
 
-# What fits two bytes; a longer name would match nothing, and is read each time.
+# The longest name that fits a two-byte length; a longer one never matches, and its requests are read each time.
 _LONGEST: Final = 0x7FFF
 
 
 def _heads(group: str, generation: int, member: str) -> tuple[bytes, bytes]:
-    """Group, generation and member as requests begin with them: with lengths in two bytes, and compact."""
+    """Group, generation and member as requests begin with them: with two-byte lengths, and with compact lengths."""
     plain = compact = b""
     for text, after in ((group, generation.to_bytes(4, "big", signed=True)), (member, b"")):
         data = text.encode("utf-8", "surrogateescape")[:_LONGEST]
@@ -624,7 +623,7 @@ def _client(exchange: Exchange) -> Client:
 
 
 def _common(members: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """What is the same of several members; nothing where they are of several groups."""
+    """The group, and where equal the generation, of several members; None where their groups differ."""
     first = members[0]
     if len(members) == 1:
         return first

@@ -1,9 +1,9 @@
 """Requests that wait for their response.
 
-Who only watches a connection (`InFlight`: pairing, the proxy's log) has a table by correlation id: an id that is in
-flight twice is first in, first out, and answers may come in any order. The loop reads and writes the plain dict;
-everything unusual goes through the methods. Who takes part (`InOrder`: the relay, a client) needs no table, since
-brokers answer in the order of the requests: an answer that is not to the oldest one is the end of the connection.
+`InFlight` is a table by correlation id, for code that only watches a connection (pairing, the proxy's log). An id that
+is in flight twice is first in, first out, and responses may come in any order. The pairing loop reads and writes the
+plain dict; everything unusual goes through the methods. `InOrder` is a queue, for code that takes part (the relay, a
+client). Brokers answer in the order of the requests: a response to any but the oldest ends the connection.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class InOrder(deque[T]):
 
     @property
     def due(self) -> T | None:
-        """What has to be answered next."""
+        """The request that has to be answered next; None where none waits."""
         return self[0] if self else None
 
 
@@ -28,7 +28,7 @@ class Queue(deque[T]):
 
 
 class InFlight(dict[int, T | Queue[T]]):
-    """Correlation id → the request that waits, or several of them."""
+    """Correlation id → the request that waits, or a Queue of several."""
 
     __slots__ = ("doubled",)
 
@@ -37,7 +37,7 @@ class InFlight(dict[int, T | Queue[T]]):
         self.doubled = 0  # requests that wait behind another one with the same id
 
     def add(self, correlation_id: int, request: T) -> None:
-        """Put a request behind those with its id."""
+        """Add a request, after those that wait with the same id."""
         waiting = self.get(correlation_id)
         if waiting is None:
             self[correlation_id] = request
@@ -49,12 +49,12 @@ class InFlight(dict[int, T | Queue[T]]):
             self.doubled += 1
 
     def first(self, correlation_id: int) -> T | None:
-        """The request that an answer with this id would belong to."""
+        """The request that a response with this correlation id would belong to; None if there is none."""
         waiting = self.get(correlation_id)
         return waiting[0] if isinstance(waiting, Queue) else waiting
 
     def take(self, correlation_id: int) -> T | None:
-        """Remove and give the request that an answer with this id belongs to."""
+        """Remove and return the request that a response with this correlation id belongs to; None if there is none."""
         waiting = self.get(correlation_id)
         if not isinstance(waiting, Queue):
             return self.pop(correlation_id, None) if waiting is not None else None  # type: ignore[return-value]  # no Queue
@@ -80,14 +80,14 @@ class InFlight(dict[int, T | Queue[T]]):
         return every
 
     def oldest(self) -> T:
-        """Remove and give the request that was sent first, of those whose id came first."""
+        """Remove and return the oldest request of the correlation id that has been in the table longest."""
         correlation_id = next(iter(self))
         request = self.take(correlation_id)
         assert request is not None
         return request
 
     def drain(self) -> list[T]:
-        """Remove and give all requests that wait, in the order in which they were sent."""
+        """Remove and return all requests that wait, in the order in which they were sent."""
         every = self.waiting()
         self.clear()
         self.doubled = 0

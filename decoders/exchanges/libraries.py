@@ -1,12 +1,12 @@
-"""What a connection has shown in, the client library that does so out, where it does not say its name itself.
+"""The traits of a connection in, its client library out, for connections that do not name their library.
 
-Libraries say their name since KIP-511 (ApiVersions 3); those before, and some of today, do not. But a library uses the
-highest version of each API that it knows and the broker offers, leaves fields as they are by default, and has a client
-id of its own where nobody gave one. `library_table.py` has what such libraries do, made of recordings of many releases
-(`captures/make/libraries`).
+Libraries name themselves since KIP-511 (ApiVersions 3); older libraries, and some of today, do not. But a library uses
+the highest version of each API that it knows and the broker offers, leaves fields at their defaults, and has a client
+id of its own where the user gave none. `library_table.py` has the traits of such libraries, made of recordings of many
+releases (`captures/make/libraries`).
 
-What always holds: a connection that was not seen from its first byte has no library, nor has one that fits libraries of
-two names, or of which too little was seen. Nothing is taken from a name that people gave.
+What always holds: a connection has no library when it was not seen from its first byte, fits libraries of two names, or
+shows too little. A client id that people chose is no evidence.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ __all__ = ["Fingerprint", "common_library", "library_of", "library_text", "progr
 
 
 class Fingerprint(NamedTuple):
-    """What releases of a library do. `since` and `until` are minor releases; None: not known, or not to be told.
+    """The traits of releases of a library. `since` and `until` are minor releases; None: not known, or not to be told.
 
-    `versions`: API → the highest version it knows. `values`: API → traits (library_traits.py), any one of which it has.
+    `versions`: API → the highest version known. `values`: API → traits (library_traits.py), of which it has any one.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Fingerprint(NamedTuple):
     values: Mapping[int, tuple[str, ...]]
 
 
-# Library → the client ids that it makes itself; a group in them is the release.
+# Library → the client ids that it makes itself; a group in the pattern is the release.
 OWN_IDS: Final[dict[str, re.Pattern[str]]] = {
     "apache-kafka-java": re.compile(r"(?:producer|consumer|adminclient)-\d+"),
     "kafka-python": re.compile(r"kafka-python-(?:(\d+\.\d+[.\d]*)|(?:producer|consumer|admin)-\d+)"),
@@ -60,17 +60,17 @@ PROGRAMS: Final[dict[str, re.Pattern[str]]] = {
     ),
 }
 BROKER: Final = "kafka-broker"
-# No program makes longer ones.
+# No program makes longer client ids.
 _LONGEST: Final = 500
-# APIs that have to be seen, and that tell most.
+# The APIs that tell most; one of them has to be seen, or a client id that the library made.
 _TELLING: Final = (PRODUCE, FETCH, JOIN_GROUP)
-# Versions that are its own and not the broker's: so many at least, or one where it has made the client id.
+# API versions limited by the library, not by the broker: at least so many, or one if the library made the client id.
 _LEAST: Final = 2
 _MANY: Final = 3
 
 
 def program_of(client_id: str) -> dict[str, Any] | None:
-    """The program that makes such client ids."""
+    """The program that makes client ids like this one, as the `library` key of the record; None for other ids."""
     for name, pattern in PROGRAMS.items() if len(client_id) <= _LONGEST else ():
         if pattern.fullmatch(client_id):
             return _said(name, None, None, why=["client id"])
@@ -105,9 +105,9 @@ def library_of(traits: Traits, table: Iterable[Fingerprint]) -> dict[str, Any] |
 
 
 def common_library(found: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """What connections of one client show together: releases of which all can be. None where they differ in names.
+    """The library of several connections of one client, with the releases that fit all. None where the names differ.
 
-    Where there are none such (programs of several releases with the same client id), the releases are left out.
+    Where no release fits all (programs of several releases with the same client id), the releases are left out.
     """
     every = sorted(found, key=lambda each: (each["sure"], len(each["why"]), str(each)))
     if len({each["name"] for each in every}) != 1:
@@ -124,7 +124,7 @@ def _numbers(release: str) -> list[int]:
 
 
 def library_text(library: Mapping[str, Any]) -> str:
-    """`kafkajs ≥ 1.13`, `apache-kafka-java 2.1–2.2`, `sarama`."""
+    """A library and its releases as text: `kafkajs ≥ 1.13`, `apache-kafka-java 2.1–2.2`, `sarama`."""
     name, since, until = (library[part] for part in ("name", "from", "to"))
     if since == until:
         return name if since is None else f"{name} {since}"

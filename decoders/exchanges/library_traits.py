@@ -1,7 +1,8 @@
-"""Exchanges of one connection in, what tells client libraries apart out: versions used and offered, defaults of fields.
+"""Exchanges of one connection in, traits that tell client libraries apart out: versions used and offered, defaults.
 
-A trait is what a library puts into fields of a request that few people set: the first value on the connection counts.
-Of each API the highest version used counts, and what the broker's answer to ApiVersions offered on this connection.
+A trait is the values that a library puts into request fields that few people set; the first on the connection count.
+Of each API the highest version used counts, and the one that the broker's ApiVersions response offered on the
+connection.
 """
 
 from __future__ import annotations
@@ -27,33 +28,33 @@ TRAITS: Final[Mapping[int, tuple[str, ...]]] = {
 _ASKED: Final = {key: frozenset(paths) for key, paths in TRAITS.items()}
 _OFFERED: Final = frozenset({"error_code", "api_keys[].api_key", "api_keys[].max_version"})
 _REPLICA: Final = frozenset({"replica_id", "replica_state.replica_id"})
-# Of an offer the APIs of clients are kept: what libraries are told apart by.
+# The APIs kept of requests and offers: those of clients, which tell libraries apart.
 _KEPT: Final = frozenset({*range(4), *range(8, 15), 18, 22})
 
 
 class Traits:
-    """What one connection has shown. `library`: what is noted in its exchanges because of that (libraries.py)."""
+    """The traits of one connection. `library`: the `library` key that its exchanges get by them (libraries.py)."""
 
     __slots__ = ("client_id", "library", "offered", "opened", "replica", "values", "versions")
 
     def __init__(self, *, opened: bool) -> None:
-        self.opened = opened  # it was seen from its first byte on
+        self.opened = opened  # the connection was seen from its first byte on
         self.client_id: str | None = None
         self.versions: dict[int, int] = {}
         self.offered: dict[int, int] = {}
         self.values: dict[int, str] = {}
-        self.replica = False  # a Fetch as brokers ask
+        self.replica = False  # it has sent a Fetch of a broker
         self.library: dict[str, Any] | None = None
 
     def knows(self, exchange: Exchange) -> bool:
-        """Whether the exchange says nothing new."""
+        """Whether an exchange adds nothing to the traits."""
         key = exchange.api_key
         if key is None or key not in _KEPT:
             return True
         return self.versions.get(key, -1) >= (exchange.api_version or 0) and (key not in TRAITS or key in self.values)
 
     def add(self, exchange: Exchange) -> None:
-        """Take a settled exchange."""
+        """Add the traits that a settled exchange shows."""
         key, version = exchange.api_key, exchange.api_version
         if key is None or version is None:
             return
@@ -83,12 +84,12 @@ class Traits:
                     self.offered[row["api_key"]] = row["max_version"]
 
     def export(self) -> list[object]:
-        """As built-in values."""
+        """The traits as built-in values."""
         return [self.opened, self.client_id, self.versions, self.offered, self.values, self.replica]
 
     @classmethod
     def resumed(cls, state: object) -> Traits:
-        """Of which `export` gave this. Raises DecodeError when it is something else."""
+        """The traits that `export` gave. Raises DecodeError when the state is something else."""
         opened, client_id, versions, offered, values, replica = fields(state, bool, str | None, *[dict] * 3, bool)
         traits = cls(opened=opened)
         traits.client_id, traits.replica = client_id, replica
@@ -97,7 +98,7 @@ class Traits:
 
 
 def _flat(view: Any, path: str) -> str:
-    """The values at a path: of lists those of the first topic and its first partition, but all protocols."""
+    """The value at a path as text, in the first element of each list, but of all protocols; `-` where it is missing."""
     at = view
     names = path.split(".")
     for number, name in enumerate(names):

@@ -1,19 +1,19 @@
 """The steps of a SASL login in, who has logged in on a connection out (KIP-43, KIP-152, KIP-368).
 
-The problem. The mechanism is in one request, the user in another, and whether the broker took them in the answer to the
-last; mechanisms differ in how many steps they have, and some of them are known to the two sides alone.
+The problem. The mechanism is in one request, the user in another, and the broker's decision in the response to the last
+step. Mechanisms differ in how many steps they have, and some mechanisms are known to the two sides alone.
 
-The idea. A login is an attempt from its SaslHandshake on. Whoever it says holds from its first answer without an error
-on, the next step may say more, and an error takes it back: then whoever had logged in before is who it is (a
-connection logs in again before its session ends). So a mechanism whose last step is unknown needs none.
+The idea. A login is an attempt from its SaslHandshake on. The user that it names counts from the first response without
+an error on, and the next step may tell more. An error takes the attempt back: the login from before it counts again (a
+connection logs in again before its session ends). So the last step of a mechanism need not be known.
 
 ```
 SaslHandshake ─► attempt ──┬ step answered ─► login is the attempt's ─┬ the last one ─► no attempt
                            └ refused ───────► login as before         └ else ─► next step
 ```
 
-What always holds: a request has the login that was there when it was sent; the steps of a login have the attempt's,
-refused or not. What is said of a step (`sasl` of the record) is names and numbers, never what proves anything.
+What always holds: a request has the login in force when it was sent; the steps of a login have the attempt's login,
+refused or not. The record (`sasl`) has names and numbers of a step, never a proof.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from decoders.wire.text import json_text
 
 __all__ = ["LoginAttempt", "known_login", "learn_owners"]
 
-# What a step says → its key in `sasl` of the record.
+# The facts of a step that are keys in `sasl` of the record.
 _SAID: Final = ("acting_as", "token_id", "realm", "service", "iterations", "refusal")
 
 
 @lru_cache(1024)  # the same few on thousands of connections
 def known_login(user: str | None, mechanism: str | None) -> Login:
-    """A login: the same object for all connections that have it."""
+    """A login; all connections with the same login share one object."""
     return {"user": user, "mechanism": mechanism}
 
 
@@ -59,11 +59,11 @@ class LoginAttempt:
 
     @property
     def login(self) -> Login | None:
-        """Who it would be; None where the capture shows nothing of it."""
+        """The login if the attempt succeeds; None where the capture shows nothing of it."""
         return known_login(self.user, self.mechanism) if self.user or self.mechanism else None
 
     def ask(self, exchange: Exchange, data: bytes | None, owners: Mapping[str, str]) -> None:
-        """Take the client's step, None where the capture lacks it; `owners` are those of delegation tokens, by id."""
+        """Take the client's step, None where the capture lacks it; `owners`: delegation token id → its owner."""
         step = None
         if data is not None:
             if self.mechanism is None:
@@ -76,7 +76,7 @@ class LoginAttempt:
         exchange.login = self.login
 
     def answer(self, exchange: Exchange, data: bytes | None) -> Login | None:
-        """Take the broker's answer to it, which has no error code; who has logged in by it."""
+        """Take the broker's answer, without an error code, to the latest step; returns who is logged in then."""
         step = None if data is None else read_step(self.mechanism or "", data, "response")
         _note(exchange, "response", step)
         last = FINAL_ANSWERS.get(family(self.mechanism or ""))
@@ -85,12 +85,12 @@ class LoginAttempt:
         return self.before if refused else self.login
 
     def export(self) -> list[object]:
-        """As built-in values."""
+        """The attempt as built-in values."""
         return [self.mechanism, self.before, self.user, self.step]
 
     @classmethod
     def resumed(cls, state: object) -> LoginAttempt:
-        """Of which `export` gave this. Raises DecodeError when it is something else."""
+        """The attempt that `export` gave. Raises DecodeError when the state is something else."""
         mechanism, before, user, step = fields(state, str | None, dict | None, str | None, str)
         attempt = cls(mechanism, read_login(before))
         attempt.user, attempt.step = user, step
@@ -105,7 +105,7 @@ _OWNERS: Final[dict[int, frozenset[str]]] = {
 
 
 def learn_owners(exchange: Exchange, owners: dict[str, str]) -> None:
-    """Take whose delegation tokens are, from an answer that says so."""
+    """Add to `owners` the owners of delegation tokens that a response names."""
     answer = exchange.spec.read(exchange, "response", _OWNERS[exchange.api_key])  # type: ignore[index]  # it has some
     for token in [answer, *(answer.get("tokens") or ())] if answer is not None else ():
         identity, kind, name = (token.get(each) for each in _OWNER)
@@ -114,7 +114,7 @@ def learn_owners(exchange: Exchange, owners: dict[str, str]) -> None:
 
 
 def read_login(state: object) -> Login | None:
-    """A saved login. Raises DecodeError when it is something else."""
+    """A login from its saved state. Raises DecodeError when the state is something else."""
     if state is None:
         return None
     if not isinstance(state, dict) or state.keys() != {"user", "mechanism"}:
@@ -123,7 +123,7 @@ def read_login(state: object) -> Login | None:
 
 
 def _note(exchange: Exchange, side: Side, step: SaslStep | None) -> None:
-    """Put what a step says into what the exchange says of itself."""
+    """Add what a step says to `sasl` in the exchange's `extra`."""
     if step is None:
         return
     before: dict[str, Any] = (exchange.extra or {}).get("sasl") or {}

@@ -15,9 +15,9 @@ chunk ─► half.state is a direction in step? ── no ─► unusual(): even
             └ BODY      append to the frame under way                     its last piece    ┘
 ```
 
-What always holds: the plain way (framing.take_bytes and pairing.py) gives the same exchanges for the same chunks; the
-tests compare the two by switching this one off. Any chunk may leave the fast path in the middle and go on in the plain
-one.
+What always holds: the plain path (framing.take_bytes and pairing.py) gives the same exchanges for the same chunks; the
+tests compare the two by switching the fast path off. Any chunk may leave the fast path in the middle and go on in the
+plain one.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ RESPONSE_HEAD: Final = RESPONSE_FORM.size
 
 
 def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandler) -> None:  # noqa: C901 - one loop, no calls
-    """Take chunks; `unusual` is called for events and for halves that have no lane."""
+    """Pair the frames in chunks; `unusual` is called for events and for halves that have no lane."""
     budget = context.budget
     plain = context.specs.plain.get
     names = context.topics.names
@@ -154,23 +154,23 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
 
 # Chunks in, settled exchanges and skipped runs out, in the order in which they settle (a stage: feed, finish, …).
 #
-# A connection is undecided until frames/detect.py knows it for Kafka; then its chunks so far are taken as if they came
-# now. A connection to an endpoint that is a broker already, or to a port that was named, is Kafka from its first byte.
+# A connection is undecided until frames/detect.py recognises it as Kafka; then its chunks so far are taken as if they
+# came now. A connection to an endpoint known as a broker, or to a port that was named, is Kafka from its first byte.
 
 
 NOTHING_DECODES: Final = "nothing in it decodes as a request or its response"
-# Packets of one direction without one of the other that no clock and no end of a capture explains.
+# So many packets of one direction, and none of the other, are not explained by clocks or the end of a capture.
 ALONE_MIN: Final = 3
-# So many bytes of one direction are looked at, to see whether they are answers, before too many are held to go on.
+# The bytes held of a connection after which it is searched for responses, before the limit on held bytes is reached.
 GUESSED_AFTER: Final = UNDECIDED_MAX // 2
 ANSWERS_ONLY: Final = "answers of a broker, without their requests"
 
-# Later than all times: what is known at the end.
+# Later than all times: everything known at the end counts.
 FOREVER: Final = 1 << 63
 
 
 class Pairer:
-    """The stage. `ports` are Kafka without a look, and all others are not looked at; `needs` is what views hold."""
+    """Chunks in, settled rows out. `ports`, if given, are Kafka without a look, no others; `needs`: fields of views."""
 
     def __init__(
         self, ports: Iterable[int] | None = None, needs: Needs | None = None, *, connections: bool = False
@@ -184,20 +184,20 @@ class Pairer:
         return self.context.summary
 
     def feed(self, chunks: list[Chunk], now_ns: int = 0) -> list[Settled]:  # noqa: ARG002 - one protocol for all stages
-        """What settles with these chunks."""
+        """The rows that settle with these chunks."""
         if chunks:
             self.note_times(chunks)
             take_chunks(self.context, chunks, self._unusual)
         return self._given()
 
     def note_times(self, chunks: list[Chunk]) -> None:
-        """Take the first and the last time from chunks, also from those of which nothing comes here."""
+        """Note the first and the last time of chunks, also of those that never come to `feed`."""
         summary = self.context.summary
         summary.first_ns = summary.first_ns or chunks[0][1]
         summary.last_ns = max(summary.last_ns, chunks[-1][1])
 
     def finish(self) -> list[Settled]:
-        """What the end of the input settles; reassembly has closed all connections that it knows."""
+        """The rows that the end of the input settles; reassembly has closed all connections that it knows."""
         context = self.context
         for number in sorted({*context.pairings, *context.undecided}):
             undecided = context.undecided.get(number)
@@ -212,9 +212,9 @@ class Pairer:
         return pack(export_context(self.context))
 
     def resume(self, state: bytes, connections: Mapping[int, Connection]) -> None:
-        """Go on where `export` was called; `connections` are those open, as the stage before has them by number.
+        """Restore the state that `export` gave; `connections` are the open ones of reassembly, by number.
 
-        Raises DecodeError when the state is none.
+        Raises DecodeError when the state is something else.
         """
         try:
             resume_context(self.context, unpack(state), connections)
@@ -234,7 +234,7 @@ class Pairer:
         return out
 
     def _unusual(self, half: Half, time_ns: int, packet: int, data: bytes | Gap | Retransmission | Close) -> None:
-        """Events, and bytes of connections that are not, or not yet, Kafka."""
+        """Take events, and bytes of connections that are not, or not yet, Kafka."""
         number = half.connection.number
         if isinstance(data, Close):
             self._closed(half.connection, data.how, time_ns)
@@ -266,7 +266,7 @@ class Pairer:
             self.context.shed(None)
 
     def _closed(self, connection: Connection, how: How, time_ns: int) -> None:
-        """No chunk of a connection comes any more."""
+        """End a connection of which no chunk comes any more."""
         pairing = self.context.pairings.get(connection.number)
         undecided = self.context.undecided.get(connection.number)
         if pairing is not None:
@@ -307,7 +307,7 @@ class Pairer:
             pairing.again(direction, data.at, data.size)
 
     def _meet(self, connection: Connection, time_ns: int, data: bytes | Gap) -> UndecidedConnection:
-        """The first chunk of a connection."""
+        """A new undecided connection, at its first chunk."""
         undecided = UndecidedConnection(connection, time_ns)
         self.context.undecided[connection.number] = undecided
         known = certain(data) if connection.opened and isinstance(data, bytes) else ""
@@ -318,19 +318,19 @@ class Pairer:
         return undecided
 
     def _named(self, connection: Connection) -> Half | None:
-        """The half that asks, of a connection to a port that was named."""
+        """The client's half of a connection to a port that was named; None for other ports."""
         ports = self.context.ports or frozenset()
         if _port(connection.first.target) in ports:
             return connection.first
         return connection.second if _port(connection.second.target) in ports else None
 
     def _answered(self, undecided: UndecidedConnection) -> Half | None:
-        """The half that asked, of a connection of which there are a broker's answers alone."""
+        """The client's half of a connection with only a broker's responses; None for other connections."""
         undecided.look_for_answers()
         return None if undecided.speaker is None else undecided.speaker.peer
 
     def _known(self, connection: Connection, time_ns: int) -> Half | None:
-        """The half that asks, where that is known, at a time, without a look at the bytes."""
+        """The client's half, where it is known at `time_ns` without a look at the bytes; else None."""
         if self.context.ports is not None:
             return self._named(connection)
         if connection.tls:
@@ -343,12 +343,12 @@ class Pairer:
         return None
 
     def _adopt(self, undecided: UndecidedConnection, client: Half, time_ns: int) -> None:
-        """A connection is Kafka: take what it has sent so far."""
+        """Take a connection as Kafka, with the chunks that it has sent so far."""
         context = self.context
         connection = undecided.connection
         del context.undecided[connection.number]
         context.budget.held -= undecided.held
-        # Behind all that was looked at before: it does not vouch for itself.
+        # After all chunks looked at so far: the connection does not vouch for itself.
         since_ns = max((time_ns, *(chunk[1] for chunk in undecided.chunks)))
         facts = tls_facts(connection)
         if facts is None:
@@ -379,7 +379,7 @@ class Pairer:
         take_chunks(context, chunks, self._unusual)
 
     def remember(self) -> None:
-        """Note in exchanges what they mean by those before them (history.py). To be called before the first `feed`."""
+        """Note in exchanges the facts that earlier ones tell (history.py). To be called before the first `feed`."""
         from decoders.exchanges.history import History
 
         if self.context.history is None:
@@ -390,7 +390,7 @@ class Pairer:
         unseen = connection is not None and self._note_sides(connection, client_first=pairing.client_first)
         pairing.close(how, "one_direction" if unseen else None)
         history = self.context.history
-        if history is not None:  # at once: what comes behind is to find the same whichever pieces the input comes in
+        if history is not None:  # at once: later rows find the same facts however the input is cut into pieces
             history.feed(self.context.out[self._remembered :])
             self._remembered = len(self.context.out)
             history.forget(pairing.ends.number)
@@ -402,11 +402,11 @@ class Pairer:
             ended.login = pairing.login
             self._give(ended)
         if not pairing.resting:
-            del pairing.requests, pairing.responses  # they refer to it: see Connection.untie
+            del pairing.requests, pairing.responses  # they refer to the pairing: see Connection.untie
         pairing.client = None
 
     def _note_sides(self, connection: Connection, *, client_first: bool) -> bool:
-        """Count a Kafka connection of which the capture has only one direction; whether that is the client's."""
+        """Count a Kafka connection with only one direction in the capture; returns whether that is the client's."""
         client = connection.first if client_first else connection.second
         broker, summary = client.peer, self.context.summary
         if not is_alone(opened=connection.opened, packets=client.packets + broker.packets):
@@ -418,7 +418,7 @@ class Pairer:
         return not broker.packets
 
     def _over(self, connection: Connection, how: How, undecided: UndecidedConnection | None = None) -> None:
-        """A connection that is no Kafka, or none of whose bytes came, has ended."""
+        """Give the Ended of a connection that is not Kafka, or of which no byte came."""
         if not self.context.connections:
             return
         client, ends = self._sides(connection, undecided)
@@ -434,7 +434,7 @@ class Pairer:
         self._give(ended)
 
     def _sides(self, connection: Connection, undecided: UndecidedConnection | None) -> tuple[Half, ConnectionInfo]:
-        """Who is taken for the client of a connection that gave no exchange: who opened it, or did not answer."""
+        """The client's half of a connection without exchanges (it opened, or did not answer), and the ends."""
         broker = undecided.speaker if undecided is not None else None
         client = connection.first if broker is None else broker.peer
         ends = ConnectionInfo(connection.number, client.source, client.target, connection.began_ns, self.context.topics)
@@ -445,7 +445,7 @@ class Pairer:
         self.context.runs += 1
 
     def _end_undecided(self, undecided: UndecidedConnection, how: How, time_ns: int) -> None:
-        """A connection is over that has not shown to be Kafka; brokers known until then still vouch for it."""
+        """End a connection that has not proved to be Kafka; brokers known until then still vouch for it."""
         context = self.context
         connection = undecided.connection
         client = None if undecided.foreign else self._known(connection, time_ns)
@@ -475,7 +475,7 @@ class Pairer:
 
 
 def described(undecided: UndecidedConnection) -> tuple[str, str, int]:
-    """The reason, the detail and the bytes of a connection that gave no exchange."""
+    """The reason, the detail and the number of bytes of a connection that gave no exchange."""
     facts = tls_facts(undecided.connection)
     broker = undecided.speaker
     sizes = undecided.sizes
@@ -487,15 +487,15 @@ def described(undecided: UndecidedConnection) -> tuple[str, str, int]:
 
 
 def is_alone(*, opened: bool, packets: int) -> bool:
-    """Whether one direction without any packet is a fault of the capture, and no capture that ended too soon.
+    """Whether a direction without packets is a fault of the capture, and not just a capture that ended too soon.
 
-    Without any packet at all nobody has counted: the bytes are of no capture.
+    With no packets at all, the bytes are from no capture, and packets were not counted.
     """
     return packets >= (1 if opened else ALONE_MIN)
 
 
 def doubtful(undecided: UndecidedConnection) -> int:
-    """Until when it would be Kafka if only its broker were known."""
+    """The time (ns) before which a known broker would have made the connection Kafka; 0 where none would."""
     connection = undecided.connection
     if undecided.foreign == TLS or connection.tls:
         return 0

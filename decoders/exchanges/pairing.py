@@ -16,14 +16,14 @@ token    ─► with the next token of the other side       → settled as token
 end      ─► all that waits is settled as unanswered
 ```
 
-What every exchange goes through is done by pairer.py on the attributes here; this is the same for whatever is unusual.
+pairer.py does the common case in line, on the attributes of the classes here; this module does everything unusual.
 
 What always holds: each frame is in exactly one exchange, and each exchange is settled once. A correlation id that is in
 flight twice is first in, first out. `budget.held` is the bytes of requests in flight and frames under way.
 
-What is given up: behind lost bytes a response may answer a request with the same id that is missing; such a request is
-settled as `lost` rather than paired with an answer that may not be its own. Beyond IN_FLIGHT_MAX the oldest is given
-up.
+What is given up: after lost bytes, a response may answer a missing request with the same id. The request in flight is
+then settled as `lost` rather than paired with a response that may not be its own. Beyond IN_FLIGHT_MAX requests the
+oldest is given up.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ if TYPE_CHECKING:
 
 
 def begin(exchange: Exchange, ends: ConnectionInfo, spec: ApiVersion) -> None:
-    """What every exchange begins with."""
+    """Set the attributes of a new exchange to their initial values."""
     exchange.ends = ends
     exchange.spec = spec
     exchange.api_key = None
@@ -96,7 +96,7 @@ def begin(exchange: Exchange, ends: ConnectionInfo, spec: ApiVersion) -> None:
 
 
 def orphan(ends: ConnectionInfo, spec: ApiVersion, frame: Frame, correlation_id: int) -> Exchange:
-    """A response whose request is not in the capture."""
+    """A new exchange of a response whose request is not in the capture."""
     exchange = Exchange()
     begin(exchange, ends, spec)
     exchange.outcome = "orphan_response"
@@ -108,7 +108,7 @@ def orphan(ends: ConnectionInfo, spec: ApiVersion, frame: Frame, correlation_id:
 
 
 def put_request(exchange: Exchange, frame: Frame) -> None:
-    """Take over a request's frame."""
+    """Set the request's attributes from its frame."""
     exchange.time_ns = frame.first_ns
     exchange.request_end_ns = frame.last_ns
     exchange.request_packet = frame.first_packet
@@ -121,7 +121,7 @@ def put_request(exchange: Exchange, frame: Frame) -> None:
 
 
 def put_response(exchange: Exchange, frame: Frame) -> None:
-    """Take over a response's frame."""
+    """Set the response's attributes from its frame."""
     exchange.response_ns = frame.first_ns
     exchange.response_end_ns = None if frame.missing == "incomplete" else frame.last_ns
     exchange.response_packet = frame.first_packet
@@ -134,7 +134,7 @@ def put_response(exchange: Exchange, frame: Frame) -> None:
 
 
 def _put_damage(exchange: Exchange, frame: Frame, side: Side) -> None:
-    """What is missing of a frame, and that bytes of it were sent again."""
+    """Note in `extra` why a part of a frame is missing, and that bytes of it were retransmitted."""
     said: dict[str, Any] = {side: frame.missing} if frame.missing else {}
     if frame.again:
         said["retransmitted"] = True
@@ -142,7 +142,7 @@ def _put_damage(exchange: Exchange, frame: Frame, side: Side) -> None:
 
 
 def put_no_request(exchange: Exchange) -> None:
-    """There is no request."""
+    """Set the request's attributes of an exchange without a request."""
     exchange.request_end_ns = None
     exchange.request_packet = None
     exchange.request_packet_end = None
@@ -151,7 +151,7 @@ def put_no_request(exchange: Exchange) -> None:
 
 
 def put_no_response(exchange: Exchange) -> None:
-    """There is no response."""
+    """Set the response's attributes of an exchange without a response."""
     exchange.response_ns = None
     exchange.response_end_ns = None
     exchange.response_packet = None
@@ -161,7 +161,7 @@ def put_no_response(exchange: Exchange) -> None:
 
 
 def wants_no_answer(spec: ApiVersion, data: bytes, body: int) -> bool:
-    """Whether a Produce request, whose body begins at `body`, has acks=0; unseen acks count as others."""
+    """Whether a Produce request, whose body begins at `body`, has acks=0; False where its acks cannot be read."""
     if not spec.null_id:
         return data[body : body + 2] == b"\0\0"
     if not spec.flexible:
@@ -178,7 +178,7 @@ def wants_no_answer(spec: ApiVersion, data: bytes, body: int) -> bool:
 # API keys that a lane in step may carry: those known and as many again for newer releases.
 KEY_MAX: Final = 1000
 VERSION_MAX: Final = 100
-# Least sizes: key, version and correlation id; a correlation id.
+# Least frame sizes: key, version and correlation id of a request; correlation id of a response.
 REQUEST_LEAST: Final = 8
 RESPONSE_LEAST: Final = 4
 
@@ -205,10 +205,10 @@ class PairingContext(Protocol):
 
 
 class Pairing:
-    """One Kafka connection: its two lanes, its requests in flight, its SASL phase, who the client is.
+    """One Kafka connection: its two lanes, its requests in flight, its SASL phase, its client.
 
-    Of a connection that says nothing for a while (`rest`) the attributes that say nothing either are let go. Whoever
-    wants one of them calls `wake` first.
+    A connection without bytes for a while (`rest`) drops the attributes that are in their initial state. Callers that
+    need one of these attributes call `wake` first.
     """
 
     __slots__ = (
@@ -232,7 +232,7 @@ class Pairing:
         "server_place",
         "software",
     )
-    # What a connection at rest does without, for compiled code.
+    # The attributes that `rest` deletes; compiled code has to know them.
     __deletable__ = ("early", "in_flight", "requests", "responses", "sasl")
 
     def __init__(self, context: PairingContext, ends: ConnectionInfo, *, client_first: bool, opening: bool) -> None:
@@ -240,15 +240,15 @@ class Pairing:
         self.budget: MemoryBudget = context.budget
         self.ends = ends
         self.client_first = client_first  # the client is the first half of the connection
-        self.client: Half | None = None  # the sending side of the client, once it is known who has these lanes
+        self.client: Half | None = None  # the client's half, while the halves have these lanes
         self.client_raw: bytes | None = None  # of the latest request
         self.client_id: str | None = None
         self.software: ClientSoftware | None = None
         self.login: Login | None = None
-        self.opening = opening  # nothing has come yet, and what comes is the first of the stream
+        self.opening = opening  # no frame has come yet, and the next one is the first of the stream
         self.closing: How | None = None
         self.resting = False
-        self.client_place = self.server_place = 0  # of the lanes that were let go
+        self.client_place = self.server_place = 0  # places of the lanes that `rest` dropped
         self._equip()
 
     def _equip(self) -> None:
@@ -261,7 +261,7 @@ class Pairing:
         self.requests.place, self.responses.place = self.client_place, self.server_place
 
     def rest(self) -> bool:
-        """Let go of what is as it was in the beginning, but for the places of the lanes; False if there is more."""
+        """Drop the attributes in their initial state, but keep the places of the lanes; False if more is under way."""
         directions = (self.requests, self.responses)
         if self.in_flight or self.early or not all(direction.is_plain() for direction in directions):
             return False
@@ -276,15 +276,15 @@ class Pairing:
         return True
 
     def wake(self) -> None:
-        """Make again what was let go."""
+        """Make the attributes again that `rest` dropped."""
         if self.resting:
             self.resting = False
             self._equip()
 
-    # What framing asks.
+    # Called by framing.
 
     def objection(self, direction: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
-        """Why the head at `at`, of a lane in step, cannot be the head of a frame of this size."""
+        """Why the bytes at `at`, of a lane in step, cannot be the head of a frame of this size; None where they can."""
         if not direction.request:
             return self._response_objection(direction, data, at, size)
         if self.opening and size > 0 and data[at + 4 : at + 5] == GSSAPI_TAG:
@@ -318,7 +318,7 @@ class Pairing:
         return "oversized" if size > FRAME_MAX else "lost"
 
     def plausible(self, direction: FrameDirection, data: bytes, at: int) -> int:
-        """A verdict about a frame that may begin at `at` of a lane that has lost its step."""
+        """A verdict whether a frame begins at `at` of a lane that has lost its step."""
         if direction.request:
             verdict = request_verdict(data, at, self.client_raw)
             if verdict == NO and self.client_raw is not None:
@@ -333,7 +333,7 @@ class Pairing:
         return response_verdict(data, at, exchange.api_key, exchange.api_version)
 
     def candidates(self, direction: FrameDirection, data: bytes, at: int) -> list[int]:
-        """The offsets from `at` on where a cheap look allows a frame."""
+        """The offsets from `at` on at which a cheap check allows a frame."""
         if direction.request:
             return request_places(data, at, self.client_raw)
         return response_places(data, at, self.in_flight)
@@ -341,7 +341,7 @@ class Pairing:
     # Frames.
 
     def frame(self, direction: FrameDirection, frame: Frame) -> None:
-        """A frame has come to its end."""
+        """Take a frame that has come to its end."""
         if direction.request:
             self._request(frame)
         else:
@@ -381,7 +381,7 @@ class Pairing:
             client_id = self.client_id
         else:
             client_id = None if head.client_id is None else self._named(head.client_id)
-        if key != API_VERSIONS or version < SOFTWARE_SINCE:  # those say who they are
+        if key != API_VERSIONS or version < SOFTWARE_SINCE:  # a newer ApiVersions names its software
             self.context.summary.client(self.ends.client, client_id or "", self.software)
         begin(exchange, self.ends, self.context.specs.get(key, version))
         exchange.api_key = key
@@ -394,7 +394,7 @@ class Pairing:
         return exchange
 
     def rename(self, raw: bytes) -> str:
-        """Take note of the client id of the latest request, which is another than before."""
+        """Note a client id that differs from the previous request's; returns it as text."""
         client_id = self._named(raw)
         self.context.summary.client(self.ends.client, client_id, self.software)
         return client_id
@@ -406,7 +406,7 @@ class Pairing:
         return self.client_id
 
     def _wait(self, exchange: Exchange) -> None:
-        """Put a request into the table."""
+        """Put a request into the table of requests in flight."""
         correlation_id = exchange.correlation_id
         assert correlation_id is not None
         if self.in_flight.count() >= IN_FLIGHT_MAX:
@@ -415,7 +415,7 @@ class Pairing:
             self._give_up(oldest, "limit")
         earlier = self.in_flight.first(correlation_id)
         if earlier is not None and self.responses.lost_packet > (earlier.request_packet_end or 0):
-            # Its answer was among what is lost; were it still to come, nobody could tell whose it is.
+            # Its response was among the lost bytes; if it still came, nobody could tell which request it answers.
             self.in_flight.take(correlation_id)
             self._give_up(earlier, "lost")
         self.in_flight.add(correlation_id, exchange)
@@ -455,7 +455,7 @@ class Pairing:
         self.settle(exchange)
 
     def _under_way(self) -> int | None:
-        """The correlation id of the request that is coming in."""
+        """The correlation id of the request whose frame is under way; None where none is."""
         direction = self.requests
         if not direction.need or direction.doubt or not direction.parts or len(direction.parts[0]) < REQUEST_LEAST + 4:
             return None
@@ -468,7 +468,7 @@ class Pairing:
         self.settle(exchange)
 
     def _guess(self, exchange: Exchange) -> None:
-        """Take a response for that of the only API version that it can be of, and say so."""
+        """Set the only API version that a response without its request fits, and mark it as guessed."""
         from decoders.exchanges.answer_guess import guess_request
 
         found = guess_request(exchange.response_raw or b"")
@@ -478,9 +478,9 @@ class Pairing:
             exchange.extra = {**(exchange.extra or {}), "guessed": True}
 
     def _headless(self, direction: FrameDirection, frame: Frame) -> None:
-        """A frame of known size, of which not even the header is there."""
+        """Skip a frame of known size, of which not even the header is there."""
         detail = {"snaplen": "cut by the snap length", "incomplete": "cut off by the end of the connection"}
-        size = min(frame.size + 4, direction.place - frame.place)  # it may be broken off, whatever its size field says
+        size = min(frame.size + 4, direction.place - frame.place)  # it may be shorter than its size field says
         run = Unframed("lost", detail.get(frame.missing, "segment lost"), frame.first_ns, frame.first_packet, size)
         direction.lossy = True
         self.skipped(direction, run, frame.last_ns)
@@ -488,7 +488,7 @@ class Pairing:
     # SASL.
 
     def _log_in(self, exchange: Exchange) -> None:
-        """SaslHandshake or SaslAuthenticate was sent."""
+        """Follow a SaslHandshake or SaslAuthenticate request."""
         request = exchange.request
         if exchange.api_key == SASL_AUTHENTICATE:
             data = request.get("auth_bytes")
@@ -502,24 +502,24 @@ class Pairing:
             self._follow_phase()
 
     def _attempt(self, mechanism: str = "") -> LoginAttempt:
-        """The login under way, or one that begins."""
+        """The login under way, or a new one."""
         if self.sasl.attempt is None:
             from decoders.exchanges.logins import LoginAttempt  # few captures have any
 
-            # Where its beginning is not in the capture, or nobody knew what the last step was, it is as before.
+            # Where the handshake is not in the capture, or the last step was not known, the mechanism is as before.
             before = mechanism or (self.login["mechanism"] if self.login is not None else None)
             self.sasl.attempt = LoginAttempt(before, self.login)
         return self.sasl.attempt
 
     def _logged_in(self, exchange: Exchange, data: bytes | None) -> None:
-        """A step of a login was answered without an error; `data`: None where the capture lacks the answer."""
+        """Follow an answer without an error to a step of a login; `data`: None where the capture lacks the answer."""
         attempt = self._attempt()
         self.login = attempt.answer(exchange, data)
         if attempt.over:
             self.sasl.attempt = None
 
     def _refused(self) -> None:
-        """A step of a login was answered by an error."""
+        """Follow an error in answer to a step of a login: the login from before the attempt counts again."""
         if self.sasl.attempt is not None:
             self.login, self.sasl.attempt = self.sasl.attempt.before, None
 
@@ -529,10 +529,10 @@ class Pairing:
         self.responses.set_ready(RESPONSE if kafka and not self.sasl.tokens else ASK)
 
     def _leave_tokens(self) -> None:
-        """A request has come: no token is answered any more."""
+        """End the tokens, because a request has come: no token is answered any more."""
         while self.sasl.tokens:
             self._settle_alone(self.sasl.take(), "token")
-        if self.sasl.attempt is not None:  # what the broker did not answer it has taken
+        if self.sasl.attempt is not None:  # the broker has accepted a step that it did not answer
             self.login, self.sasl.attempt = self.sasl.attempt.login, None
         if self.sasl.phase is SaslPhase.TOKENS or self.responses.lossy:
             self.sasl.phase = SaslPhase.KAFKA
@@ -553,7 +553,7 @@ class Pairing:
         self._follow_phase()
 
     def _answers_handshake(self, data: bytes) -> bool:
-        """Whether this answers the SaslHandshake behind which a token has come already."""
+        """Whether a response answers the SaslHandshake after which a token has come already."""
         if self.sasl.phase is not SaslPhase.HANDSHAKE or len(data) < RESPONSE_HEAD:
             return False
         return self.in_flight.first(CORRELATION.unpack_from(data, 4)[0]) is not None
@@ -561,7 +561,7 @@ class Pairing:
     def _answer_token(self, frame: Frame) -> bool:
         exchange = self.sasl.take()
         if self.requests.lost_packet > (exchange.request_packet_end or 0):
-            # Some tokens have no answer: this may be that of a request among what is lost.
+            # Some tokens have no answer: this frame may answer a request among the lost bytes.
             self._settle_alone(exchange, "token")
             return False
         put_response(exchange, frame)
@@ -576,7 +576,7 @@ class Pairing:
     # Settling.
 
     def settle(self, exchange: Exchange) -> None:
-        """An exchange whose two sides are there, as far as they ever will be."""
+        """Settle an exchange whose two sides are there, as far as they ever will be."""
         if exchange.spec.watched:
             self._watch(exchange)
         exchange.known = len(self.context.topics.names)
@@ -585,7 +585,7 @@ class Pairing:
             self._open(exchange)
 
     def _open(self, envelope: Exchange) -> None:
-        """Settle what travelled in an Envelope, behind it."""
+        """Settle the exchange inside an Envelope, after the Envelope."""
         from decoders.exchanges.envelope import open_envelope  # few captures have any
 
         inner = open_envelope(envelope, self.context.specs)
@@ -596,7 +596,7 @@ class Pairing:
             self.settle(inner)
 
     def produce(self, exchange: Exchange) -> None:
-        """A Produce request: it waits, unless it wants no answer."""
+        """Take a Produce request: it waits for its response, unless it has acks=0 and is settled."""
         data = exchange.request_raw
         assert data is not None
         try:
@@ -616,7 +616,7 @@ class Pairing:
         self.settle(exchange)
 
     def _watch(self, exchange: Exchange) -> None:
-        """Learn what an exchange teaches: topic names, and how a login goes."""
+        """Learn topic names, owners of delegation tokens and the state of a login from an exchange."""
         if exchange.api_key in TELLING_OWNERS:
             if not self.context.connections:
                 from decoders.exchanges.logins import learn_owners
@@ -640,7 +640,7 @@ class Pairing:
             self._follow_phase()
 
     def again(self, direction: FrameDirection, at: int, size: int) -> None:
-        """Bytes of a lane were sent a second time: mark what is not settled yet."""
+        """Mark the frames and requests, not settled yet, of which bytes were retransmitted."""
         if not direction.request:
             direction.again = direction.again or (bool(direction.need) and at + size > direction.place)
             return
@@ -649,7 +649,7 @@ class Pairing:
                 exchange.extra = {**(exchange.extra or {}), "retransmitted": True}
 
     def skipped(self, direction: FrameDirection, run: Unframed, until_ns: int) -> None:
-        """A run of bytes is over."""
+        """Report a run of skipped bytes that is over."""
         if not run.size and run.detail not in UNKNOWN_SIZES.values():
             return
         detail = run.detail
@@ -659,7 +659,7 @@ class Pairing:
         self.context.skip(Skipped(self.ends, side, run.size, run.reason, detail, run.time_ns, until_ns, run.packet))
 
     def close(self, how: How, reason: str | None = None) -> None:
-        """The connection is over: settle all that waits. `reason`: why it was not answered, where that is known."""
+        """End the connection: settle all that waits. `reason`: why requests were not answered, where that is known."""
         self.closing = how
         if self.resting:
             return

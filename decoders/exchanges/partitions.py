@@ -1,6 +1,6 @@
-"""An exchange in, the partitions that it names out, each with its topic; wherever a message has them.
+"""An exchange in, the partitions that it names anywhere out, each with its topic.
 
-Found by the declarations alone: a struct about a topic (a field that is a topic's name, or `topic_id`) holds the
+Partitions are found by the declarations alone: a struct about a topic (it has a topic's name, or `topic_id`) holds the
 numbers of partitions, itself or in structs below it. Tasks of Kafka Streams, which are no partitions of a topic, have
 no such struct around them.
 """
@@ -24,7 +24,7 @@ NUMBER_ARRAYS: Final = ("partitions", "partition_indexes")
 
 
 class PartitionPlaces(NamedTuple):
-    """Where one struct names partitions: fields with its topic, with numbers, and structs below that go on."""
+    """The fields by which one struct names partitions: of its topic, of numbers, and structs below that name more."""
 
     topics: tuple[str, ...]
     numbers: tuple[str, ...]
@@ -33,7 +33,7 @@ class PartitionPlaces(NamedTuple):
 
 @cache
 def partition_places(key: int | None, side: Side) -> PartitionPlaces | None:
-    """Those of a side of an API; None where it names none."""
+    """The fields by which a side of an API names partitions; None where it names none."""
     return _places(api(key).message(side).fields, known=False) if key in NAMES else None
 
 
@@ -62,7 +62,7 @@ def partition_in(struct: Mapping[str, Any]) -> int | None:
 
 @cache
 def partition_paths(key: int, side: Side, *, topics: bool) -> frozenset[str]:
-    """What has to be projected of a side of an API to find them; `topics`: those of their topics too."""
+    """The paths to project of a side of an API to find its partitions; `topics`: the paths of their topics too."""
     places = partition_places(key, side)
     return frozenset() if places is None else frozenset(_paths(api(key).message(side).fields, places, "", topics))
 
@@ -79,7 +79,7 @@ def _paths(fields: Iterable[Field], places: PartitionPlaces, prefix: str, topics
 def partitions_named(exchange: Exchange) -> Iterator[tuple[dict[str, Any], tuple[str, ...], int]]:
     """For each partition named in either side: the struct about its topic, the fields there with the topic, its number.
 
-    A side that cannot be decoded gives those before the failure.
+    A side that cannot be decoded gives the partitions before the failure.
     """
     for side in SIDES:
         places = partition_places(exchange.api_key, side)

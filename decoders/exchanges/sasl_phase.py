@@ -30,14 +30,14 @@ PAIRS: Final[dict[str, int]] = {"PLAIN": 1, "SCRAM-SHA-256": 2, "SCRAM-SHA-512":
 
 
 class Sasl(Generic[T]):
-    """The SASL state of one connection: `tokens` are the client's that wait for an answer."""
+    """The SASL state of one connection: `tokens` are the client's tokens that wait for an answer."""
 
     __slots__ = ("attempt", "left", "mechanism", "phase", "tokens")
 
     def __init__(self) -> None:
         self.phase = SaslPhase.KAFKA
         self.mechanism = ""
-        self.attempt: LoginAttempt | None = None  # where somebody follows who logs in
+        self.attempt: LoginAttempt | None = None  # the login under way
         self.left = 0  # pairs still to come, 0 where the mechanism does not say
         self.tokens: deque[T] | tuple[()] = ()  # an empty deque has 0.7 KiB, and few connections have tokens
 
@@ -46,33 +46,33 @@ class Sasl(Generic[T]):
         return self.phase is SaslPhase.KAFKA and not (self.mechanism or self.left or self.tokens or self.attempt)
 
     def wait(self, token: T) -> None:
-        """A token of the client has come."""
+        """Add a token of the client, which waits for its answer."""
         if isinstance(self.tokens, tuple):
             self.tokens = deque()
         self.tokens.append(token)
 
     def take(self) -> T:
-        """Remove and give the token that has waited longest, of those there are."""
+        """Remove and return the token that has waited longest; there has to be one."""
         assert isinstance(self.tokens, deque)
         return self.tokens.popleft()
 
     def asked(self, mechanism: str) -> None:
-        """SaslHandshake 0 was sent."""
+        """Follow a SaslHandshake 0 request."""
         self.phase = SaslPhase.HANDSHAKE
         self.mechanism = mechanism
 
     def answered(self, error_code: int) -> None:
-        """SaslHandshake 0 was answered."""
+        """Follow the response to a SaslHandshake 0."""
         self.phase = SaslPhase.KAFKA if error_code else SaslPhase.TOKENS
         self.left = PAIRS.get(self.mechanism, 0)
 
     def opened_with_token(self) -> None:
-        """The connection began with a bare GSSAPI token."""
+        """Follow a bare GSSAPI token with which the connection began."""
         self.phase = SaslPhase.TOKENS
         self.mechanism = GSSAPI
 
     def paired(self) -> None:
-        """A token was answered."""
+        """Follow the answer to a token."""
         if self.left:
             self.left -= 1
             if not self.left:

@@ -33,7 +33,7 @@ class TopicIdSource(NamedTuple):
     id: str
 
 
-# API key → what it teaches; tests compare this with the declarations.
+# API key → where its messages have topic ids and names together; tests compare this with the declarations.
 TOPIC_ID_SOURCES: Final[dict[int, tuple[TopicIdSource, ...]]] = {
     3: (TopicIdSource("response", "topics[]", "name", "topic_id"),),
     4: (TopicIdSource("request", "topic_states[]", "topic_name", "topic_id"),),
@@ -59,10 +59,10 @@ class Topics:
 
     def __init__(self) -> None:
         self.names: dict[UUID, tuple[str, int]] = {}
-        self.texts: dict[str, tuple[str, int]] = {}  # the same by the text of the id
+        self.texts: dict[str, tuple[str, int]] = {}  # name and place by the text of the id
 
     def learn(self, value: Any, source: TopicIdSource) -> None:
-        """Take the names out of a message or a projection of it."""
+        """Add the topic names in a message or a projection of it."""
         names = self.names
         for entry in at_path(value, source.path):
             identity, name = entry.get(source.id), entry.get(source.name)
@@ -70,17 +70,17 @@ class Topics:
                 self.add(identity, name)
 
     def add(self, identity: UUID, name: str) -> None:
-        """The next name."""
+        """Add the name of a topic id."""
         self.names[identity] = self.texts[uuid_text(identity.bytes)] = (name, len(self.names))
 
     def name(self, identity: UUID, known: int) -> str | None:
-        """The name of an id when the first `known` names had been learnt, or that all clusters have for it."""
+        """The name of an id, if it is among the first `known` names learnt or the same in all clusters; else None."""
         found = self.names.get(identity)
         return found[0] if found is not None and found[1] < known else WELL_KNOWN.get(identity)
 
 
 def at_path(value: Any, path: str) -> Iterator[Any]:
-    """Everything at a path without indices (`topics[].partitions[]`); what is missing or null on the way ends it."""
+    """All values at a path without indices (`topics[].partitions[]`); none where a part of it is missing or null."""
     name, _, rest = path.partition(".")
     if not isinstance(value, dict):
         return
@@ -98,7 +98,7 @@ def at_path(value: Any, path: str) -> Iterator[Any]:
 
 
 def structs(view: Any, name: str) -> Sequence[dict[str, Any]]:
-    """The structs of an array of a view; when a side cannot be decoded its view ends in the middle."""
+    """The structs in an array of a view; the view of a side that cannot be decoded may end in the middle."""
     found = view.get(name) if isinstance(view, dict) else None
     if not found:
         return ()
@@ -108,7 +108,7 @@ def structs(view: Any, name: str) -> Sequence[dict[str, Any]]:
 
 
 def nameless_ids(plan: Plan, prefix: str = "") -> Iterator[str]:
-    """The paths of topic ids whose name does not stand beside them."""
+    """The paths of topic ids that have no name beside them."""
     fields = (*plan.fields, *plan.tagged)
     names = {field.name for field in fields}
     for field in fields:
@@ -123,10 +123,10 @@ def nameless_ids(plan: Plan, prefix: str = "") -> Iterator[str]:
 
 
 class TopicArray(NamedTuple):
-    """An array of topics with an array of partitions in each: their names, and those of what is read of a partition.
+    """An array of topics with an array of partitions in each: the names of the arrays and of a partition's fields.
 
-    `outer` is an array around them with an element for each group, whose id is at `group`; without one `group` is a
-    field of the message. An array of plain numbers has no `number`.
+    `outer` is an array around the topics with an element for each group, whose id is in its field `group`; without
+    `outer`, `group` is a field of the message. `number` is empty where the partitions are plain numbers.
     """
 
     side: Side
@@ -157,11 +157,11 @@ RECORD_ARRAYS: Final[dict[int, TopicArray]] = {
     FETCH_SNAPSHOT: TopicArray("response", "topics", "partitions", "index", "error_code", records="unaligned_records"),
     SHARE_FETCH: TopicArray("response", "responses", "partitions", "partition_index", "error_code", records="records"),
 }
-# Those whose records are a piece of the file with the cluster's own state, which begins and ends anywhere.
+# APIs whose records are a piece, which begins and ends anywhere, of the file with the cluster's own state.
 PIECES: Final = frozenset({FETCH_SNAPSHOT})
-# The others: whole batches of topics, which are counted and filtered.
+# APIs whose records are whole batches of topics, which are counted and filtered.
 BATCH_ARRAYS: Final = {key: array for key, array in RECORD_ARRAYS.items() if key not in PIECES}
-# Those that may hold the cluster's own state.
+# APIs whose records may be the cluster's own state.
 METADATA_HOLDERS: Final = frozenset({FETCH, *PIECES})
 TOPIC_ARRAYS: Final[dict[int, tuple[TopicArray, ...]]] = {
     PRODUCE: (
@@ -215,7 +215,7 @@ TOPIC_ARRAYS: Final[dict[int, tuple[TopicArray, ...]]] = {
         TopicArray("response", "responses", "partitions", "partition_index", "error_code"),
     ),
 }
-# By what a message names a topic.
+# The fields by which a message names a topic.
 TOPIC_NAMES: Final = ("name", "topic")
 TOPIC_ID: Final = "topic_id"
 
@@ -228,13 +228,13 @@ def topic_name(key: int, array: TopicArray) -> str:
 
 @cache
 def has_id(key: int, array: TopicArray) -> bool:
-    """Whether some version has a topic id."""
+    """Whether some version of an API has a topic id in this array."""
     return TOPIC_ID in _fields(key, array)
 
 
 @cache
 def paths(key: int, side: Side) -> frozenset[str]:
-    """What is to be projected of a side of an API."""
+    """The paths to project of a side of an API for its topics and partitions."""
     return frozenset(path for array in TOPIC_ARRAYS.get(key, ()) if array.side == side for path in _paths(key, array))
 
 
@@ -301,7 +301,7 @@ def topic_at(key: int | None, body: Mapping[str, Any], path: str, name_of: Calla
 def holds_metadata(key: int | None, side: Side, body: Mapping[str, Any]) -> bool:
     """Whether the records of a body, in Python values or in JSON form, may be of the cluster's own state.
 
-    A body that does not say of which topics they are may hold such. All fetches are asked, so that no id is parsed.
+    They may be in a body that does not name their topics. Every Fetch goes through this, so no id is parsed.
     """
     if side == "request" or key not in METADATA_HOLDERS:
         return False

@@ -1,7 +1,7 @@
-"""An exchange in, what filters ask of its partitions and records out; records are read only where one asks.
+"""An exchange in, its partitions and records out, for filters; records are read only where a filter asks for them.
 
 Keys, values and headers are read batch by batch, decompressed within the limits of an exchange (limits.py), and no
-further than the first record that passes. What a limit or a broken batch leaves out, no filter sees.
+further than the first record that passes. Filters do not see records that a limit or a broken batch leaves out.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ def partition_numbers(exchange: Exchange) -> list[int]:
 
 
 def partition_needs(key: int, side: Side) -> tuple[str, ...]:
-    """The paths read for that."""
+    """The paths that `partition_numbers` reads of a side of an API."""
     return tuple(partition_paths(key, side, topics=False))
 
 
 @cache
 def structure_needs(key: int, side: Side) -> tuple[str, ...]:
-    """The same, and the paths of their topics."""
+    """The paths of the records of a side of an API, and of the names or ids of their topics."""
     array = batch_array(key)
     found = record_needs(key, side)
     if not found or array is None:
@@ -54,28 +54,28 @@ def record_needs(key: int, side: Side) -> tuple[str, ...]:
 
 
 def record_count(exchange: Exchange) -> int | None:
-    """How many records are produced or fetched; None for what carries none."""
+    """How many records are produced or fetched; None for an exchange that carries none."""
     array = batch_array(exchange.api_key)
     if array is None or exchange.view(array.side) is None:
         return None
-    from decoders.analysis.exchange_facts import records_of  # what reads records is not loaded for other filters
+    from decoders.analysis.exchange_facts import records_of  # code that reads records is not loaded for other filters
 
     found = records_of(exchange)
     return found.records if found is not None else 0
 
 
 def record_keys(exchange: Exchange) -> Iterator[str | None]:
-    """The key of each record as text; None for one without."""
+    """The key of each record as text; None for a record without one."""
     return map(_text, _found(exchange, _keys))
 
 
 def record_values(exchange: Exchange) -> Iterator[str | None]:
-    """The value of each record as text; None for one without (a tombstone)."""
+    """The value of each record as text; None for a record without one (a tombstone)."""
     return map(_text, _found(exchange, _values))
 
 
 def headers_named(name: str) -> Callable[[Exchange], Iterator[str | None]]:
-    """What gives the values of all headers of this name in all records."""
+    """A function that gives the values of all headers of this name in all records."""
 
     def its(rows: Iterator[Any]) -> list[Any]:
         return [held for row in rows for key, held in row[_HEADERS] if key == name]
@@ -92,7 +92,7 @@ def _values(rows: Iterator[Any]) -> list[Any]:
 
 
 def _text(data: Any) -> str | None:
-    """Bytes as an expression compares them; what is no UTF-8 in them is replaced."""
+    """Bytes as the text that an expression compares; bytes that are no UTF-8 are replaced."""
     return data.decode("utf-8", "replace") if isinstance(data, bytes) else data
 
 
@@ -113,7 +113,7 @@ def records_by_topic(exchange: Exchange) -> Iterator[tuple[str | None, Any]]:
 
 
 def _parts(exchange: Exchange, part: Callable[[Iterator[Any]], list[Any]]) -> Iterator[tuple[Any, list[Any]]]:
-    """What is said of a topic, and a part of each record of a batch of it."""
+    """For each batch: the element about its topic, and a part of each of its records."""
     array = batch_array(exchange.api_key)
     if array is None:
         return
@@ -132,7 +132,7 @@ def _parts(exchange: Exchange, part: Callable[[Iterator[Any]], list[Any]]) -> It
 
 
 def lacks_records(settled: Settled) -> bool:
-    """Whether an exchange that was read from its record has records of which only the number is there."""
+    """Whether an exchange that was read from an exchange record has record counts without the records."""
     if settled.kind != "exchange" or settled.record is None:
         return False
     array = batch_array(settled.api_key)

@@ -1,4 +1,4 @@
-"""The text of an expression in, a `Filter` out: what it asks, of which fields, and when that can be answered."""
+"""The text of an expression in, a `Filter` out: the question, its fields, and when it can be answered."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def paths_in(key: int, side: Side, path: str) -> tuple[str, ...]:
 
 @cache
 def sets_in(key: int, side: Side, path: str) -> Mapping[str, str]:
-    """Which of these spellings are fields of numbers that have words, and which set of words it is (`means`)."""
+    """Spelling of a path → its set of words (`means`), for the spellings that are fields of numbers with words."""
     found = ((spelt, set_of(field)) for spelt, field in fields_at(key, side, path)) if key in NAMES else ()
     return {spelt: words for spelt, words in found if words}
 
 
 def fields_at(key: int, side: Side, path: str) -> Iterator[tuple[str, Field]]:
-    """The same paths with their fields."""
+    """The spellings of a path in the declaration of an API, each with its field."""
     return _spelt(api(key).message(side).fields, parse_path(path))
 
 
@@ -64,7 +64,7 @@ def apis_with(side: Side, path: str) -> frozenset[int]:
 
 
 def all_paths(side: Side, keys: Iterable[int] = KEYS) -> list[str]:
-    """Every path of every API, without brackets: what a misspelt one may have been meant for."""
+    """Every path of these APIs, without brackets: the candidates for a misspelt path."""
     found: dict[str, None] = {}
     for key in keys:
         message = api(key).message(side)
@@ -73,7 +73,7 @@ def all_paths(side: Side, keys: Iterable[int] = KEYS) -> list[str]:
 
 
 def _spelt(fields: Iterable[Field], steps: Sequence[PathStep]) -> Iterator[tuple[str, Field]]:
-    """The paths that these steps stand for, in the declaration's words, arrays with their brackets; their fields."""
+    """The paths that these steps stand for, spelt as declared, arrays with their brackets; each with its field."""
     (name, indices), *rest = steps
     bracket = "".join("[]" if index is None else f"[{index}]" for index in indices)
     for field in _called(fields, name):
@@ -115,7 +115,7 @@ Keys = frozenset[int] | None
 
 
 class Always:
-    """No question at all."""
+    """The question that every exchange passes."""
 
     phase = Phase.HEADER
 
@@ -133,7 +133,7 @@ class Always:
 
 
 class Atom:
-    """Whether a value of a field passes a test; without a test, whether the field says anything."""
+    """The question whether a value of a field passes a test; without a test, whether the field has a value."""
 
     def __init__(
         self,
@@ -166,13 +166,13 @@ class Atom:
         return found if isinstance(found, list) else [] if found is None else [found]
 
     def passes(self, value: Any) -> bool:
-        """Whether one value of the field is enough."""
+        """Whether a value of the field passes the test."""
         return self._test is None or self._test(value)
 
     def test(self) -> Question:
         get, test = self.row.get, self._test
         if self.row.kind == "held":
-            # Each record or header is there; what it holds may be null, which only one question is about.
+            # The content of a record or header may be null, which only the question for null takes.
             holds = test if test is _is_null else lambda value: value is not None and (test is None or test(value))
             return lambda exchange: any(map(holds, get(exchange)))
         if test is None:
@@ -203,11 +203,11 @@ class Atom:
 
     @property
     def reads_records(self) -> bool:
-        """Whether it asks what is in records."""
+        """Whether the question is about the contents of records."""
         return self.row.kind == "held" or self.row.needs is structure_needs
 
     def needs(self, key: int, side: Side) -> tuple[str, ...]:
-        """The paths that it reads of a side."""
+        """The paths that the question reads of a side of an API."""
         if self.row.needs is not None:
             return self.row.needs(key, side)
         if side not in self.sides:
@@ -218,7 +218,7 @@ class Atom:
 
 
 class Not:
-    """The opposite."""
+    """The opposite of a question."""
 
     def __init__(self, node: Node) -> None:
         self.node = node
@@ -240,7 +240,7 @@ class Not:
 
 
 class _Joined:
-    """Several questions."""
+    """Several questions, joined by "and" or "or"."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self.nodes = nodes
@@ -252,7 +252,7 @@ class _Joined:
 
 
 class All(_Joined):
-    """Every one of them; those that are known earlier are asked first."""
+    """Whether all questions pass; questions that can be answered earlier are asked first."""
 
     def test(self) -> Question:
         tests = [node.test() for node in sorted(self.nodes, key=lambda node: node.phase)]
@@ -271,7 +271,7 @@ class All(_Joined):
 
 
 class Any_(_Joined):  # noqa: N801 - any() and typing.Any have the name without the stroke
-    """One of them at least."""
+    """Whether at least one question passes."""
 
     def test(self) -> Question:
         tests = [node.test() for node in sorted(self.nodes, key=lambda node: node.phase)]
@@ -306,7 +306,7 @@ TEXT_MAX: Final = 64 * 1024
 
 
 class Filter:
-    """A question about exchanges. `phase`: by when it is answered for every exchange."""
+    """A question about exchanges. `phase`: the phase by which it is answered for every exchange."""
 
     __slots__ = ("matches", "node", "phase", "text")
 
@@ -319,12 +319,12 @@ class Filter:
         self.matches = node.test()
 
     def decide(self, exchange: Exchange, phase: Phase) -> bool | None:
-        """The answer as far as it is known in this phase of an exchange; None where what follows may change it."""
+        """The answer as far as it is known in this phase of an exchange; None where a later phase may change it."""
         return self.node.decide(exchange, phase)
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
-        """The paths that it reads of a side of an API (exchanges/api_versions.py); none where the API cannot pass in
-        any case.
+        """The paths that the filter reads of a side of an API (exchanges/api_versions.py); empty where no exchange of
+        the API can pass.
         """
         keys = self.node.keys()
         if keys is not None and key not in keys:
@@ -332,7 +332,7 @@ class Filter:
         return frozenset(path for atom in self.node.atoms() for path in atom.needs(key, side))
 
     def parts(self) -> list[Filter]:
-        """The questions that must all be answered with yes, each as a filter of its own; their text is that of all."""
+        """The questions that must all pass, each as a filter of its own, with the text of the whole filter."""
         nodes = self.node.nodes if isinstance(self.node, All) else [self.node]
         return [Filter(self.text, node) for node in nodes]
 
@@ -347,23 +347,23 @@ class Filter:
 
     @property
     def names(self) -> frozenset[str]:
-        """The fields that it asks about, those of bodies aside."""
+        """The fields that the filter asks about, those of bodies aside."""
         rows = {id(atom.row) for atom in self.node.atoms()}
         return frozenset(name for name, row in FIELDS.items() if id(row) in rows)
 
     @property
     def asks_history(self) -> bool:
-        """Whether it asks what an exchange means by those before it (exchanges/history.py)."""
+        """Whether the filter asks what an exchange means by those before it (exchanges/history.py)."""
         return any(atom.row.history for atom in self.node.atoms())
 
     @property
     def reads_records(self) -> bool:
-        """Whether it asks what is in records."""
+        """Whether the filter asks about the contents of records."""
         return any(atom.reads_records for atom in self.node.atoms())
 
     @property
     def everything(self) -> bool:
-        """Whether it asks nothing."""
+        """Whether every exchange passes the filter."""
         return isinstance(self.node, Always)
 
 
@@ -474,7 +474,7 @@ class _Named:
         self._path = path
 
     def asked(self, test: questions.Test | None, keys: frozenset[int] | None = None, needle: str | None = None) -> Atom:
-        """The question whether a value of this field passes a test; without one, whether there is any."""
+        """The question whether a value of this field passes a test; without a test, whether there is a value."""
         return Atom(self.row, test, self._sides, self._path, keys, self.name, needle)
 
 
@@ -500,7 +500,7 @@ def _field(word: Word) -> _Named:
 
 
 def _structure_field(word: Word, name: str, path: str) -> _Named:
-    """A field of what records of internal topics hold."""
+    """A field of the records of internal topics."""
     from decoders.filters.structures import structure_paths, structure_values  # few expressions have one
 
     plain = _INDEX.sub("", path)
@@ -565,7 +565,7 @@ def _words(field: _Named) -> frozenset[str] | None:
 
 
 def _named(field: _Named, word: Word) -> Node | None:
-    """The question whether a number has this word beside it; None where the word is none for numbers."""
+    """The question whether a number has this word; None where the word is not one for numbers. Raises FilterError."""
     text = folded(word.text)
     first, _, path = field.name.partition(".")
     if word.quoted or first not in BODIES or not text[:1].isalpha():
@@ -582,8 +582,8 @@ def _named(field: _Named, word: Word) -> Node | None:
     return None
 
 
-# Values that any field may have.
 _FEW: Final = 6  # so many words are listed where one is wrong
+# Values that any field may have.
 _KEYWORDS: Final = frozenset({"null", "none", "true", "false", "yes", "no"})
 
 

@@ -1,4 +1,4 @@
-"""Fields of expressions, the words and values beside them, and the questions that they make."""
+"""The fields of expressions, the words and values that they are compared with, and the questions that both make."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from decoders.wire.units import DAY_NS, parse_duration, parse_moment, parse_size
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
 
-# Requests that name what they are about as resources: API key → the array.
+# Requests that name topics and other entities as resources: API key → the array.
 RESOURCES: Final[dict[int, str]] = {32: "resources", 33: "resources", 44: "resources", 30: "creations"}
-# The word of a declaration → the type of a resource that is one in all of these requests.
+# The entity type of a declaration → the resource type that it has in all of these requests.
 RESOURCE_TYPES: Final = {"topicName": 2}
 
 
@@ -71,7 +71,7 @@ def names(exchange: Exchange, side: Side, entity: str) -> Iterator[str]:
 
 
 def all_names(exchange: Exchange, entity: str) -> list[Any]:
-    """Those of both sides."""
+    """The names of this entity in both sides of an exchange."""
     return [name for side in SIDES for name in names(exchange, side, entity)]
 
 
@@ -102,11 +102,11 @@ class Phase(IntEnum):
 
 
 class FieldRow(NamedTuple):
-    """One field. A value that is a list or an iterator stands for each of its elements; None and no element is nothing.
+    """One field. A value that is a list or an iterator stands for each of its elements; None and empty mean no value.
 
-    `entity` is set where the names come out of bodies, `needs` where something else does: the paths that are read of a
-    side of an API (exchanges/api_versions.py must hear of them). `history`: it is what an exchange means by those
-    before it (exchanges/history.py).
+    `entity` is set where names are read from bodies, `needs` where other values are: it gives the paths that are read
+    of a side of an API (exchanges/api_versions.py must hear of them). `history`: the value is what an exchange means by
+    those before it (exchanges/history.py).
     """
 
     phase: Phase
@@ -128,7 +128,7 @@ def _software(exchange: Exchange, part: str) -> str | None:
 
 
 def _said(name: str, part: str) -> FieldRow:
-    """A part of what an exchange means by those before it."""
+    """The field of a part of what an exchange means by those before it."""
 
     def get(exchange: Exchange) -> Any:
         said = exchange.extra.get(name) if exchange.extra else None
@@ -141,7 +141,7 @@ def _said(name: str, part: str) -> FieldRow:
 
 
 def _server(part: str, kind: Kind, text: str) -> FieldRow:
-    """What the broker's own log says of an exchange."""
+    """The field of a part of what the broker's own request log says of an exchange."""
 
     def get(exchange: Exchange) -> Any:
         said = exchange.extra.get("server") if exchange.extra else None
@@ -151,13 +151,13 @@ def _server(part: str, kind: Kind, text: str) -> FieldRow:
 
 
 def _faults(exchange: Exchange, part: str) -> list[Any]:
-    """What the rules of faults that touched it say."""
+    """A part of what each rule of faults did to an exchange."""
     said = exchange.extra.get("fault") if exchange.extra else None
     return [each[part] for each in (said, *said.get("more", ()))] if isinstance(said, dict) else []
 
 
 def _refusal(exchange: Exchange, part: str) -> str | None:
-    """Who refused it in the proxy, and why."""
+    """A part of the proxy's refusal of an exchange: which option refused it (`by`), and the `reason`."""
     said = exchange.extra.get("refused") if exchange.extra else None
     return said.get(part) if isinstance(said, dict) else None
 
@@ -273,16 +273,16 @@ ALIASES: Final = {
     "throttle": "response.throttle_time_ms",
     "took": "latency",
 }
-# `header.NAME`: what the headers of this name hold in the records.
+# `header.NAME`: the values of the headers of this name in the records.
 HEADER: Final = "header"
 
 
 def header_row(name: str) -> FieldRow:
-    """The field for the headers of a name, which is as it is on the wire: case counts."""
+    """The field for the headers of a name; case counts, as on the wire."""
     return FieldRow(R, "held", headers_named(name), f"values of the headers {name}", needs=record_needs)
 
 
-# `record.PATH`: a field of what records of internal topics hold.
+# `record.PATH`: a field of the records of internal topics.
 RECORD: Final = "record"
 
 
@@ -325,7 +325,7 @@ class Scanner:
         return self.at == len(self.text)
 
     def error(self, text: str, at: int | None = None) -> FilterError:
-        """A failure here, or at an earlier place."""
+        """A FilterError at the present place, or at an earlier one."""
         return FilterError(text, (self.at if at is None else at) + 1)
 
     def sign(self, *wanted: str) -> str | None:
@@ -345,7 +345,7 @@ class Scanner:
         return match[0].lower()
 
     def path(self) -> Word:
-        """The name of a field. That of a header may have any sign in it, in quotes: `header."my name"`."""
+        """The name of a field. The name of a header may have any sign in it, in quotes: `header."my name"`."""
         head = _HEADER_NAME.match(self.text, self.at)
         if head is not None or self.text.startswith((f'{HEADER}."', f"{HEADER}.'"), self.at):
             return self._header(head)
@@ -382,7 +382,7 @@ class Scanner:
         while at < len(self.text) and self.text[at] != quote:
             if self.text[at] == "\\" and at + 1 < len(self.text):
                 following = self.text[at + 1]
-                # What is no escape of ours stays as it is: regular expressions are full of backslashes.
+                # Other escapes stay as they are: regular expressions are full of backslashes.
                 made.append(following if following in "\\\"'" else _ESCAPES.get(following, "\\" + following))
                 at += 2
             else:
@@ -409,7 +409,7 @@ class Scanner:
 # Words of an expression in, values out by the kind of field they are compared with: units, names, addresses, times.
 
 
-# `held`: what a record holds: text, or nothing where it is null.
+# `held`: content of a record or header: text, or None where it is null.
 Kind = Literal["text", "held", "number", "version", "duration", "size", "time", "address", "api", "error", "any"]
 
 _NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d+)?|\.\d+)")
@@ -417,7 +417,7 @@ _WORDS: Final = {"true": True, "yes": True, "false": False, "no": False, "null":
 
 
 class TimeOfDay(NamedTuple):
-    """Nanoseconds since midnight: what is compared with it is the time of day of each exchange (UTC)."""
+    """Nanoseconds since midnight, which are compared with the time of day of each exchange (UTC)."""
 
     ns: int
 
@@ -430,7 +430,7 @@ class Network(NamedTuple):
 
 
 def value_of(kind: Kind, word: Word) -> Any:
-    """What a word means beside a field of this kind. Raises FilterError."""
+    """The value of a word that is compared with a field of this kind. Raises FilterError."""
     return READERS[kind](word)
 
 
@@ -524,7 +524,7 @@ def _error(word: Word) -> int:
 
 
 def _any(word: Word) -> Any:
-    """Of a body's field: a number with or without a unit (ms, bytes), true, false, null, else text."""
+    """The value of a word beside a body's field: a number with or without a unit, true, false, null, else text."""
     if word.quoted:
         return word.text
     if word.text.lower() in _WORDS:
@@ -567,18 +567,18 @@ ORDER: Final[dict[str, Callable[[Any, Any], bool]]] = {
 # Kinds whose values have an order, and those that are text.
 ORDERED: Final = frozenset({"number", "version", "duration", "size", "time", "any"})
 TEXTUAL: Final = frozenset({"text", "held", "any", "api", "error", "address"})
-# How a pattern sees what is a number inside.
+# The text that a pattern sees of kinds whose values are numbers.
 TEXTS: Final[dict[str, Callable[[Any], str]]] = {
     "api": lambda key: api(key).name if key in NAMES else str(key),
     "error": error_name,
 }
 PATTERN_MAX: Final = 1000
-# So much of a value a pattern sees.
+# The characters of a value that a pattern sees at most.
 SEEN_MAX: Final = 65536
 
 
 def equal(kind: Kind, word: Word) -> Test:
-    """`field == word` of one value."""
+    """The test for `field == word`. Raises FilterError."""
     wanted = value_of(kind, word)
     if isinstance(wanted, Network):
         return _address_test(wanted)
@@ -590,7 +590,7 @@ def equal(kind: Kind, word: Word) -> Test:
 
 
 def ordered(kind: Kind, sign: str, word: Word) -> Test:
-    """`field < word` and its like."""
+    """The test for `field < word`, and for <=, > and >=. Raises FilterError."""
     compare = ORDER[sign]
     wanted = value_of(kind, word)
     if isinstance(wanted, TimeOfDay):
@@ -601,7 +601,7 @@ def ordered(kind: Kind, sign: str, word: Word) -> Test:
 
 
 def like(kind: Kind, word: Word) -> Test:
-    """`field like GLOB`: the whole value, * and ? as a shell has them."""
+    """The test for `field like GLOB`: the whole value, * and ? as a shell has them."""
     pattern = re.compile(fnmatch.translate(word.text), re.DOTALL)
     text_of = TEXTS.get(kind, _plain_text)
     return lambda value: pattern.match(text_of(value)) is not None
@@ -613,7 +613,7 @@ def part_of_glob(word: Word) -> str:
 
 
 def part_of_regex(word: Word) -> str | None:
-    """The same of a REGEX that is a word, which may have ^ before it and $ behind it; None of any other."""
+    """The word that a REGEX is, which may have ^ before it and $ behind it; None where a REGEX is more than a word."""
     match = _PLAIN_REGEX.fullmatch(word.text)
     return None if match is None else match[1]
 
@@ -623,7 +623,7 @@ _PLAIN_REGEX: Final = re.compile(r"\^?([A-Za-z0-9_-]+)\$?")
 
 
 def matching(kind: Kind, word: Word) -> Test:
-    """`field ~ REGEX`: somewhere in the value, in a time that grows with its length only (RE2's syntax)."""
+    """The test for `field ~ REGEX`: anywhere in the value, in a time that grows with its length only (RE2's syntax)."""
     if len(word.text) > PATTERN_MAX:
         raise FilterError(f"a pattern has at most {PATTERN_MAX} characters", word.at + 1)
     import re2  # type: ignore[import-untyped]  # it ships no types; and it takes 5 ms, and few expressions have a pattern

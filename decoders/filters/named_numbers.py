@@ -1,4 +1,4 @@
-"""Numbers of bodies that have words, as filters compare them."""
+"""Numbers of bodies in, the words for them out, as filters compare both."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ __all__ = ["NamedNumber", "folded", "words_in"]
 
 
 class NamedNumber(int):
-    """A number of a body with the words beside it; whatever asks for a number has one."""
+    """A number of a body that knows the words for it; it can be used as any int."""
 
     _set: str
 
     def __new__(cls, value: int, words: str) -> NamedNumber:
-        """`words`: what set_of() says of its field."""
+        """`words`: the set of words that set_of() gives for the field of the number."""
         made = int.__new__(cls, value)
         made._set = words
         return made
 
     @property
     def words(self) -> frozenset[str]:
-        """The word for it, those of all its bits; none where it has none."""
+        """The word for the number, or those for all its bits; empty where there is none."""
         found = words_for(self._set, int(self))
         return frozenset(map(folded, found.split(","))) if found else frozenset()
 
@@ -45,5 +45,5 @@ def words_in(words: str) -> frozenset[str]:
 
 
 def folded(word: str) -> str:
-    """As words are compared: small letters, one sign between their parts."""
+    """A word in the form in which words are compared: small letters, `_` between its parts."""
     return word.lower().replace("-", "_")

@@ -1,10 +1,11 @@
 """A filter and the header of requests in, a question about their bytes out: can the filter let such a request pass?
 
-The problem. Rules of faults, scripts and people of a proxy name single requests by a filter. To ask it takes an
+The problem. Rules of faults, scripts and users of a proxy select single requests by a filter. To ask a filter takes an
 exchange and a decoded body, many times what passing a small request on takes; and most requests are not meant.
 
-The idea. What a header says is the same for most requests of a connection, so it is put into the filter once. Of what
-is left, a name that is asked for has to stand in the bytes of the request, and looking for bytes costs next to nothing:
+The idea. The header is mostly the same for all requests of a connection, so its values are put into the filter once. A
+name that the rest of the filter asks for has to stand in the bytes of the request, and looking for bytes costs next to
+nothing:
 
 ```
 client_id == a and topic == orders ──▶ header of client b ──▶ False: no request passes
@@ -15,8 +16,8 @@ client_id == a and topic == orders ──▶ header of client b ──▶ False:
 What always holds: "no" is certain, whatever the bytes are; "yes" says nothing. Texts are never compressed or escaped in
 a request, and where topics go by their ids (KIP-516) the ids of all names that pass are looked for as well.
 
-What is given up: what asks for numbers, records or partitions in bodies, for a pattern that is more than a word, or for
-what is only known of the answer, is "yes" at once. So is what a request says in a version without text.
+What is given up: a question about numbers, records or partitions in bodies, about a pattern that is more than a word,
+or about the answer is "yes" at once. So is what a request says in a version without text.
 """
 
 from __future__ import annotations
@@ -35,15 +36,15 @@ from decoders.filters.fields import BODIES, Phase, entity_paths
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
 
-# About a request: its bytes, where its size field begins and where it ends.
+# About a request in some bytes: the bytes, where its size field begins, and where the request ends.
 BytesQuestion = Callable[[bytes, int, int], bool]
-# False: no request passes. True: any may. Else it says whether one may.
+# False: no request passes. True: any may. Else the question whether a request may pass.
 Possible = bool | BytesQuestion
 
-# More texts than these are not looked for.
+# The most texts that are looked for.
 _NEEDLES_MAX: Final = 8
 _CORRELATION_ID: Final = Struct(">i")
-# What each request says anew in its header: its value, exactly.
+# Fields of the header that change with each request → the function that reads the value from the bytes.
 _VARYING: Final[Mapping[str, Callable[[bytes, int, int], Any]]] = {
     "request_size": lambda _data, at, stop: stop - at - 4,
     "correlation_id": lambda data, at, _stop: _CORRELATION_ID.unpack_from(data, at + 8)[0],
@@ -51,14 +52,14 @@ _VARYING: Final[Mapping[str, Callable[[bytes, int, int], Any]]] = {
 
 
 class TopicIds:
-    """Question about names of topics → the bytes of the ids, known so far, whose names pass."""
+    """The topic ids, among those known so far, whose names pass a question about names of topics."""
 
     def __init__(self, topics: Topics) -> None:
         self.topics = topics
         self._found: dict[Atom, tuple[int, list[bytes]]] = {}
 
     def of(self, atom: Atom) -> list[bytes]:
-        """Those of a question."""
+        """The bytes of the ids of all topics whose names pass a question."""
         names = self.topics.names
         seen, found = self._found.get(atom) or (0, [id.bytes for id, name in WELL_KNOWN.items() if atom.passes(name)])
         if seen < len(names):
@@ -68,10 +69,10 @@ class TopicIds:
 
 
 class Prefilter:
-    """Filters before requests of one header: `exchange` has one, and nothing else of a request.
+    """Asks filters about requests with one header; `exchange` has that header, and nothing else of a request.
 
-    `known` are fields besides those of the header that are the same for all of them, `unknown` are fields of the header
-    that are not.
+    `known` are fields besides those of the header that are the same for all these requests, `unknown` are fields of the
+    header that are not.
     """
 
     def __init__(
@@ -91,7 +92,7 @@ class Prefilter:
         self._begin = 14 + len(client_id.encode("utf-8", "surrogateescape")) if client_id is not None else 14
 
     def possible(self, selection: Filter, *, answered: bool) -> Possible:
-        """Whether a request of this header may pass; `answered`: when its answer is there, whatever that says."""
+        """Whether a request of this header may pass; `answered`: once its answer is there, which may say anything."""
         return self._node(selection.node, True, answered)
 
     def _node(self, node: Node, wanted: bool, answered: bool) -> Possible:
@@ -127,7 +128,7 @@ class Prefilter:
         return lambda data, at, stop: data.find(needle, at + begin, stop) >= 0
 
     def _needles(self, atom: Atom, answered: bool) -> list[bytes] | None:
-        """What stands in every request of which a value passes, one of it at least; None: that is not known."""
+        """Byte strings of which every request that passes has at least one; None where they are not known."""
         key = self._exchange.api_key
         assert key is not None
         if atom.row.entity:
@@ -163,17 +164,17 @@ def _bytes_of(text: str | None) -> bytes | None:
 
 
 def some(parts: Iterable[Possible]) -> Possible:
-    """Whether one of them is."""
+    """The answers of several parts joined by "or"."""
     return _joined(parts, any, decisive=True)
 
 
 def every(parts: Iterable[Possible]) -> Possible:
-    """Whether all of them are."""
+    """The answers of several parts joined by "and"."""
     return _joined(parts, all, decisive=False)
 
 
 def _joined(parts: Iterable[Possible], join: Callable[[Iterable[bool]], bool], *, decisive: bool) -> Possible:
-    """One answer of `decisive` settles it; without questions left it is the other one."""
+    """The joined answer: `decisive` if one part is that, its opposite without questions, else a question."""
     asked: list[BytesQuestion] = []
     for each in parts:
         if each is decisive:

@@ -1,9 +1,9 @@
 """A path as people write it (`topic`, `latency_ms`, `errors[].code`, `request.topics[].name`) in, its values out.
 
-One language for columns, fields and filters. A path is a key of the exchange record, with what is below it; or a field
-of filters, which reads the same things under shorter names (`topic`, `group`, `error`, `latency`). Where both have a
-word, the key of the record holds while it is a scalar; else the field does, and brackets (`errors[].code`) mean the
-record. Secrets are hidden as in the record, of which all values of bodies are taken.
+One language for columns, fields and filters. A path is a key of the exchange record, with the names below it; or a
+field of filters, which reads the same values under shorter names (`topic`, `group`, `error`, `latency`). A word that is
+both means the key if the key is a scalar, else the field; with brackets (`errors[].code`) it means the key. All values
+of bodies are taken from the record, so secrets are hidden as there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from decoders.wire.text import json_bytes, json_text
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
 
-# Keys of the record that are no scalars → those below them; None: there may be any.
+# Keys of the record that are no scalars → the keys below them; None: any keys.
 KEYS: Final[dict[str, tuple[str, ...] | None]] = {
     "errors": ("path", "code", "name", "expected"),
     "request": None,
@@ -64,10 +64,10 @@ _OBJECT_COST: Final = 56
 
 
 class RecordPath:
-    """One path. `whole` says that `values` looks into the record of the row, which it is given then; `attribute` is the
-    attribute of exchanges that it is, if it is one.
+    """One path. `whole`: `values` reads the record of the row, and has to be given it; `attribute`: the attribute of
+    exchanges that the path is, if it is one.
 
-    `needs` are the paths that it reads of a side of an API beforehand (exchanges/api_versions.py).
+    `needs` are the paths that have to be read of a side of an API beforehand (exchanges/api_versions.py).
     """
 
     __slots__ = ("_get", "_needs", "attribute", "text", "whole")
@@ -88,7 +88,7 @@ class RecordPath:
         self._needs = needs
 
     def values(self, row: Settled, record: Record) -> list[Any]:
-        """Values of JSON's form; none where the row has no such thing, or null."""
+        """The values in JSON's form; empty where the row has none, or null."""
         return self._get(row, record)
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
@@ -97,9 +97,9 @@ class RecordPath:
 
 
 def record_path(text: str, *, names: bool = False) -> RecordPath:
-    """With `names` numbers of bodies stand beside their words: `1 read_committed`.
+    """The path that a text is. With `names`, numbers of bodies have their words behind them: `1 read_committed`.
 
-    Raises FilterError that says what there is, or what may have been meant.
+    Raises FilterError that says which paths there are, or which one may have been meant.
     """
     if text in SCALARS:
         return RecordPath(text, lambda row, _record: _listed(_scalar(getattr(row, text, None))), attribute=text)
@@ -128,7 +128,7 @@ def words() -> list[str]:
 
 
 def _field_path(text: str) -> RecordPath:
-    """A field of filters."""
+    """The path that is a field of filters. Raises FilterError."""
     try:
         field = field_of(text)
     except FilterError as error:
@@ -154,7 +154,7 @@ def _field_path(text: str) -> RecordPath:
 
 
 def _bounded(found: Iterable[Any]) -> list[Any]:
-    """As many values as a cell may have, of all records of an exchange for one; the last says that there are more."""
+    """The values that fit into a cell (CELL_MAX bytes), and a text that says so where there are more."""
     values: list[Any] = []
     room = CELL_MAX
     for value in found:
@@ -166,7 +166,7 @@ def _bounded(found: Iterable[Any]) -> list[Any]:
 
 
 def _room_of(value: Any) -> int:
-    """What a value of JSON's form takes in memory, about."""
+    """About how many bytes of memory a value of JSON's form takes."""
     if value.__class__ is dict:  # bytes
         return sum(map(_room_of, value.values()))
     if value.__class__ is str:
@@ -175,7 +175,7 @@ def _room_of(value: Any) -> int:
 
 
 def _names_of(entity: str) -> Callable[[Settled, Record], list[Any]]:
-    """What gives the names of topics, groups and so on in both sides, each once."""
+    """A function that gives the names of an entity (topics, groups …) in both sides, each once."""
 
     @cache
     def sides(key: int) -> tuple[Side, ...]:
@@ -221,14 +221,14 @@ def _with_words(value: Any, means: str) -> Any:
 
 @cache
 def _declared(path: str) -> str:
-    """As much of a path as Kafka declares: what is below `records` is kw's own form of batches."""
+    """The part of a path that Kafka declares: the keys below `records` are kw's own form of batches."""
     head, found, _ = path.partition("records")
     after = path[len(head + found) :]
     return head + found if found and after[:1] in ("[", ".") and (not head or head.endswith(".")) else path
 
 
 def _each(values: Iterable[Any]) -> list[Any]:
-    """The values, those of lists each by itself; no null."""
+    """The values without null, and the elements of lists in place of the lists."""
     return _known(each for value in values for each in (value if isinstance(value, list) else (value,)))
 
 

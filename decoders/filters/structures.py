@@ -1,8 +1,8 @@
-"""A path in, the values that fields of it have in the records of internal topics out: `record.group`.
+"""A path such as `record.group` in, the values of its fields in the records of internal topics out.
 
-What a record of `__consumer_offsets`, `__cluster_metadata` and their kind holds is read as `messages/structures.py`
-shows it, with secrets redacted. A path is the names of fields with dots between them; brackets make no difference, and
-a list stands for each of its elements. Records that are no structure have no field.
+Records of `__consumer_offsets`, `__cluster_metadata` and other internal topics are read as `messages/structures.py`
+shows them, with secrets redacted. A path is the names of fields with dots between them; brackets make no difference,
+and a list stands for each of its elements. Records that are no structure have no field.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _paths(fields: Iterable[Field], above: str) -> Iterator[str]:
 
 
 def structure_values(path: str) -> Callable[[Exchange], list[Any]]:
-    """What gives the values of these fields in all records of an exchange; a secret has none."""
+    """A function that gives the values of the fields at a path in all records of an exchange; a secret has none."""
     steps = path.split(".")
 
     def get(exchange: Exchange) -> list[Any]:

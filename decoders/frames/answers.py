@@ -1,4 +1,4 @@
-"""The bytes of one direction in, whether they are a Kafka broker's answers to requests that nobody captured out.
+"""The bytes of one direction in; out comes whether they are a Kafka broker's answers to requests not in the capture.
 
 The problem. A capture filter like `src port 9092`, or a mirror port of one direction, keeps answers alone. An answer
 does not say what it answers, and a size and a number before some bytes is what many protocols have (ZooKeeper's answers
@@ -35,16 +35,16 @@ from decoders.schema.walk import Walker
 # Frames of a chain that prove Kafka where all are whole; more where too little of them is captured to decode.
 ANSWERS: Final = 3
 ANSWERS_CUT: Final = 6
-# Places where a chain may begin that are tried, frames of a chain that are looked at.
+# The most places that are tried as the beginning of a chain.
 STARTS_MAX: Final = 32
-# Correlation ids of one client go on by one for each request that it sends, to whatever broker.
+# Correlation ids of one client go on by one for each request that it sends, to any broker.
 STEP_MAX: Final = 1 << 16
 # Some clients number a request before those that have to be sent first (ApiVersions on a new connection).
 TURNED_MAX: Final = 4
 # An answer to ApiVersions names at least so many APIs.
 APIS_MIN: Final = 8
 MECHANISMS: Final = frozenset({"PLAIN", "GSSAPI", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM"})
-# What most answers are to comes first.
+# The APIs of most answers come first.
 _KEYS: Final = tuple(dict.fromkeys((FETCH, PRODUCE, METADATA, HEARTBEAT, *NAMES)))
 _Layouts = tuple[tuple[int, int], ...]
 
@@ -61,7 +61,7 @@ def layouts() -> _Layouts:
 
 
 class Stretches:
-    """Bytes of a stream with their places in it: what is there of it, gap by gap."""
+    """The bytes of a stream that are there, by their places in it: a stretch between each two gaps."""
 
     def __init__(self, pieces: Iterable[tuple[int, bytes]]) -> None:
         """`pieces`: place and bytes of each segment, ascending."""

@@ -1,4 +1,4 @@
-"""The first chunks of a connection in; out comes who is the client, or that this is no Kafka, or nothing yet.
+"""The first chunks of a connection in; out comes which side is the client, or that this is no Kafka, or nothing yet.
 
 The problem. Ports say little: brokers listen anywhere, and other protocols use 9092. The head of a request (size, key,
 version) is a weak mark, which ZooKeeper's connect request passes. A capture may begin in the middle of a connection.
@@ -66,7 +66,7 @@ class UndecidedSide:
 
 
 class UndecidedConnection:
-    """A connection about which it is not yet known whether it is Kafka, and its chunks so far."""
+    """A connection that is not yet known to be Kafka or another protocol, and its chunks so far."""
 
     __slots__ = (
         *(
@@ -96,7 +96,7 @@ class UndecidedConnection:
         self.client: Half | None = None
         self.tokens = False  # it began with what may be a bare SASL token
         self.in_step = False  # its answers begin with the first byte held
-        self.answers = False  # only one side has spoken, and what it said are answers of a broker
+        self.answers = False  # only one side has spoken, and its bytes are answers of a broker
         opened = connection.opened
         self.sides = {
             True: UndecidedSide(connection.first, followed=opened),
@@ -132,13 +132,13 @@ class UndecidedConnection:
         return False
 
     def _gap(self, side: UndecidedSide) -> None:
-        """Nothing that spans a hole can be judged; behind it every segment may begin a frame."""
+        """Take a gap: no frame across it can be judged, and behind it every segment may begin a frame."""
         side.window = b""
         side.starts = []
         side.followed = False
 
     def _look(self, side: UndecidedSide, other: UndecidedSide, data: bytes) -> bool:
-        """Judge what may begin in `data` or end with it."""
+        """Judge the frames that may begin in `data` or end with it; True once the client is known."""
         if side.followed:
             side.window += data
         else:
@@ -181,7 +181,7 @@ class UndecidedConnection:
         return after if after <= len(data) else at
 
     def _answers(self, side: UndecidedSide, other: UndecidedSide, at: int) -> bool:
-        """Whether there may be a response to what the other side has asked; one that decodes decides."""
+        """Whether there may be a response to a request of the other side; one that decodes decides."""
         data = side.window
         correlation_id = int.from_bytes(data[at + 4 : at + 8], "big", signed=True)
         asked = other.asked.get(correlation_id) if len(data) - at >= 8 else None
@@ -207,7 +207,7 @@ class UndecidedConnection:
         return client.pairs >= PAIRS
 
     def _overflow(self) -> bool:
-        """Too many bytes are held: decide by what is there, or give up, or let the oldest go."""
+        """Too many bytes are held: decide by them (True: Kafka), or give up, or let the oldest go."""
         for side in self.sides.values():
             if any(request_verdict(side.window, at) == FITS for at in side.starts):
                 self.client = side.half
@@ -225,7 +225,7 @@ class UndecidedConnection:
         return False
 
     def let_go(self, most: int) -> None:
-        """Drop the oldest chunks until at most so many bytes are held."""
+        """Drop the oldest chunks until at most `most` bytes are held."""
         self.look_for_answers()
         count = 0
         for half, time_ns, _, data in self.chunks:
@@ -240,20 +240,20 @@ class UndecidedConnection:
         del self.chunks[:count]
 
     def look_for_answers(self) -> None:
-        """See whether what is held are answers whose requests nobody captured."""
+        """See whether the bytes held are answers whose requests are not in the capture."""
         speaker = self._alone()
         if self.answers or speaker is None:
             return
         place = 0
         pieces: list[tuple[int, bytes]] = []
         for half, _, _, data in self.chunks:
-            if half is not speaker:  # what it has acknowledged
+            if half is not speaker:  # gaps, of bytes that the speaker has acknowledged
                 continue
             if isinstance(data, bytes):
                 pieces.append((place, data))
                 place += len(data)
             elif isinstance(data, Gap):
-                place += data.size or 1  # a jump: what follows does not go on with what came before
+                place += data.size or 1  # a jump: the next bytes do not continue those before
         found = find_answers(Stretches(pieces))
         self.answers = found is not None
         self.in_step = found == 0
@@ -264,7 +264,7 @@ class UndecidedConnection:
         return self._alone() if self.answers else None
 
     def _alone(self) -> Half | None:
-        """The half of which alone there are bytes."""
+        """The only half of which there are bytes; None where both or none sent any."""
         spoke = [first for first, side in self.sides.items() if side.first]
         if len(spoke) != 1:
             return None
@@ -287,7 +287,7 @@ class UndecidedConnection:
         return self.foreign or likely(self.sides[True].first) or likely(self.sides[False].first)
 
     def detail(self) -> str:
-        """The same with what exactly each side began with."""
+        """What the connection looks like, with what exactly each side began with."""
         name = self.name()
         first, second = described(self.sides[True].first), described(self.sides[False].first)
         if not name or not (first.startswith(name) or second.startswith(name)):

@@ -1,4 +1,4 @@
-"""A strange size in, what its four bytes are in another protocol out, in words for people."""
+"""A strange size, or strange bytes, in; what they are in another protocol out, in words for people."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 _RECORDS: Final = {0x14: "change of cipher", 0x15: "alert", 0x16: "handshake", 0x17: "encrypted data"}
-# What a frame of Kafka's own may well have: such a size is no riddle.
+# Sizes up to this are usual for Kafka's own frames, and need no explanation.
 USUAL_MAX: Final = 1 << 20
 # Beyond this no broker takes a message: socket.request.max.bytes, unless it was set.
 SIZE_MAX: Final = 104_857_600
@@ -50,7 +50,7 @@ _SIZED: Final = re.compile(
 )
 _NUMBER: Final = re.compile(r"(?<![\w.:-])(-?\d{5,10}|0x[0-9a-f]{8}|-?\d{1,3}(?:,\d{3}){2,3})(?![\w:-])", re.IGNORECASE)
 _NUMBER_ALONE: Final = re.compile(r"-?(?:0x[0-9a-f]{1,8}|\d{1,10}|\d{1,3}(?:[,_]\d{3}){1,3})", re.IGNORECASE)
-# What a log says of a size that cannot be one; other lines may well speak of large numbers.
+# Words of log lines about a size that cannot be one; other lines may have large numbers as well.
 _COMPLAINT: Final = re.compile(
     r"invalid|unreasonable|too (?:large|big|small|long)|larger|exceed|corrupt|negative|unexpected|does not match|"
     r"when expecting|illegal",
@@ -60,13 +60,13 @@ _KEYED: Final = re.compile(r"api[ _]?key[\s:=]+(-?\d{1,5})\b", re.IGNORECASE)
 
 
 class Start(NamedTuple):
-    """Four bytes that begin something: the name of its mark, and what exactly it is."""
+    """What four bytes begin: the name of its mark, and what exactly it is."""
 
     name: str
     detail: str
 
 
-# First four bytes → what they begin; TLS records and text that is nothing of this are found by their form.
+# First four bytes → what they begin; TLS records and other text are found by their form.
 STARTS: Final[dict[bytes, Start]] = {
     b"GET ": Start("HTTP/1", "a GET request"),
     b"POST": Start("HTTP/1", "a POST request"),
@@ -109,7 +109,7 @@ _STATED: Final = {
 
 
 def explain_number(number: int) -> list[Finding]:
-    """What a number that was read as a size, or as an id, is; best first, empty where it is nothing known."""
+    """Findings about a number that was read as a size or an id, best first; empty where its bytes are nothing known."""
     if not -(1 << 31) <= number < 1 << 32:
         return []
     data = (number & 0xFFFFFFFF).to_bytes(4, "big")
@@ -117,7 +117,7 @@ def explain_number(number: int) -> list[Finding]:
 
 
 def explain_size(number: int) -> list[Finding]:
-    """What is left to say of a number that was read as a size and begins nothing known; empty beyond 32 bits."""
+    """Findings about a number that was read as a size and whose bytes are nothing known; empty beyond 32 bits."""
     if 0 <= number <= SIZE_MAX:
         return [Finding("Kafka", f"a size of {in_bytes(number)}, as messages may have", "")]
     if not -(1 << 31) <= number < 1 << 32:
@@ -172,9 +172,9 @@ def _of_kafka(data: bytes) -> Iterator[Finding]:
 
 
 def explain_line(line: str, *, alone: bool = False) -> list[Finding]:
-    """What the numbers in a line of a log are: of those called a size where there are such, else of all large ones.
+    """Findings about the numbers in a line of a log: those called a size if there are any, else all large ones.
 
-    A size that begins nothing known is told where the line complains of it, or is the only one (`alone`).
+    A size whose bytes are nothing known is told where the line complains of it, or is the only line (`alone`).
     """
     sizes = [_value(text) for text in _SIZED.findall(line)]
     for number in sizes or map(_value, _NUMBER.findall(line)):
@@ -192,7 +192,7 @@ def explain_line(line: str, *, alone: bool = False) -> list[Finding]:
 
 
 def _explain_key(key: int) -> list[Finding]:
-    """An API key that no API has: two bytes of something else."""
+    """Findings about an API key that no API has: two bytes of something else."""
     if key in NAMES or not -(1 << 15) <= key < 1 << 16:
         return []
     data = (key & 0xFFFF).to_bytes(2, "big")
@@ -211,7 +211,7 @@ def number_of(text: str) -> int | None:
     return _value(text) if _NUMBER_ALONE.fullmatch(text.strip()) else None
 
 
-# Strange bytes, or a number out of a log, in; findings out, best first: what they are, what one does about it.
+# Strange bytes in; findings out, best first: what the bytes are, and what to do about it.
 #
 # Looked for in this order: marks of other protocols (the table of protocols/signatures.py), Kafka itself, SASL tokens,
 # files and compressions, a size field of the wrong byte order, a Kafka frame that begins further on.
@@ -248,7 +248,7 @@ FILES: Final[tuple[tuple[bytes, str, str], ...]] = (
 
 
 def explain(data: bytes) -> list[Finding]:
-    """What these first bytes of a connection, a message or a file are, best first; empty where nothing is known."""
+    """Findings about the first bytes of a connection, a message or a file, best first; empty where nothing is known."""
     if not data:
         return []
     found = [_marked(mark, data) for mark in CERTAIN if mark.known(data)]
@@ -289,7 +289,7 @@ def _kafka(data: bytes, verdict: int) -> Iterator[Finding]:
 
 
 def _begins(data: bytes) -> bool:
-    """Whether the version in a head is a known one: of others nothing but the head can be judged."""
+    """Whether the version in a head is a known one: of unknown versions only the head can be judged."""
     key, version, _ = _START.unpack_from(data, 4)
     return version in api(key).versions and data[:2] == b"\0\0"
 

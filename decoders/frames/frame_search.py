@@ -3,7 +3,7 @@
 The problem. Behind a lost size field any offset may be the next head, and many byte patterns look like one: four small
 bytes and a key below 100 are common in records.
 
-The idea. Try the likely offsets first, and believe a place the more slowly the less speaks for it:
+The idea. Try the likely offsets first, and believe an offset only if enough speaks for it:
 
 ```
 1. the segment's first byte    senders write whole messages, so most segments begin with one
@@ -13,7 +13,7 @@ The idea. Try the likely offsets first, and believe a place the more slowly the 
       HEAD  only the head fits                                                             → not inside a segment
 ```
 
-Whether bytes are a frame is asked of the connection's pairing object, which knows what was asked.
+Whether bytes are a frame is asked of the connection's pairing object, which knows the requests.
 
 What is given up: a true frame inside a segment of which too little is there is skipped; the next segment has another.
 """
@@ -37,8 +37,8 @@ from decoders.schema.walk import Walker
 
 # Bytes that may be a Kafka frame in, a verdict out: the head is a prefilter only, the body decides.
 #
-# A whole body must decode to its last byte. Of one whose end is not there yet, what is there must decode: with
-# `BODY_SHOWN` bytes of it that is as good (FITS), with less the head alone speaks (HEAD).
+# A whole body must decode to its last byte. A body whose end is not there yet must decode as far as it is there: with
+# `BODY_SHOWN` bytes of it the verdict is FITS, with less only the head counts (HEAD).
 
 
 BODY_SHOWN: Final = 48
@@ -51,7 +51,7 @@ THROTTLE_MAX: Final = 86_400_000
 
 
 def request_verdict(data: bytes, at: int, client_id: bytes | None = None) -> int:
-    """Whether a request's size field may be at `at`; `client_id` is the connection's where it is known."""
+    """The verdict on a request with its size field at `at`; `client_id` is the connection's where it is known."""
     if len(data) - at < 12:
         return NO
     if len(data) - at < 14:
@@ -82,7 +82,7 @@ def request_verdict(data: bytes, at: int, client_id: bytes | None = None) -> int
 
 
 def _short_request(data: bytes, at: int) -> int:
-    """The one request without a client id."""
+    """The verdict on the one request without a client id, ControlledShutdown 0."""
     size, key, version, _ = _SHORT.unpack_from(data, at)
     plan = plan_of(CONTROLLED_SHUTDOWN, 0, "request")
     if (key, version, size) != (CONTROLLED_SHUTDOWN, 0, 12) or plan is None:
@@ -101,7 +101,7 @@ def _readable(client_id: bytes) -> bool:
 
 
 def response_verdict(data: bytes, at: int, key: int, version: int) -> int:
-    """Whether the response to such a request may have its size field at `at`."""
+    """The verdict on a response with its size field at `at`, to a request of this API key and version."""
     if len(data) - at < 8:
         return NO
     size = int.from_bytes(data[at : at + 4], "big", signed=True)
@@ -127,17 +127,17 @@ def response_verdict(data: bytes, at: int, key: int, version: int) -> int:
 
 
 def _sane(fields: Mapping[str, Any]) -> bool:
-    """Whether no field that was read has a value that it never has: bytes of other fields often decode, but so."""
+    """Whether no field that was read has an impossible value: other bytes often decode, but to such values."""
     if not -1 <= fields.get("error_code", 0) <= ERROR_CODE_MAX:
         return False
     if not 0 <= fields.get("throttle_time_ms", 0) <= THROTTLE_MAX:
         return False
-    # A Produce request about nothing: so the zeros of many a response would read.
+    # No Produce request without topics: the zeros of many a response would read as one.
     return bool(fields.get("topic_data", True))
 
 
 def body_verdict(plan: Plan, data: bytes, at: int, end: int) -> int:
-    """What the bytes from `at` on, of which only a part may be there, say about a body that ends at `end`."""
+    """The verdict on a body from `at` to `end`, of which only a part may be there."""
     whole = end <= len(data)
     if not whole and is_large(len(data) - at):  # so much that decodes is enough
         data, at, end = data[at : at + BODY_WHOLE_MAX], 0, end - at
@@ -168,7 +168,7 @@ FEW: Final = 200
 
 
 def request_places(data: bytes, at: int, client_id: bytes | None) -> list[int]:
-    """Where requests may begin; with the connection's client id only where it stands behind the head."""
+    """Where requests may begin; if the client id is known, only where it stands behind the head."""
     if not client_id:
         return [found.start() for found in _REQUEST.finditer(data, at)]
     sought = len(client_id).to_bytes(2, "big") + client_id
@@ -205,7 +205,7 @@ HEAD: Final = 1  # the head fits what is known; too little of the body to say mo
 FITS: Final = 2  # the head fits and so does a good part of the body, whose end is not there
 YES: Final = 3  # whole, and it decodes to its last byte
 
-# A frame that begins inside a segment and is not whole there is believed up to this size: a wrong one hides so much.
+# A frame that begins inside a segment and is not whole there is believed up to this size: a wrong one hides its bytes.
 INNER_MAX: Final = 4 << 20
 
 Judge = Callable[[Any, bytes, int], int]

@@ -1,7 +1,7 @@
-"""Chunks of one direction in, Kafka frames out: the 4-byte size field, and honest runs of what lies between frames.
+"""Chunks of one direction in, Kafka frames out, by their 4-byte size field, and runs of the bytes between frames.
 
-The problem. A Kafka stream has no marks: a frame is a size field and so many bytes. Whoever takes a wrong byte for a
-size field reads garbage to the end of the connection. Captures have holes, and some begin inside a frame.
+The problem. A Kafka stream has no marks: a frame is a size field and so many bytes. A reader that takes wrong bytes for
+a size field reads garbage to the end of the connection. Captures have holes, and some begin inside a frame.
 
 The idea. A hole has a known length, since sequence numbers count bytes. So most holes cost one frame only:
 
@@ -14,8 +14,8 @@ size │ body │ …… hole over a size field …… │ ? ? ? │        the 
                                              └ the frame found is in `doubt` until its last byte has come and it decodes
 ```
 
-Whether a head can be right is asked of the connection's pairing object (`Owner`), which knows what was asked, the
-client id and the SASL phase. The common case, a frame in one chunk, is in exchanges/pairer.py.
+Whether a head can be right is asked of the connection's pairing object (`Owner`), which knows the requests, the client
+id and the SASL phase. The common case, a frame in one chunk, is in exchanges/pairer.py.
 
 What always holds: every byte of a direction is in exactly one frame or one `Unframed` run, and `place` counts them all.
 A frame's bytes are kept with the size field before them, up to the first hole.
@@ -34,7 +34,7 @@ from decoders.limits import FRAME_MAX, HELD_MAX, RAW_KEPT_MAX
 from decoders.protocols.signatures import FIRST_MAX, surely
 from decoders.tcp.chunks import Why
 
-# What the loop may do with the next bytes of a lane without asking.
+# What the loop may do with the next bytes of a direction without asking.
 ASK: Final = 0  # nothing: resync, SASL tokens, half a head, a damaged frame
 REQUEST: Final = 1  # in step between frames, a request comes
 RESPONSE: Final = 2
@@ -47,7 +47,7 @@ RESPONSE_HEAD: Final = 8
 SIZE: Final = Struct(">i")
 Missing = Literal["", "lost", "snaplen", "limit", "incomplete"]
 Reason = Literal["lost", "midstream", "garbage", "oversized", "encrypted"]
-# How the sentence about captures begins that have such bytes.
+# The beginning of the sentence about captures that start inside streams.
 BEGINS_LATE: Final = "the capture starts in the middle"
 # The details of a run that may have no bytes: how many are missing is not known.
 JUMP: Final = "sequence numbers jump"
@@ -60,7 +60,7 @@ _WHY: Final = {
     "keyless": "its key is missing from the key log, or does not fit",
     "renegotiated": "renegotiated: what follows is not read",
 }
-# Bytes that are in the capture.
+# Gaps whose bytes are in the capture, encrypted.
 _ENCRYPTED: Final = ("keyless", "renegotiated")
 
 
@@ -89,7 +89,7 @@ class Frame:
 
 
 class Unframed:
-    """Bytes of one direction that are no frame; `size` counts those that are not in the capture as well."""
+    """Bytes of one direction that are no frame; `size` includes bytes that are not in the capture."""
 
     __slots__ = ("detail", "packet", "reason", "size", "time_ns")
 
@@ -120,10 +120,10 @@ class Owner(Protocol):
         """A frame has come to its end."""
 
     def skipped(self, direction: FrameDirection, run: Unframed, until_ns: int) -> None:
-        """A run of bytes is over; `until_ns` is 0 when the connection ended before a frame was found again."""
+        """A run of skipped bytes is over; `until_ns` is 0 when the connection ended before a frame was found again."""
 
     def objection(self, direction: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
-        """Why the head at `at`, of a lane in step, cannot be the head of a frame of this size."""
+        """Why the head at `at`, of a direction in step, cannot be that of a frame of this size; None if it can."""
 
     def plausible(self, direction: FrameDirection, data: bytes, at: int) -> int:
         """A verdict of frame_search.py about a frame beginning at `at`."""
@@ -135,9 +135,9 @@ class Owner(Protocol):
 class FrameDirection:
     """One direction of a Kafka connection on its way from bytes to frames.
 
-    `need` is the size of the frame under way with its size field (0 between frames), `left` what is still to come of
-    it; `parts` the bytes there are, also of a head not yet whole. `run` is the run of skipped bytes while a frame is
-    looked for and while the one found is in `doubt`.
+    `need` is the size of the frame under way with its size field (0 between frames), `left` how many bytes of it are
+    still to come; `parts` are the bytes there are, also of a head not yet whole. `run` has the skipped bytes while a
+    frame is looked for, and while the frame found is in `doubt`.
     """
 
     __slots__ = (
@@ -180,13 +180,13 @@ class FrameDirection:
         self.lost_packet = 0  # the packet at which that was last found
 
     def is_plain(self) -> bool:
-        """Whether it is in step between two frames, as a new one but for its place, and nothing was ever missing."""
+        """Whether the direction is as new but for its place: in step between two frames, and nothing ever missing."""
         if self.mode != self.ready or self.mode not in (REQUEST, RESPONSE):
             return False
         return not (self.need or self.parts or self.missing or self.again or self.lossy or self.doubt or self.run)
 
     def set_ready(self, mode: int) -> None:
-        """What to do between frames from now on."""
+        """Set the mode between frames: ASK, REQUEST or RESPONSE."""
         self.ready = mode
         if self.mode in (ASK, REQUEST, RESPONSE) and not self.parts and not self.need and self.run is None:
             self.mode = mode
@@ -211,7 +211,7 @@ def lose_step(direction: FrameDirection, reason: Reason, detail: str, time_ns: i
 
 
 def take_bytes(direction: FrameDirection, time_ns: int, packet: int, data: bytes) -> None:
-    """The next bytes of a lane, whatever its state."""
+    """Take the next bytes of a direction in any state."""
     here = first = (time_ns, packet)
     at = 0
     direction.place += len(data)
@@ -236,7 +236,7 @@ def take_bytes(direction: FrameDirection, time_ns: int, packet: int, data: bytes
 
 
 def _join(direction: FrameDirection, here: tuple[int, int], data: bytes) -> tuple[tuple[int, int], bytes]:
-    """Put what was too short to be a head before `data`; where `data` now begins."""
+    """Put bytes that were too few for a head before `data`; gives time and packet of the first byte, and the bytes."""
     head = b"".join(direction.parts)
     joined = head + data
     direction.owner.budget.held -= len(head)
@@ -252,7 +252,7 @@ def _join(direction: FrameDirection, here: tuple[int, int], data: bytes) -> tupl
 
 
 def _keep(direction: FrameDirection, data: bytes) -> None:
-    """Bytes of a body: all of a sound frame, none behind a hole, the first ones of an oversized frame."""
+    """Keep bytes of a body: all of a sound frame, none behind a hole, the first ones of an oversized frame."""
     if direction.missing == "limit":
         data = data[: max(RAW_KEPT_MAX - sum(map(len, direction.parts)), 0)]
     elif direction.missing:
@@ -312,7 +312,7 @@ def _deliver(direction: FrameDirection, frame: Frame, took: int) -> bool:
 
 
 def _cut(direction: FrameDirection, first: tuple[int, int], here: tuple[int, int], data: bytes, at: int) -> int:
-    """Take frames from `at` on, what is left begins a body or a head; where the step was lost, else the end."""
+    """Take frames from `at` on, and begin a body or a head with the rest; where the step was lost, else the end."""
     stop = len(data)
     while at < stop:
         left = stop - at
@@ -369,7 +369,7 @@ def _seek(direction: FrameDirection, first: tuple[int, int], data: bytes, begin:
 
 
 def gap(direction: FrameDirection, time_ns: int, packet: int, size: int, why: Missing | Why) -> None:
-    """`size` bytes of the lane are not in the capture; 0: nobody knows how many."""
+    """Take a gap: `size` bytes of the direction are not in the capture; 0: nobody knows how many."""
     if not size:
         jump(direction, time_ns, packet, UNKNOWN_SIZES.get(why, JUMP))
         return
@@ -398,14 +398,14 @@ def gap(direction: FrameDirection, time_ns: int, packet: int, size: int, why: Mi
 
 
 def jump(direction: FrameDirection, time_ns: int, packet: int, detail: str = JUMP) -> None:
-    """The lane goes on elsewhere: nobody knows how many bytes are missing, nor where a frame under way would end."""
+    """Take a jump: nobody knows how many bytes are missing, nor where a frame under way would end."""
     if direction.need:
         _break_off(direction, "lost")
     lose_step(direction, "lost", detail, time_ns, packet)
 
 
 def _break_off(direction: FrameDirection, why: Missing) -> None:
-    """No more comes of the frame under way: what has come of it is given, or skipped if it may be none."""
+    """End the frame under way, of which no more comes: its bytes are given, or skipped while it is in doubt."""
     if not direction.doubt:
         direction.missing = direction.missing or why
         direction.left = 0
@@ -419,7 +419,7 @@ def _break_off(direction: FrameDirection, why: Missing) -> None:
 
 
 def close(direction: FrameDirection) -> None:
-    """The connection is over: what has come of a frame is given, what was skipped is reported."""
+    """End a direction, as its connection is over: what has come of a frame is given, skipped bytes are reported."""
     if direction.need:
         _break_off(direction, "incomplete")
     elif direction.parts:

@@ -20,7 +20,7 @@ RESPONSE: Final = Struct(">ii")
 
 
 class RequestHead(NamedTuple):
-    """What a request's header says; `client_id` is the bytes of it, `body` the offset of the body."""
+    """The fields of a request's header; `client_id` is in bytes, `body` is the offset of the body."""
 
     api_key: int
     api_version: int

@@ -1,4 +1,4 @@
-"""Chunks of one direction of a live connection in, where their Kafka frames begin out: nothing is missing here.
+"""Chunks of one direction of a live connection, without gaps, in; the places of their Kafka frames out.
 
     at = framer.skip(data)                       # what belongs to a frame that passes in pieces
     for at, size in framer.frames(data, at):     # each frame whose size field is there
@@ -6,14 +6,15 @@
         framer.keep(data, at)                    # wait for more of the header (`join` gives it back), or
         framer.whole(data, at, size)             # wait for all of the frame (`collect` gives it)
 
-A frame is left where it is: its bytes are copied only by who asks for them. Of one that is longer than the chunk the
-rest is counted (`left`), so a body of any size passes in pieces; one that is wanted whole takes as much memory as has
-come of it, whatever its size field claims. Who stops before the last frame of a chunk remembers where.
+Frames stay in their chunks: bytes are copied only for a caller that asks for them. The rest of a frame that is longer
+than the chunk is counted (`left`), so a body of any size passes in pieces; a frame that is wanted whole takes as much
+memory as has come of it, whatever its size field claims. A caller that stops before the last frame of a chunk has to
+remember where.
 
 The relay steps through thousands of frames a second, so it reads size and header in one (tests/bench/proxy.py, "5
-small") and says only where it stopped (`leave`). Which sizes are believed depends on what was asked, so it is up to
-those who frame. Captures have bytes that are lost, sent twice or in doubt, and a place in a file for each:
-framing.py cuts those, and shares the size field only.
+small") and says only where it stopped (`leave`). Which sizes are believed depends on the requests, so callers decide
+it. Captures have bytes that are lost, sent twice or in doubt, and a place in a file for each: framing.py cuts frames
+out of captures, and shares only the size field.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def with_size(frame: bytes) -> bytes:
 
 
 class Framer:
-    """One direction of one connection."""
+    """The framing of one direction of one connection."""
 
     __slots__ = ("_parts", "kept", "left", "wanted")
 
@@ -48,13 +49,13 @@ class Framer:
         return bool(self.left or self.kept or self.wanted)
 
     def skip(self, data: bytes) -> int:
-        """Step over what belongs to the frame that passes in pieces; where it ends in these bytes."""
+        """Step over the bytes of the frame that passes in pieces; the offset where they end."""
         at = min(self.left, len(data))
         self.left -= at
         return at
 
     def join(self, data: bytes) -> bytes:
-        """The next bytes, behind those that were kept."""
+        """The next bytes, behind the bytes that were kept."""
         if not self.kept:
             return data
         joined = b"".join((*self._parts, data))
@@ -62,18 +63,18 @@ class Framer:
         return joined
 
     def frames(self, data: bytes, at: int) -> Iterator[tuple[int, int]]:
-        """Place and size of each frame from `at` on, until somebody stops; the end of `data` is remembered."""
+        """Offset and size of each frame from `at` on; after the last one, the end of `data` is remembered (`leave`)."""
         end = len(data)
         unpack = SIZE.unpack_from
         last = end - SIZE_FIELD
         while at <= last:
             (size,) = unpack(data, at)
             yield at, size
-            at += SIZE_FIELD + max(size, 0)  # who steps over what is no size goes on all the same
+            at += SIZE_FIELD + max(size, 0)  # a caller may step over a negative size
         self.leave(data, at)
 
     def leave(self, data: bytes, at: int) -> None:
-        """The next frame begins at `at`: in these bytes, which are kept from there on, or behind them."""
+        """Remember that the next frame begins at `at`: in these bytes, which are kept from there on, or behind them."""
         left = at - len(data)
         if left > 0:
             self.left = left
@@ -81,12 +82,12 @@ class Framer:
             self.keep(data, at)
 
     def keep(self, data: bytes, at: int) -> None:
-        """What is there of the frame at `at` is too little to decide about it."""
+        """Keep the bytes from `at` on, which are too few to decide about their frame."""
         self._parts = [data[at:]]
         self.kept = len(data) - at
 
     def whole(self, data: bytes, at: int, size: int) -> bytes | None:
-        """The frame at `at` with its size field; None where it is not all there: then the rest is waited for."""
+        """The frame at `at` with its size field; None where it is not all there: then `collect` takes the rest."""
         stop = at + SIZE_FIELD + size
         if stop <= len(data):
             return data[at:stop] if at or stop < len(data) else data
@@ -95,11 +96,11 @@ class Framer:
         return None
 
     def want(self, size: int) -> None:
-        """The frame of this size that comes next is wanted whole, by `collect`."""
+        """Have `collect` give the next frame, of this size, as a whole."""
         self.wanted = SIZE_FIELD + size
 
     def collect(self, data: bytes, at: int = 0) -> tuple[bytes | None, int]:
-        """More of the frame that is wanted: the frame once it is whole, and where it ends in `data`."""
+        """Take more of the frame that is wanted; the frame once it is whole, and where it ends in `data`."""
         need = self.wanted - self.kept
         end = len(data)
         if end - at < need:
@@ -113,10 +114,10 @@ class Framer:
         return frame, stop
 
     def held(self) -> bytes:
-        """What waits for more of its frame."""
+        """The bytes that wait for more of their frame."""
         return b"".join(self._parts)
 
     def forget(self) -> None:
-        """Nothing waits any more."""
+        """Let go of the bytes that wait for more of their frame."""
         self._parts = []
         self.kept = self.wanted = 0

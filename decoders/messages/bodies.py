@@ -29,10 +29,10 @@ from decoders.wire.text import Conceal, conceal_secrets, hole, json_bytes
 
 
 class Errors(Protocol):
-    """Takes the errors of a body, one after the other: a list, or what counts those beyond a bound."""
+    """A receiver of the errors of a body: a list, or an object that only counts the errors beyond a bound."""
 
     def append(self, error: dict[str, Any], /) -> None:
-        """Take one."""
+        """Take one error."""
 
 
 Finder = Callable[[Any, Errors], None]
@@ -60,12 +60,12 @@ def error_finder(plan: Plan) -> Finder | None:
 
 
 def note(found: Errors, path: str, code: int) -> None:
-    """Add an error."""
+    """Add an error to those found."""
     found.append({"path": path, "code": code, "name": error_name(code)})
 
 
 def _lines(plan: Plan, owner: str, path: str, depth: int) -> Iterator[str]:
-    """Lines that look through one struct; `path` is the inside of an f-string."""
+    """The lines of code that look for error codes in one struct; `path` is the inside of an f-string."""
     pad = " " * depth
     for field in (*plan.fields, *plan.tagged):
         name = path + field.name
@@ -90,18 +90,18 @@ RECORDS: Final = "records"
 # Records of FetchSnapshot: a piece of a file, which may begin and end anywhere.
 PIECE: Final = "piece"
 
-# Sides that are not whole are named in what few exchanges have.
+# `Exchange.extra` names the sides that are not whole.
 BOTH_SIDES: Final = frozenset(("request", "response"))
 
 Hooks = Mapping[str, Callable[..., Any]]
 
 
 class Options(NamedTuple):
-    """How much a record shows: `records` lists every record of a batch, `reveal_secrets` shows secrets, `names` has
+    """How much a record shows: `records` lists every record of a batch, `reveal_secrets` shows secrets, `names` adds
     the words for numbers.
 
-    With `deferred` what would take much room is left to be made as it is written (wire/deferred.py); the bodies of one
-    record are to be written before the next record is asked for.
+    With `deferred`, values that take much memory are made only as they are written (wire/deferred.py); the bodies of
+    one record have to be written before the next record is asked for.
     """
 
     records: bool = False
@@ -119,7 +119,7 @@ def _has_records(key: int | None, side: Side) -> bool:
 
 @cache
 def hooks_of(key: int, side: Side) -> dict[str, str]:
-    """The fields of a body that hold something: path → name in the table of hooks."""
+    """The fields of a body that hold structures or records: path → name in the table of hooks."""
     held = HOLDERS.get((key, side), {})
     if not _has_records(key, side):
         return held
@@ -135,7 +135,7 @@ class RecordsHook:
     __slots__ = ("_deferred", "_form", "_new", "_read", "_records", "budget", "hooks")
 
     def __init__(self, options: Options, *, metadata: bool) -> None:
-        # Not before there are any: most requests have no records, and what reads them costs more than they do.
+        # Imported once there are records: most requests have none, and the readers of records cost more than they do.
         from decoders.records.json_form import holds_secret, records_json
         from decoders.records.model import Budget
         from decoders.records.read import batches_json, deferrable_batches
@@ -151,10 +151,10 @@ class RecordsHook:
         self.hooks: Hooks = {**_NO_RECORDS, RECORDS: self, PIECE: partial(_piece_json, self)}
 
     def fresh(self) -> Hooks:
-        """The functions of the hooks, for the next exchange."""
+        """The functions of the hooks, with a full budget for the next exchange."""
         budget = self.budget
         if self._deferred:
-            if budget.held < 0:  # the records of the exchange before may still be read
+            if budget.held < 0:  # the records of the previous exchange may still be read
                 budget = self.budget = self._new()
             budget.held = RECORDS_HELD_MAX
         budget.refill()
@@ -190,7 +190,7 @@ def _piece_json(show: Callable[[Any], Any], data: bytes | None) -> Any:
 
 
 class Readers:
-    """How the two sides of an API version become JSON, in the common case: with the stable layouts."""
+    """The functions that turn both sides of an API version into JSON in the common case, with the stable layouts."""
 
     __slots__ = ("errors", "has_records", "nameless", "plans", "request", "response")
 
@@ -206,14 +206,14 @@ class Readers:
 
 
 def both_quick(exchange: Exchange, options: Options) -> tuple[Any, Any, Readers] | None:
-    """The bodies of an exchange in the common case (as ApiVersion.look has it); None when it takes a closer look."""
+    """The bodies of an exchange, and the Readers, in the common case (see ApiVersion.look); None in other cases."""
     spec = exchange.spec
     request, response = exchange.request_raw, exchange.response_raw
     if not spec.quick or request is None or (exchange.extra is not None and not BOTH_SIDES.isdisjoint(exchange.extra)):
         return None
     size = len(request)
     answer_size = 0 if response is None else len(response)
-    if size + answer_size > BODY_WHOLE_MAX and options.deferred:  # is_large() of each looks closer
+    if size + answer_size > BODY_WHOLE_MAX and options.deferred:  # body_json() asks is_large() for each side
         return None
     readers: Readers | None = spec.json[options.reveal_secrets]
     if readers is None:
@@ -245,7 +245,7 @@ def both_quick(exchange: Exchange, options: Options) -> tuple[Any, Any, Readers]
 def body_json(
     exchange: Exchange, side: Side, options: Options = PLAIN
 ) -> tuple[Any, Failure | None, str | None, Plan | None]:
-    """The body, why it could not be decoded to its end, the release of an early layout, and the layout used."""
+    """The body of a side, why it was not decoded to its end, the release of an early layout, and the layout used."""
     data = exchange.raw(side)
     if data is None:
         return None, None, None, None
@@ -267,9 +267,7 @@ def body_json(
 
 
 def trailing_json(exchange: Exchange, plan: Plan, options: Options) -> Any:
-    """The bytes behind a request that its broker did not look at (see api_versions.tolerates), None where there are
-    none.
-    """
+    """The bytes after a request that its broker ignores (see api_versions.tolerates); None where there are none."""
     data = exchange.request_raw
     if data is None:
         return None
@@ -286,7 +284,7 @@ def trailing_json(exchange: Exchange, plan: Plan, options: Options) -> Any:
 def _decoded(
     spec: ApiVersion, side: Side, plan: Plan, data: bytes, at: int, end: int, options: Options
 ) -> tuple[dict[str, Any], int] | None:
-    """The body and the offset behind it; None where it cannot be read."""
+    """The body and the offset after it; None where it cannot be read."""
     assert spec.key is not None
     decode = json_decoder(plan, hooks_of(spec.key, side), options.reveal_secrets)
     if options.deferred and is_large(end - at):
@@ -306,7 +304,7 @@ def _decoded(
 def _deferred(
     spec: ApiVersion, side: Side, plan: Plan, data: bytes, at: int, end: int, options: Options
 ) -> tuple[dict[str, Any], int] | None:
-    """What _decoded() gives, long arrays deferred."""
+    """The body with long arrays deferred, and the offset after it; None where it cannot be read."""
     try:
         after = check(plan, data, at, end)
     except (*CRUDE, DecodeError):
@@ -318,7 +316,7 @@ def _deferred(
 
 
 def reading(spec: ApiVersion, side: Side, options: Options, *, metadata: bool) -> BodyReader:
-    """How a large body is read."""
+    """The reader of a large body, within the budget of its exchange where it has records."""
     names = hooks_of(spec.key or 0, side)
     if not _has_records(spec.key, side):
         return BodyReader(names, _NO_RECORDS, reveal=options.reveal_secrets)
@@ -328,7 +326,7 @@ def reading(spec: ApiVersion, side: Side, options: Options, *, metadata: bool) -
 
 
 def bare(spec: ApiVersion, side: Side, plan: Plan, data: bytes, at: int, end: int) -> dict[str, Any]:
-    """A large body of which arrays are deferred and records left out, to look for names and ids in it."""
+    """A large body with arrays deferred and records left out, in which names and ids can be looked for."""
     names = hooks_of(spec.key or 0, side)
     nothing = dict.fromkeys(names.values(), _left_out)
     return BodyReader(names, {PUBLIC: is_public, **nothing}, reveal=False).read(plan, data, at, end)[0]
@@ -376,14 +374,14 @@ def _secret(plan: Plan) -> bool:
     )
 
 
-# An exchange in, what its broker repeats of a secret hidden in its error messages out.
+# An exchange in, its error messages out without the secrets that the broker repeats in them.
 #
-# A broker says why it refuses a value, and says the value with it (`Invalid value … for configuration …`), also where
-# the value is redacted in the same exchange. So the secrets of both sides are read once more, in clear, where there is
-# an error message at all; and what is found of them in one becomes `{redacted N}`.
+# A broker that refuses a value says why, and repeats the value (`Invalid value … for configuration …`), even where the
+# value is redacted in the same exchange. So where there is an error message, the secrets of both sides are read once
+# more, in clear, and each secret that is found in a message becomes `{redacted N}`.
 #
-# Of a large body the long arrays are deferred: secrets are collected while they are read once more, and messages are
-# concealed whenever they are read. Nothing of them is held but the secrets, SECRETS_MAX at most.
+# The long arrays of a large body are deferred: secrets are collected while the arrays are read once more, and messages
+# are concealed whenever they are read. Only the secrets are held, SECRETS_MAX at most.
 
 
 # The APIs with a secret in one of their sides and an error message in their answer.
@@ -394,22 +392,22 @@ _CLEAR: Final = Options(reveal_secrets=True, deferred=True)
 
 
 def conceal_of(exchange: Exchange) -> Conceal | None:
-    """What takes the secrets of an exchange from a text; None where there is none, or nothing that could repeat it."""
+    """The function that takes the secrets of an exchange out of a text; None without secrets that could be repeated."""
     if exchange.spec.key not in ECHOING or exchange.response_raw is None:
         return None
     return _conceal(exchange, {side: body_json(exchange, side, _SHOWN)[0] for side in SIDES})
 
 
 def _conceal(exchange: Exchange, shown: Mapping[str, Any]) -> Conceal | None:
-    """What takes its secrets from a text; `shown` are its bodies by side, with secrets redacted."""
+    """The function that takes an exchange's secrets out of a text; `shown`: its bodies by side, secrets redacted."""
     answer = exchange.response_raw or b""
     if not _request_is_whole(exchange):
-        return hole  # nobody knows what it asked for, and which secrets the answer repeats
+        return hole  # which secrets the response may repeat is not known
     return conceal_secrets(_secrets_of(exchange, shown), len(answer))
 
 
 def _request_is_whole(exchange: Exchange) -> bool:
-    """Whether a request is there to its end; of a message alone nobody misses one."""
+    """Whether a request is there to its end; True for a single response, which is shown without a request."""
     if exchange.request_raw is None:
         return exchange.extra is None or not exchange.extra.get("guessed")
     return body_json(exchange, "request", _SHOWN)[1] is None
@@ -422,9 +420,9 @@ def _secrets_of(exchange: Exchange, shown: Mapping[str, Any]) -> Iterator[str | 
 
 
 def hide_echoes(exchange: Exchange, request: Any, response: Any) -> bool:
-    """Take the secrets of an exchange from the error messages of its answer; bodies as JSON with secrets redacted.
+    """Take the secrets of an exchange out of its error messages, in place; bodies are JSON with secrets redacted.
 
-    True where the messages are hidden whole: it has so many secrets, or a request that is not there to its end.
+    Returns True where messages are hidden whole: the secrets are too many, or the request is not there to its end.
     """
     if not any(isinstance(each, dict) and each.get(MESSAGE) for each in _values(response)):
         return False
@@ -435,7 +433,7 @@ def hide_echoes(exchange: Exchange, request: Any, response: Any) -> bool:
 
 
 def echoes(parts: Iterable[BytePart], conceal: Conceal) -> Iterator[BytePart]:
-    """The parts of an answer; error messages that repeat a secret are secret."""
+    """The parts of a response, with error messages that repeat a secret marked as secret."""
     for part in parts:
         told = part.path.rpartition(".")[2] == MESSAGE and isinstance(part.value, str)
         yield part._replace(secret=True) if told and conceal(str(part.value)) != part.value else part
@@ -496,7 +494,7 @@ def _values(body: Any) -> Iterator[Any]:
 
 
 def _secrets(shown: Any, clear: Any) -> Iterator[str | bytes]:
-    """What is redacted in the first form and stands in the second."""
+    """The values that are redacted in `shown` and stand in `clear`."""
     waiting: list[Iterator[tuple[Any, Any]]] = [iter(((shown, clear),))]
     while waiting:
         for one, other in waiting[-1]:

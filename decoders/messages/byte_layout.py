@@ -1,7 +1,7 @@
-"""A frame in, its parts in wire order out: size, header, body with the batches inside, and what could not be read.
+"""A frame in, its parts in wire order out: size, header, body with the batches inside, and bytes that are unreadable.
 
-This is what hex views are drawn from. The layouts tried are those of the exchange record (exchanges/api_versions.py),
-so that a view and a record never disagree.
+Hex views are drawn from these parts. The layouts tried are those of the exchange record (exchanges/api_versions.py), so
+that a view and a record never disagree.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def anatomy(
 ) -> Anatomy:
     """The parts of a frame with its size field. Without key or version only the header of the side is read.
 
-    `missing` is why its end is not there, where that is known; `topic_name` gives the names of topic ids.
+    `missing` is why the end of the frame is not there, where that is known; `topic_name` gives the names of topic ids.
     """
     parts = [BytePart("size", 0, min(4, len(data)), "value", int.from_bytes(data[:4], "big", signed=True), "int32")]
     known = key is not None and version is not None
@@ -153,7 +153,7 @@ def _body(spec: ApiVersion, side: Side, data: bytes, at: int, showing: _Showing,
 
 
 def _filled(spec: ApiVersion, side: Side, data: bytes, plan: Plan, walker: Walker, showing: _Showing) -> list[BytePart]:
-    """The parts of a body, those of batches in the place of their bytes."""
+    """The parts of a body, with parts of batches and structures in place of their bytes."""
     found: list[BytePart] = []
     reveal = showing.reveal
     hide = holds_secret if not reveal and holds_metadata(spec.key, side, walker.root) else None
@@ -173,7 +173,7 @@ def _filled(spec: ApiVersion, side: Side, data: bytes, plan: Plan, walker: Walke
 
 
 def _at_most(most: int, parts: Iterable[BytePart], part: BytePart, hide: Hide | None) -> Iterator[BytePart]:
-    """So many of the parts of batches; what follows is one part."""
+    """The first `most` parts of batches; the bytes after them are one part."""
     at = part.at
     for each in islice(parts, max(most, 0)):
         yield each
@@ -187,7 +187,7 @@ def _at_most(most: int, parts: Iterable[BytePart], part: BytePart, hide: Hide | 
 
 
 def _with_structures(parts: Iterable[BytePart], topic: str | None, data: bytes, reveal: bool) -> Iterator[BytePart]:
-    """The same parts; keys and values of control records and of internal topics' records with what they hold."""
+    """The parts of batches, with structures in keys and values of control records and of internal topics' records."""
     internal = topic is not None and topic in TOPICS
     key: bytes | None = None
     control = False
@@ -230,7 +230,7 @@ def _structure(name: str, data: bytes, part: BytePart, reveal: bool) -> list[Byt
 
 
 def _head(row: StructureRow, held: bytes) -> Iterator[BytePart]:
-    """What stands before the fields of a structure."""
+    """The parts before the fields of a structure: its version, or its frame."""
     if row.framing in ("prefix", "key"):
         yield BytePart(VERSION, 0, 2, "value", int.from_bytes(held[:2], "big"), "int16")
     elif row.framing == "framed":
@@ -242,7 +242,7 @@ def _head(row: StructureRow, held: bytes) -> Iterator[BytePart]:
 
 
 def _parts(plan: Plan, spans: Iterable[Span], reveal: bool) -> Iterator[BytePart]:
-    """Spans with the type of their field, and whether it is secret."""
+    """The spans of a plan as parts, with the type of their field and whether it is secret."""
     fields = _flat(plan)
     names: dict[str, object] = {}  # of the struct being read, for fields that are secret unless their sibling is public
     for span in spans:
@@ -269,7 +269,7 @@ _KINDS: Final = {"tags": "uvarint", "tag": "uvarint", "value": "bytes"}
 
 
 def _kind(field: PlanField, array: bool) -> str:
-    """`int32`, `compact string`, `array of struct`, as a reader says it."""
+    """The type of a field in words: `int32`, `compact string`, `array of struct`."""
     kind = "struct" if field.plan is not None else field.kind
     if array:
         return f"{'compact ' if field.compact else ''}array of {kind}"

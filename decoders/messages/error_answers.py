@@ -1,10 +1,11 @@
-"""A request and an error in, the answer out that a broker would give; what a fetch session asks for.
+"""A request and an error in, the response out that a broker would give; Fetch requests with all of their session.
 
-`ERROR_PLACES` says where an answer carries errors. Brokers place some by what is wrong: an error of a partition stands
-at the partitions that a Fetch or ShareFetch asks for, one of the request or its session at the top (`IN_PARTITIONS`).
+`ERROR_PLACES` says where a response carries errors. In responses to Fetch and ShareFetch the place depends on the
+error: an error of a partition stands at the requested partitions, an error of the request or its session at the top
+(`IN_PARTITIONS`).
 
-A Fetch inside a session names only what changed. `FetchSessions` follows the sessions of one connection, and gives each
-request with all that it asks for.
+A Fetch inside a session names only changes. `FetchSessions` follows the sessions of one connection, and gives each
+request with all the partitions that it asks for.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ _ABSENT: Final = object()
 
 
 class ErrorAnswer(NamedTuple):
-    """The body of the answer, and in how many places it carries the error.
+    """The body of the response, and in how many places it carries the error.
 
-    `body` is None where brokers would not answer; with `places` 0 it says nothing of the error, and `why` says why.
+    `body` is None where brokers would not answer; with `places` 0 it does not carry the error, and `why` says why.
     """
 
     body: dict[str, Any] | None
@@ -46,7 +47,7 @@ class _Error(NamedTuple):
 
 
 def why_no_error(api_key: int, version: int) -> str | None:
-    """Why no answer of this kind ever carries an error; None where it may, though not to every request."""
+    """Why no response of an API version ever carries an error; None where one may, though not to every request."""
     if _has_place(_row(api_key, version, None), _plan(api_key, version)):
         return None
     return f"an answer to {api(api_key).name} {version} has no field for an error of what was asked"
@@ -62,10 +63,10 @@ def error_answer(
     throttle_ms: int = 0,
     in_partitions: bool = False,
 ) -> ErrorAnswer:
-    """The answer to a decoded request. Raises UnknownApi or UnsupportedVersion.
+    """The response to a decoded request, carrying an error. Raises UnknownApi or UnsupportedVersion.
 
-    `in_partitions`: where brokers place errors by what is wrong, this one is of the partitions, whatever its name.
-    A Fetch inside a session is to come from `FetchSessions.whole`. The code may be any, known to Kafka or not.
+    `in_partitions`: of an API in IN_PARTITIONS, the error stands at the partitions, whatever its name. A Fetch inside
+    a session has to come from `FetchSessions.whole`. The code may be any number, known to Kafka or not.
     """
     name = api(api_key).name
     if api_key == PRODUCE and not request.get("acks", 1):
@@ -85,7 +86,7 @@ def error_answer(
 
 
 def error_frame(api_key: int, version: int, answer: ErrorAnswer, correlation_id: int) -> bytes | None:
-    """The frame of the answer, without its size field; None where it carries no error."""
+    """The frame of the response, without its size field; None where it carries no error."""
     if answer.body is None or not answer.places:
         return None
     return encode_response(api_key, version, answer.body, correlation_id=correlation_id)
@@ -123,7 +124,7 @@ def _has_place(row: Row, plan: Plan) -> bool:
 
 
 def _filled(row: Row, plan: Plan, element: Any, around: Mapping[str, Any], error: _Error) -> dict[str, Any]:
-    """A struct of the answer for an element of the request; the fields that are left out have their defaults."""
+    """A struct of the response for an element of the request; the fields that are left out have their defaults."""
     made: dict[str, Any] = {}
     for field, value in _fields(row, plan):
         if isinstance(value, Each):
@@ -147,7 +148,7 @@ def _filled(row: Row, plan: Plan, element: Any, around: Mapping[str, Any], error
 
 
 def _elements(paths: str, element: Any) -> Iterator[tuple[Any, Mapping[str, Any]]]:
-    """The elements at these paths of a request's struct, each with the struct around it."""
+    """The elements at `paths` (joined by ` + `) of a request's struct, each with the struct around it."""
     for path in paths.split(" + "):
         found: list[tuple[Any, Mapping[str, Any]]] = [(element, {})]
         for name in path.split("."):
@@ -169,7 +170,7 @@ def _same(names: str, element: Any, around: Mapping[str, Any]) -> Any:
 
 
 def _placed(row: Row, plan: Plan, body: Mapping[str, Any]) -> int:
-    """How many fields of an answer hold the error."""
+    """How many fields of a response hold the error."""
     count = 0
     for field, value in _fields(row, plan):
         if value is ErrorMark.CODE:
@@ -186,7 +187,7 @@ class FetchSessions:
         self._session: Session | None = None
 
     def whole(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A decoded request with all that it asks for, be it named in an earlier one of its session."""
+        """A decoded Fetch request with all that it asks for, also what earlier requests of its session named."""
         epoch = request.get("session_epoch", -1)
         session = self._session
         if epoch <= 0:
@@ -200,7 +201,7 @@ class FetchSessions:
         return {**request, "topics": session.asked()}
 
     def answered(self, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
-        """What the client got for a request (as it was sent): that opens a session, or ends it."""
+        """Follow the response that the client got for a request (as it was sent): it may open or end a session."""
         identity = response.get("session_id", 0)
         if response.get("error_code") or not identity:
             self._session = None

@@ -1,9 +1,9 @@
-"""The exchange record in, the exchange back: what was written as NDJSON is read as if it came from a capture.
+"""Exchange records in, exchanges and skipped runs out: rows written as NDJSON are read as if they came from a capture.
 
-Values of sides are those of the record, in JSON form. Views are made of them, with what folds and filters go by in the
-form that they know: topic ids as UUID, records as rows; a value of another type than its field has is an error here, so
-that nobody stumbles over it later. The frames' bytes are not in a record. When the request's last byte came is not in
-it either: it is taken for the time of the first, which leaves latency and duration as they were.
+The values of a side are those of the record, in JSON form. Views are made of them, in the form that folds and filters
+know: topic ids as UUID, records as rows. A value whose type is not that of its field is an error here, so that it is
+none later. The frames' bytes are not in a record. The time of the request's last byte is not in it either: it is taken
+for the time of the first byte, which leaves latency and duration as they were.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ EXTRA: Final = (
 # Kinds of records that are exchanges, or stand for them.
 KINDS: Final = ("exchange", "skipped")
 STATUSES: Final = get_args(Status)
-# Of a request in what its client sent: no record says it.
+# The place of a request in its client's stream: no record has it.
 _UNKNOWN_PLACE: Final = -1
 
 
@@ -61,7 +61,7 @@ class RecordedExchange(Exchange):
     views: tuple[Any, Any]
 
     def topic_name(self, identity: UUID) -> str | None:
-        """The name that the record has for a topic id, or all clusters: what others say does not matter."""
+        """The name that the record, or every cluster, has for a topic id; names from other exchanges do not count."""
         return self.names.get(identity) or WELL_KNOWN.get(identity)
 
 
@@ -72,7 +72,7 @@ def _record(exchange: Sides) -> Mapping[str, Any]:
 
 
 class Recorded(ApiVersion):
-    """Stands for the API version of records, and reads from these."""
+    """An API version whose exchanges are read from records instead of frames."""
 
     __slots__ = ()
 
@@ -81,7 +81,7 @@ class Recorded(ApiVersion):
         self.quick = False
 
     def look(self, exchange: Sides) -> None:
-        """The views were made with it."""
+        """Set the views, made with the exchange, and the errors, failures and early layouts of the record."""
         record = _record(exchange)
         failures: dict[Side, Failure] = {
             side: Failure(row["reason"], row["offset"], row["path"], "")
@@ -92,11 +92,11 @@ class Recorded(ApiVersion):
         exchange.note(*exchange.views, codes or None, failures or None, record.get("layout"))
 
     def values(self, exchange: Sides, side: Side) -> Any:
-        """A body in JSON form."""
+        """The body of a side in JSON form, as the record has it."""
         return _record(exchange)[side]
 
     def topic_names(self, exchange: Sides) -> dict[str, str]:
-        """The names in the record."""
+        """The topic names in the record."""
         names: dict[str, str] = _record(exchange).get("topic_names", {})
         return names
 
@@ -107,13 +107,13 @@ def _version(key: int | None, version: int | None) -> Recorded:
 
 
 class FromRecords:
-    """Reads the records of one sequence of exchanges, whose connections it knows again."""
+    """Reads the records of one sequence of exchanges; exchanges of a connection share its ConnectionInfo."""
 
     def __init__(self) -> None:
         self._ends: dict[tuple[int, str, str], ConnectionInfo] = {}
 
     def read(self, record: Any) -> Settled:
-        """The exchange or skipped run of a record. Raises Malformed when it is none."""
+        """The exchange or skipped run of a record. Raises Malformed when the record is neither."""
         kind = record.get("kind") if isinstance(record, Mapping) else None
         if kind not in KINDS:
             what = f"a record of kind {shown(kind)}" if kind is not None else shown(record)
@@ -131,7 +131,7 @@ class FromRecords:
         ends = self._ends.get((number, client, broker))
         if ends is None:
             if len(self._ends) >= CONNECTIONS_MAX:
-                self._ends.clear()  # each record says itself what it goes by
+                self._ends.clear()  # each record has the data of its connection
             ends = ConnectionInfo(_int(record, "connection") or 0, client, broker, 0, Topics())
             ends.tls = _tls(record.get("tls"))
             self._ends[number, client, broker] = ends
@@ -183,7 +183,7 @@ class FromRecords:
 
 
 def _login(record: Mapping[str, Any]) -> Login | None:
-    """Who had logged in; nobody where what the record has for a user is the subject of a certificate."""
+    """The login of a record; None where its user is only the subject of a certificate."""
     user, mechanism = (_string(record.get(name), name) for name in ("user", "mechanism"))
     if mechanism is None and (user is None or user == (record.get("tls") or {}).get("client_subject")):
         return None
@@ -226,7 +226,7 @@ def _packets(span: Any) -> tuple[int | None, int | None]:
 
 
 def _check_said(record: Mapping[str, Any]) -> None:
-    """What is said beside the bodies has the types that it should have."""
+    """Check the types of the errors, the undecoded sides and the Envelope of a record. Raises ValueError."""
     for error in record["errors"]:
         if error["code"].__class__ is not int or not all(isinstance(error[name], str) for name in ("path", "name")):
             raise ValueError("an error without path, code and name")
@@ -279,7 +279,7 @@ def _view(spec: Recorded, record: Mapping[str, Any], side: Side) -> Any:
         return None
     release = record.get("layout", {}).get(side)
     plans = [layout.plan for layout in spec.layouts(side) if layout.release == release]
-    # Of a request in a version that it does not know a broker logs nothing.
+    # A broker logs nothing of a request in a version that it does not know.
     whole = side not in record.get("undecoded", {}) and (bool(body) or "server" not in record)
     for plan in plans[:-1]:  # an ApiVersions response may have the layout of version 0 in place of its own
         try:
@@ -296,13 +296,13 @@ def _fields(plan: Plan) -> dict[str, PlanField]:
 
 
 def _struct(plan: Plan, body: Any, path: str, *, whole: bool) -> dict[str, Any]:
-    """The fields of a struct; `whole`: none of those that every message of this version has may be missing."""
+    """The fields of a struct; `whole`: no field that every message of this version has may be missing."""
     if not isinstance(body, dict):
         raise ValueError(f"{path} is {shown(body)}")
     fields = _fields(plan)
     out = {}
     for name, value in body.items():
-        field = fields.get(name)  # None: unknown tags, or what only a newer kw knows
+        field = fields.get(name)  # None: unknown tags, or a field that only a newer kw knows
         if field is not None:
             out[name] = None if value is None else _value(field, value, f"{path}.{name}", whole=whole)
             if value is None and not field.nullable and not field.secret:
@@ -349,7 +349,7 @@ def _uuid(value: Any, path: str) -> UUID:
 
 
 def _records(value: Any, path: str) -> list[dict[str, Any]]:
-    """The batches; with their records as the readers give them."""
+    """The batches, with their records in the form that the readers of records give."""
     if not isinstance(value, list):
         raise ValueError(f"{path} is {shown(value)}")
     return [_batch(batch, f"{path}[{index}]") for index, batch in enumerate(value)]
@@ -368,7 +368,7 @@ def _batch(batch: Any, path: str) -> dict[str, Any]:
 
 
 def _row(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """One record; what it holds is text or, where that cannot be, what stands for it."""
+    """One record as a tuple; key and value are text, bytes, or the text that stands for a secret."""
     headers = tuple((_string(each["key"], "key"), _held(each["value"])) for each in row["headers"])
     return row["offset"], row["timestamp"], _held(row["key"]), _held(row["value"]), headers, row.get("control_record")
 
@@ -387,7 +387,7 @@ def _held(value: Any) -> Any:
 
 
 def _structure(value: Mapping[str, Any]) -> bytes | str:
-    """The bytes of a structure; of one with a secret in it only how many bytes that has is known."""
+    """The bytes of a structure; where secrets in it are redacted, a text with the size of these."""
     try:
         return embedded_from_json(value, "")
     except EncodeError as failure:

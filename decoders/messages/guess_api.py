@@ -1,8 +1,8 @@
-"""A frame of which nobody says what it is in; what it may be out, best first: request or response, of which API.
+"""A frame of unknown API in, the requests and responses that it may be out, the likeliest first.
 
-A layout fits when it reads the frame to its last byte. How likely it is then is told by the values it finds: each
-speaks for or against by its type and by what its name promises. The numbers are natural logarithms by rule of thumb; a
-value that never occurs costs so much that nothing else makes up for it.
+A layout fits when it reads the frame to its last byte. How likely the layout is then depends on the values it finds:
+each counts for or against it, by its type and by its field's name. The scores are natural logarithms by rule of thumb;
+a value that never occurs costs so much that nothing else makes up for it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = [
     "plausibility",
 ]
 
-# So many values are looked at.
+# The most values that are scored.
 VALUES_MAX: Final = 3000
 NEVER: Final = -25.0
 _INDEX: Final = re.compile(r"\[\d+\]")
@@ -57,14 +57,14 @@ _NOW_MS: Final = range(1_200_000_000_000, 2_600_000_000_000)
 
 
 class LayoutReading(NamedTuple):
-    """What a layout has read: the spans of the first values, and all values; None where only those were read."""
+    """What a layout has read: the spans of the first values, and the whole body (`root`), None if it was not read."""
 
     spans: list[Span]
     root: dict[str, Any] | None
 
 
 def plausibility(plan: Plan, reading: LayoutReading) -> float:
-    """The score of a message."""
+    """The score of a message as a layout has read it; higher is likelier."""
     fields = _flat(plan)
     score = 0.0
     for span in reading.spans:
@@ -72,7 +72,7 @@ def plausibility(plan: Plan, reading: LayoutReading) -> float:
         if field is None:
             if span.what == "tags":
                 score += 0.3 if not span.value else -1.0
-            else:  # a tagged field that nobody knows
+            else:  # an unknown tagged field
                 score -= 8
         else:
             score += _of_span(span, field)
@@ -176,7 +176,7 @@ def _string(value: str, name: str) -> float:
     return min(len(value), 30) * 0.4
 
 
-# The errors of ApiVersions: a version, or a request, that the broker does not take.
+# The errors of ApiVersions: a version, or a request, that the broker does not accept.
 _REFUSALS: Final = (35, 42)
 _WORD: Final = re.compile(r"[\w.:%-]+")
 
@@ -218,7 +218,7 @@ _VALUES: Final[dict[str, Callable[[Any, str], float]]] = {
 
 
 def _of_whole(plan: Plan, root: dict[str, Any]) -> float:
-    """What values say together; early layouts may lack any of them."""
+    """The score of a body's values taken together; early layouts may lack any of them."""
     look = _WHOLES.get(plan.name)
     score = look(root) if look else 0.0
     name = plan.name.removesuffix("Response")
@@ -235,7 +235,7 @@ def _of_whole(plan: Plan, root: dict[str, Any]) -> float:
 
 _OF_GROUPS: Final = frozenset({"JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"})
 _GROUP_ERRORS: Final = frozenset({-1, 14, 15, 16, *range(22, 28), 30, 35, 42, 79, 81, 82})
-# Responses about nothing are everyday for these; others answer about what was asked.
+# The APIs whose responses are often empty; other responses are about what was asked for.
 _OFTEN_EMPTY: Final = frozenset(
     {
         *("Metadata", "DescribeConfigs", "ListGroups", "ListTransactions", "ListPartitionReassignments"),
@@ -243,7 +243,7 @@ _OFTEN_EMPTY: Final = frozenset(
         *("ShareFetch", "ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat"),
     }
 )
-# Error codes of one subject, and words of which the names of the APIs that return them have one.
+# The first and last error code of a subject; an API that returns them has one of the words in its name.
 _FAMILIES: Final[tuple[tuple[int, int, tuple[str, ...]], ...]] = (
     (22, 27, ("Group", "Heartbeat", "Offset")),
     (33, 34, ("Sasl",)),
@@ -330,13 +330,13 @@ _WHOLES: Final[dict[str, Callable[[dict[str, Any]], float]]] = {
     "SyncGroupResponse": _sync_group,
 }
 
-# A layout fits when it reads the frame to its last byte. How likely it is then is told by the values it finds: error
+# A layout fits when it reads the frame to its last byte. How likely it is then depends on the values it finds: error
 # codes that exist, names that are text, epochs that are no huge numbers, batches whose checksum is right. API versions
-# that read the same fields with the same values out of it are one candidate: nothing could tell them apart.
+# that read the same fields with the same values from a frame are one candidate: nothing could tell them apart.
 
 
-# What is said of an API before its bytes are looked at: how often its messages are met.
-# A follower, and a consumer without anything to do, asks with Fetch two times a second for ever.
+# The score of an API before the values are looked at: how common its messages are.
+# Followers, and consumers without anything to do, send Fetch two times a second for ever.
 _COMMON: Final[dict[int, float]] = {
     **dict.fromkeys((0, 3, 12, 18), 3.0),
     1: 5.5,
@@ -347,10 +347,10 @@ _COMMON: Final[dict[int, float]] = {
 }
 _BETWEEN_BROKERS: Final = frozenset({4, 5, 6, 7, 27, 52, 53, 54, 56, 58, 59, 62, 63, 67, 70, 73, *range(80, 88)})
 _RARE: Final = -1.0
-# A request says itself what it is: that it decodes to its last byte is no accident.
+# A request names its API and version: that it decodes to its last byte is no accident.
 _REQUEST: Final = 12.0
 _EARLY: Final = -8.0
-# Messages with more values than are looked at: so many candidates are read to their end.
+# For messages with more than VALUES_MAX values: so many candidates are read to their end.
 LONG_MAX: Final = 8
 
 
@@ -362,12 +362,12 @@ class Kind(NamedTuple):
 
     @property
     def name(self) -> str:
-        """`Metadata 9-11`."""
+        """The name of the API and its versions: `Metadata 9-11`."""
         return f"{api(self.key).name} {self.versions}"
 
 
 class Candidate(NamedTuple):
-    """What a frame may be: `kinds` that read it alike, the most common one first; a score to compare by."""
+    """One thing that a frame may be: `kinds` that read it alike, the most common first, and a score to compare by."""
 
     side: Side
     kinds: tuple[Kind, ...]
@@ -387,7 +387,7 @@ class Candidate(NamedTuple):
 
     @property
     def name(self) -> str:
-        """`Metadata 9-11`, `Heartbeat 1-3 or LeaveGroup 1-2 or EndTxn 0-2`."""
+        """The names of the kinds: `Metadata 9-11`, `Heartbeat 1-3 or LeaveGroup 1-2 or EndTxn 0-2`."""
         early = f" (layout of {self.release})" if self.release else ""
         return " or ".join(kind.name for kind in self.kinds) + early
 
@@ -409,13 +409,13 @@ class WireForm(NamedTuple):
 
 
 def guess(frame: bytes) -> list[Candidate]:
-    """What a whole frame with its size field may be; empty when nothing reads it to its end."""
+    """The candidates for a whole frame with its size field, best first; empty when no layout reads it to its end."""
     found = [*guess_request(frame), *guess_response(frame)]
     return sorted(found, key=lambda candidate: -candidate.score)
 
 
 def guess_request(frame: bytes) -> list[Candidate]:
-    """The request that a frame is, by its own header; with a size field."""
+    """The request that a frame with its size field is, by its own header; empty when it is none."""
     if request_verdict(frame, 0) < HEAD:
         return []
     try:
@@ -447,7 +447,7 @@ def guess_request(frame: bytes) -> list[Candidate]:
 
 
 def guess_response(frame: bytes, keys: Iterable[int] | None = None) -> list[Candidate]:
-    """The responses that a frame with its size field may be, best first; of these APIs only where keys are given."""
+    """The responses that a frame with its size field may be, best first; of the APIs `keys` only, if given."""
     found = _fitting(frame, _groups(), keys)
     if not found:
         found = _fitting(frame, _early_groups(), keys)
@@ -455,7 +455,7 @@ def guess_response(frame: bytes, keys: Iterable[int] | None = None) -> list[Cand
 
 
 class _Fit(NamedTuple):
-    """A layout that reads a frame; `read` is what it reads, `long` that it was not read to its end yet."""
+    """A layout that reads a frame; `read`: the values that its variants read, `long`: not read to its end yet."""
 
     candidate: Candidate
     read: list[tuple[object, ...]]
@@ -474,7 +474,7 @@ def _fitting(frame: bytes, groups: tuple[WireForm, ...], keys: Iterable[int] | N
     long = sorted((fit for fit in fits if fit.long), key=lambda fit: -fit.candidate.score)
     proven = [fit for fit in long[:LONG_MAX] if _goes_up(fit.candidate.plan, frame, fit.at)]
     found: list[Candidate] = []
-    places: dict[object, int] = {}  # what was read → the candidate that reads so
+    places: dict[object, int] = {}  # values read → the place in `found` of their candidate
     for fit in (*(fit for fit in fits if not fit.long), *proven):
         place = next((places[read] for read in fit.read if read in places), len(found))
         if place < len(found):
@@ -486,7 +486,7 @@ def _fitting(frame: bytes, groups: tuple[WireForm, ...], keys: Iterable[int] | N
 
 
 def _fit(frame: bytes, at: int, variants: tuple[Variant, ...], wanted: set[int]) -> _Fit | None:
-    """One layout on the wire, under all names that it has; None where it does not fit."""
+    """The fit of one layout on the wire, under all names that it has; None where it does not fit."""
     of_group: Candidate | None = None
     reads: list[tuple[object, ...]] = []
     long = False
@@ -503,7 +503,7 @@ def _fit(frame: bytes, at: int, variants: tuple[Variant, ...], wanted: set[int])
 
 
 def _comparable(span: Span) -> Span:
-    """A span to compare readings of one frame by: what a long value says is told by its place and its type."""
+    """A span to compare readings of one frame by, a long value replaced by its type: the place identifies it."""
     value = span.value
     if isinstance(value, (str, bytes)) and len(value) > VALUE_WHOLE_MAX:
         return span._replace(value=value.__class__)
@@ -523,13 +523,13 @@ def _goes_up(plan: Plan, frame: bytes, at: int) -> bool:
 
 
 def _joined(one: Candidate, other: Candidate) -> Candidate:
-    """Two that read the same, as one: the more likely first."""
+    """Two candidates that read the same values as one, the likelier first."""
     first, second = (one, other) if one.score >= other.score else (other, one)
     return first._replace(kinds=_united(tuple(dict.fromkeys(first.kinds + second.kinds))))
 
 
 def _united(kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
-    """The same kinds in the same order, neighbouring versions of one API together."""
+    """The kinds by API in the given order, with neighbouring versions of one API merged, the newest first."""
     ranges: dict[int, list[Versions]] = {}
     for key, versions in kinds:
         ranges.setdefault(key, []).append(versions)
@@ -546,22 +546,22 @@ def _united(kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
 
 
 def _body(frame: bytes, header_version: int) -> int:
-    """Where the body of a response begins, -1 where there is no such header."""
+    """The offset of a response's body after a header of this version; -1 where there is no such header."""
     walker = Walker(frame)
     try:
         at = walker.read(response_header_plan(header_version), 4, len(frame))
     except DecodeError:
         return -1
-    # Nobody has sent a tagged field in the header of a response yet.
+    # No response with a tagged field in its header is known yet.
     return -1 if header_version and at != 9 else at
 
 
 class _Enough(Exception):
-    """The first values of a message were read."""
+    """Raised when the first values of a message have been read."""
 
 
 class _First(list[Span]):
-    """The first spans of a message: what is looked at, and by which two readings are compared."""
+    """The first VALUES_MAX spans of a message, which are scored and by which two readings are compared."""
 
     def append(self, span: Span) -> None:
         if len(self) >= VALUES_MAX:
@@ -570,9 +570,9 @@ class _First(list[Span]):
 
 
 def _read(plan: Plan, frame: bytes, at: int) -> LayoutReading | None:
-    """The frame as a layout reads it, None unless it does so to the last byte; most fail after a few bytes.
+    """The frame as a layout reads it; None unless it reads to the last byte. Most layouts fail after a few bytes.
 
-    Of a long message only the first values are read, and there is no root.
+    Of a long message only the first values are read, and `root` is None.
     """
     end = len(frame)
     walker = Walker(frame, spans := _First())
@@ -613,7 +613,7 @@ def _variant(plan: Plan, kinds: list[Kind]) -> Variant:
 
 @cache
 def _early_groups() -> tuple[WireForm, ...]:
-    """The early layouts of responses."""
+    """Every early-access layout of responses, with its API version."""
     groups = []
     for key in KEYS:
         for (side, version, release), message in api(key).early.items():
@@ -625,7 +625,7 @@ def _early_groups() -> tuple[WireForm, ...]:
 
 
 def _signature(plan: Plan, *, names: bool) -> tuple[Any, ...]:
-    """What two layouts that are the same field by field have in common."""
+    """A value that is equal for two layouts with the same fields, and with `names` the same field names."""
     return (
         plan.flexible,
         *(

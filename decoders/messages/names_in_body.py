@@ -1,4 +1,4 @@
-"""A body in JSON form in, the words for its numbers by path out: `names` of the record, where it is asked for.
+"""A body in JSON form in, the words for its numbers by path out: `names` of the record, where asked for.
 
 Bodies hold Kafka's own fields and nothing else, so the words stand beside them: {"isolation_level": "read_committed"},
 a list of words for a set of bits or a list of numbers. An error code of 0 needs no word.
@@ -29,7 +29,7 @@ _HELD: Final = ("key", "value")
 
 
 class _NamedField(NamedTuple):
-    """A field that has words (`means`), or in which there may be some."""
+    """A field whose numbers have words (`means`), or that may contain such fields (`means` is empty)."""
 
     field: PlanField
     means: str
@@ -82,7 +82,7 @@ def _body(record: Mapping[str, Any], side: Side, body: Any, release: str | None)
 
 @cache
 def _telling(plan: Plan) -> tuple[_NamedField, ...]:
-    """The fields of a struct that have words, or have such fields below them, or bytes that may."""
+    """The fields of a struct whose numbers have words, or that have such fields, or bytes with structures, in them."""
     return tuple(
         _NamedField(field, means)
         for field in (*plan.fields, *plan.tagged)
@@ -111,7 +111,7 @@ def _struct(plan: Plan, value: Mapping[str, Any], above: str) -> Iterator[tuple[
 
 
 def _words(means: str, value: Any) -> Words | None:
-    """The word for a number, those of its bits, those of a list; None where there is none."""
+    """The word for a number, or the words for its bits or for a list of numbers; None where there is none."""
     if isinstance(value, _LISTS):
         words = [words_for(means, each) if isinstance(each, int) else None for each in value]
         return words if any(words) else None
@@ -122,7 +122,7 @@ def _words(means: str, value: Any) -> Words | None:
 
 
 def _bytes(value: Any, path: str) -> Iterator[tuple[str, Words]]:
-    """What structures in bytes say, and in records that are shown."""
+    """The words of structures in bytes, or in keys and values of records that are shown."""
     if isinstance(value, dict):
         yield from _structure(value, path + ".")
     elif isinstance(value, _LISTS):
@@ -135,7 +135,7 @@ def _bytes(value: Any, path: str) -> Iterator[tuple[str, Words]]:
 
 
 def _metrics(value: Mapping[str, Any], above: str, left: int = 4) -> Iterator[tuple[str, Words]]:
-    """The words of metrics, which no declaration of Kafka's describes: `left` messages down there are no more."""
+    """The words of metrics, which no declaration of Kafka's describes; `left`: how many levels deeper to look."""
     if left < 0:
         return
     for name, inner in value.items():

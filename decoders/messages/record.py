@@ -31,22 +31,22 @@ from decoders.schema.large_body import is_large
 from decoders.schema.model import Plan, Side
 from decoders.wire.text import json_bytes, json_text
 
-# A large side of an exchange in, what is looked up in it out: its error codes, and a body to find ids in.
+# A large side of an exchange in, its error codes out, and a body in which ids can be found.
 #
-# The problem. What the record says beside the bodies (error codes, names of topic ids) is found by going through the
-# bodies. Those of a large message are not there as values (schema/large_body.py).
+# The problem. The error codes and names of topic ids in the record are found by going through the bodies. The body of
+# a large message is not there as values (schema/large_body.py).
 #
-# The idea. Ask a projection for just that: one for the error codes, one for the ids. Lists that could grow without
-# bound are cut at ERRORS_SHOWN_MAX and say by how much (`Most`).
+# The idea. One projection gives the error codes, another one the ids. Lists that could grow without bound are cut at
+# ERRORS_SHOWN_MAX, and the rest is counted (`Most`).
 
 
 _NOTHING: Final[frozenset[str]] = frozenset()
-# Errors, as many as are listed, and the number of the others.
+# The errors that are listed, and the number of the others.
 Listed = tuple[list[dict[str, Any]], int]
 
 
 def side_is_large(exchange: Exchange, side: Side) -> bool:
-    """Whether the body of a side is read as it is written."""
+    """Whether the body of a side is so large that it is read only as it is written."""
     data = exchange.raw(side)
     return data is not None and is_large(len(data))
 
@@ -68,7 +68,7 @@ def large_errors(exchange: Exchange, plan: Plan) -> Listed:
 
 
 def read_fields(exchange: Exchange, side: Side, paths: frozenset[str]) -> dict[str, Any]:
-    """Only these fields of a side that decodes, in the stable layout, however large the body is. Raises DecodeError."""
+    """The fields at `paths` of a side, in the stable layout, however large its body is. Raises DecodeError."""
     data = exchange.raw(side)
     assert data is not None
     spec = exchange.spec
@@ -77,14 +77,14 @@ def read_fields(exchange: Exchange, side: Side, paths: frozenset[str]) -> dict[s
 
 
 def bare_body(exchange: Exchange, side: Side, plan: Plan) -> dict[str, Any]:
-    """The body without records, its long arrays deferred."""
+    """The body of a side without records, with its long arrays deferred."""
     data = exchange.raw(side)
     assert data is not None
     return bare(exchange.spec, side, plan, data, exchange.spec.body(side, data), len(data))
 
 
 class Most:
-    """Takes no more than so many; `more` counts the others."""
+    """A list of no more than `most` rows; `more` counts the others."""
 
     __slots__ = ("_most", "more", "rows")
 
@@ -94,15 +94,15 @@ class Most:
         self.more = 0
 
     def append(self, row: dict[str, Any], /) -> None:
-        """Take one more, or count it."""
+        """Add a row, or only count it beyond the limit."""
         if len(self.rows) < self._most:
             self.rows.append(row)
         else:
             self.more += 1
 
 
-# The keys and their order are the contract's; `record.schema.json` beside this file describes them. Keys that are
-# always there come first, then those that are there only when they say something.
+# The keys and their order are a contract, described by `record.schema.json` beside this file. Keys that are always
+# there come first, then keys that are there only when they say something.
 
 
 SCHEMA: Final = 1
@@ -114,7 +114,7 @@ SCALARS: Final = (
 
 Plans = tuple[Plan | None, Plan | None]
 _NO_PLANS: Final[Plans] = (None, None)
-# Bodies, error codes of the response, plans to look names up by; by side: failures, early layouts, bytes behind.
+# Bodies, error codes of the response, plans to look names up by; by side: failures, early layouts, trailing bytes.
 _Read = tuple[Any, Any, Listed, Plans, Any, Any, Any]
 
 
@@ -199,7 +199,7 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
         "errors": errors,
         "request": request,
         "response": response,
-        # Packets count from 1; what a connection of our own has sent or received was in none.
+        # Packets count from 1; messages on a connection of kw's own were in no captured packet.
         "packets": {
             "request": [exchange.request_packet, exchange.request_packet_end] if exchange.request_packet else None,
             "response": [exchange.response_packet, exchange.response_packet_end] if exchange.response_packet else None,
@@ -221,7 +221,7 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
 
 
 def _read(exchange: Exchange, options: Options) -> _Read:
-    """The bodies, and what they and reading them gave."""
+    """The bodies, and what `_Read` has besides: error codes, plans, failures, early layouts, trailing bytes."""
     quick = both_quick(exchange, options)
     if quick is not None:
         request, response, readers = quick
@@ -245,14 +245,14 @@ def _errors(exchange: Exchange, plan: Plan, response: Any, options: Options) -> 
 
 
 def _mark_expected(errors: list[dict[str, Any]], expected: frozenset[int]) -> None:
-    """Say of which errors the protocol means them so."""
+    """Mark the errors that the protocol expects of the API."""
     for error in errors:
         if error["code"] in expected:
             error["expected"] = True
 
 
 def _add_said(record: dict[str, Any], exchange: Exchange, plans: Plans, options: Options) -> None:
-    """What the bodies and the connection say beside the fields."""
+    """Add the keys that bodies and connection tell: Fetch session, client software, login, topic names."""
     if exchange.api_key == FETCH:
         session = session_of(record["request"], record["response"])
         if session is not None:
@@ -280,12 +280,12 @@ def _add_said(record: dict[str, Any], exchange: Exchange, plans: Plans, options:
 
 
 def _searchable(exchange: Exchange, side: Side, body: Any, plan: Plan | None) -> Any:
-    """A body that may be looked through: not one with deferred records."""
+    """The body of a side, but one without records where they are deferred, so that it may be looked through."""
     return body if plan is None or not side_is_large(exchange, side) else bare_body(exchange, side, plan)
 
 
 def _closely(exchange: Exchange, options: Options) -> tuple[Any, Any, Plans, Any, Any, Any]:
-    """The bodies, their layouts, what failed, releases of early layouts, and bytes behind the request."""
+    """The bodies, their layouts, failures, releases of early layouts, and bytes after the request, in any case."""
     request, failure, release, plan = body_json(exchange, "request", options)
     response, its_failure, its_release, its_plan = body_json(exchange, "response", options)
     trailing = trailing_json(exchange, plan, options) if plan is not None and release is None else None
@@ -294,9 +294,9 @@ def _closely(exchange: Exchange, options: Options) -> tuple[Any, Any, Plans, Any
     return request, response, (plan, its_plan), failures, _per_side(release, its_release), behind
 
 
-# Of what is said besides: what stands at the end, and what is part of another key.
+# The keys of `Exchange.extra` that stand at the end of the record, or are part of another key.
 _ELSEWHERE: Final = ("closed", SESSION_PARTITIONS)
-# What history.py notes in many exchanges, as it stands in the record.
+# The keys that history.py notes in many exchanges, as they stand in the record.
 _NOTED: Final = frozenset({"group", "library", "node", "transaction"})
 
 
@@ -323,21 +323,21 @@ def _per_side(request: Any, response: Any) -> dict[Side, Any]:
 
 
 def _unread(exchange: Exchange, options: Options) -> tuple[Any, Any, dict[Side, Failure]]:
-    """What stands for the bodies of a token, and of a response without its request."""
+    """The bodies, and the failures, of a token or of a response without its request."""
     if exchange.outcome == "orphan_response":
         return None, None, exchange.failures
     return token_json(exchange.request_raw, options), token_json(exchange.response_raw, options), {}
 
 
 def token_json(raw: bytes | None, options: Options) -> Any:
-    """A raw SASL token."""
+    """A raw SASL token in JSON form, redacted unless secrets are revealed."""
     if raw is None:
         return None
     return json_bytes(raw[4:]) if options.reveal_secrets else redacted(len(raw) - 4)
 
 
 def undecoded_json(exchange: Exchange, side: Side, failure: Failure, options: Options) -> dict[str, Any]:
-    """What is said of a side that could not be decoded."""
+    """The entry under `undecoded` for a side that could not be decoded."""
     data = exchange.raw(side) or b""
     raw: Any = b64encode(data[4 : 4 + RAW_KEPT_MAX]).decode("ascii")
     spec = exchange.spec

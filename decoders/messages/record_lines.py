@@ -1,7 +1,7 @@
-"""Bytes of NDJSON in, the exchanges and skipped runs of its lines out: what kw wrote is read again.
+"""Bytes of NDJSON that kw wrote in, the exchanges and skipped runs of its lines out.
 
-One record a line, also inside of one array (`-o json`), whose lines end in commas. A line that is no record is told
-with its number and passed over. A line is held whole, up to a limit; what is longer is passed over as well.
+There is one record a line, also inside of one array (`-o json`), whose lines end in commas. A line that is no record is
+reported with its number and passed over. A line is held whole, up to a limit; a longer line is passed over as well.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from decoders.messages.from_record import FromRecords
 from decoders.wire.pack import fields, pack, unpack
 from decoders.wire.text import in_bytes
 
-# What stands around records: blanks, ends of lines, and the signs of an array.
+# The bytes around records: blanks, ends of lines, and the signs of an array.
 _ARRAY: Final = b"[], \t\r"
-# Lines whose faults are told one by one; of more only their number.
+# The most faulty lines that are reported one by one; further ones are only counted.
 TOLD_MAX: Final = 3
-# What a line says that says nothing.
+# The result of `record` for a line without a record.
 BLANK: Final = object()
 
 
@@ -34,10 +34,10 @@ class LineProblem(NamedTuple):
 
 
 class LineReader(ABC):
-    """Reads the lines of one input, and counts: `lines` all, `found` records, `broken` those that are none.
+    """Reads the lines of one input, and counts them: `lines` all, `found` records, `broken` lines that are none.
 
-    `problems` are the first faults, `otherwise` is said of an input of which no line can be read. What a line says is
-    for those that derive from this.
+    `problems` are the first faults; `otherwise` describes an input of which no line can be read. Subclasses read the
+    record of a line (`record`).
     """
 
     otherwise = "neither a capture nor exchanges that kw wrote, one a line"
@@ -47,7 +47,7 @@ class LineReader(ABC):
         self.broken = 0
         self.found = 0
         self.lines = 0
-        self.begun = self.at = 0  # where the line begins that has ended last, and where the next one does
+        self.begun = self.at = 0  # the offsets of the last line that has ended, and of the next one
         self._records = FromRecords()
         self._parts: list[bytes] = []
         self._held = 0  # bytes of the line that has begun
@@ -100,15 +100,15 @@ class LineReader(ABC):
             self._tell(problem.text)
 
     def settled(self, row: Settled) -> Settled:
-        """The row of the line that begins at byte `begun`."""
+        """The row of a line, which begins at byte `begun`; subclasses may change it."""
         return row
 
     def export(self) -> bytes:
-        """The state between two pieces, for `resume`; faults and what was found are not in it."""
+        """The state between two pieces, for `resume`; faults and the number of records are not in it."""
         return pack([self.lines, self.at, b"".join(self._parts), self._held, self._is_long])
 
     def resume(self, state: bytes) -> None:
-        """Go on where `export` was called. Raises DecodeError."""
+        """Restore the state that `export` gave. Raises DecodeError."""
         self.lines, self.at, part, self._held, self._is_long = fields(unpack(state), int, int, bytes, int, bool)
         self._parts = [part] if part else []
 
@@ -119,9 +119,9 @@ class LineReader(ABC):
 
     @abstractmethod
     def record(self, line: bytes) -> Any:
-        """The exchange record of a line, BLANK where it has none and need not.
+        """The exchange record of a line; BLANK for a line that need not have one.
 
-        Raises JSONDecodeError, or DecodeError where it should have one.
+        Raises JSONDecodeError, or DecodeError where a record is missing or wrong.
         """
 
     def _tell(self, text: str) -> None:
@@ -131,9 +131,9 @@ class LineReader(ABC):
 
 
 class RecordLines(LineReader):
-    """Lines that kw wrote."""
+    """Reads lines that kw wrote."""
 
     def record(self, line: bytes) -> Any:
-        """The value that the line is; blank lines are none."""
+        """The JSON value of a line; BLANK for a blank line."""
         line = line.strip(_ARRAY)  # no record begins or ends with these
         return orjson.loads(line) if line else BLANK

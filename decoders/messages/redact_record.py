@@ -1,8 +1,8 @@
-"""A record that was written with its secrets in, the same record with them redacted out.
+"""A record that was written with its secrets in, the same record with its secrets redacted out.
 
-Whoever wrote it asked for the secrets; whoever reads it may not. What hides them in bodies that come from bytes is
-built into the readers, so a record needs a walk of its own, by the same declarations. Values of another shape than
-their field has are left for the check of shapes.
+The user who wrote the record asked for its secrets; the user who reads it may not. The readers of frames redact secrets
+as they decode; a record needs a walk of its own, by the same declarations. Values of another shape than their field has
+are left for the check of shapes.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ def redact_record(record: Json) -> Json:
 
 
 class _Redaction:
-    """Redacts the parts of one record, and keeps what it has redacted: error messages may repeat it."""
+    """Redacts the parts of one record, and keeps the secrets found, because error messages may repeat them."""
 
     def __init__(self) -> None:
         self.found: list[str | bytes] = []
         self._metadata = False
 
     def conceal(self, record: Json) -> Conceal | None:
-        """What takes secrets from error messages, as bodies.py has it for bytes."""
+        """The function that takes secrets out of error messages (see bodies.conceal_of); None where there are none."""
         undecoded = record.get("undecoded")
         if record.get("guessed") or (isinstance(undecoded, dict) and "request" in undecoded):
             return hole
@@ -79,7 +79,7 @@ class _Redaction:
         return self._struct(plan, value)
 
     def around(self, record: Json, key: int, version: int) -> dict[str, Any]:
-        """What is kept of bytes beside the bodies: of sides that could not be decoded, and behind a request."""
+        """The changed keys with bytes beside the bodies: of sides that could not be decoded, and after a request."""
         changed: dict[str, Any] = {}
         undecoded, trailing = record.get("undecoded"), record.get("trailing")
         if isinstance(undecoded, dict):
@@ -97,7 +97,7 @@ class _Redaction:
         return {**failure, "raw": redacted(len(_bytes_of({BASE64: raw}) or b""))}
 
     def whole(self, value: Any) -> Any:
-        """What stands for a secret value; null and what is redacted stay."""
+        """The redacted form of a secret value; null and redacted values stay."""
         if value is None or (isinstance(value, dict) and value.keys() == REDACTED):
             return value
         data = _bytes_of(value)
@@ -121,7 +121,7 @@ class _Redaction:
         return {**value, **changed} if changed else value
 
     def _list(self, values: Any, hide: Callable[[Any], Any]) -> Any:
-        """The list; the same object where nothing in it is hidden."""
+        """The list with its elements hidden by `hide`; the same object where nothing in it is hidden."""
         if not isinstance(values, list):
             return values
         made = None
@@ -144,7 +144,7 @@ class _Redaction:
         return redacted(FIXED[field.kind]) if field.kind in FIXED and not isinstance(value, dict) else self.whole(value)
 
     def _held(self, value: Any) -> Any:
-        """A structure inside bytes, or batches."""
+        """A structure inside bytes, or batches, without secrets."""
         return self._structure(value) if isinstance(value, dict) else self._list(value, self._batch)
 
     def _structure(self, value: Json) -> Json:
@@ -175,7 +175,7 @@ class _Redaction:
 
 @cache
 def _hiding(plan: Plan) -> tuple[PlanField, ...]:
-    """The fields that are secret, or hold some, or bytes that may."""
+    """The fields of a struct that are secret, or contain secret fields, or are bytes that may hold secrets."""
     return tuple(
         field
         for field in (*plan.fields, *plan.tagged)
@@ -184,7 +184,7 @@ def _hiding(plan: Plan) -> tuple[PlanField, ...]:
 
 
 def _bytes_of(value: Any) -> bytes | None:
-    """The bytes that a value of a record stands for; None of what stands for none."""
+    """The bytes that a value of a record stands for; None where it stands for none."""
     if isinstance(value, str):
         return value.encode("utf-8", "surrogateescape")
     text = value.get(BASE64) if isinstance(value, dict) else None

@@ -1,4 +1,4 @@
-"""Lines of a broker's request log in, exchanges out, as if they came from a capture: with the broker's own times.
+"""Lines of a broker's request log in, exchanges with the broker's own times out, as if they came from a capture.
 
 Kafka writes a line for each request that it has answered (logger `kafka.request.logger` at DEBUG or TRACE; KIP-673):
 
@@ -8,11 +8,11 @@ Kafka writes a line for each request that it has answered (logger `kafka.request
 ```
 
 The bodies are Kafka's JSON: camelCase, bytes as base64, of records only their size. They are encoded and read again as
-frames are, so that an exchange of a log is the same as that of a capture, structures and redaction included. What the
-log does not say is null: sizes, packets, records. The time on a line is that of its writing, without a zone: it is
-taken as UTC, and the request came as long before as `totalTimeMs` says.
+frames are, so that an exchange of a log is the same as that of a capture, structures and redaction included. Sizes,
+packets and records, which the log does not have, are null. The time of a line is when it was written, without a zone:
+it is taken as UTC, and the request came `totalTimeMs` earlier.
 
-Logs before 2.7 have Kafka's own text in place of JSON, which leaves out what a version has: they are refused.
+Logs before 2.7 have Kafka's own text in place of JSON, which leaves out fields of a version: they are refused.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from decoders.wire.units import parse_time
 
 __all__ = ["SERVER_SAYS", "RequestLogLines"]
 
-# What stands before the JSON of a request, and before the text of older releases.
+# The bytes before the JSON of a request, and before the text of older releases.
 _MARK: Final = b"Completed request:"
 # Names in the log → names in the record: who asked where, and what took how many milliseconds.
 SERVER_SAYS: Final[dict[str, str]] = {
@@ -66,12 +66,12 @@ SERVER_SAYS: Final[dict[str, str]] = {
 _TIME: Final = re.compile(rb"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)[.,](\d{3,9})")
 _ANONYMOUS: Final = "User:ANONYMOUS"
 _UNSUPPORTED_VERSION: Final = 35
-# Secrets stay in it: what reads the record takes them out.
+# Secrets stay in the record: its reader (from_record.py) takes them out.
 _WHOLE: Final = Options(reveal_secrets=True)
 
 
 class RequestLogLines(LineReader):
-    """Lines of a request log; those of other loggers are passed over. `connections` is the number of those met."""
+    """Reads lines of a request log; lines of other loggers are passed over. `connections`: how many were met."""
 
     otherwise = "a broker's request log of which no line can be read"
 
@@ -102,7 +102,7 @@ class RequestLogLines(LineReader):
             raise Malformed(f"no request of a request log: {what}") from None
 
     def settled(self, row: Settled) -> Settled:
-        """The exchange of a line, whose place is that of the line."""
+        """The exchange of a line, with the offset of the line as its place."""
         if row.kind == "exchange":
             row.place = self.begun
         return row
@@ -113,7 +113,7 @@ class RequestLogLines(LineReader):
         return pack([super().export(), names])
 
     def resume(self, state: bytes) -> None:
-        """Go on where `export` was called. Raises DecodeError."""
+        """Restore the state that `export` gave. Raises DecodeError."""
         lines, names = fields(unpack(state), bytes, list)
         super().resume(lines)
         for item in names:
@@ -132,7 +132,7 @@ class RequestLogLines(LineReader):
         answer = row["response"] if isinstance(row["response"], dict) else None
         refused = key == API_VERSIONS and answer is not None and answer.get("errorCode") == _UNSUPPORTED_VERSION
         exchange.request_raw = exchange.response_raw = None
-        if not refused:  # of a version that the broker does not know it has nothing to write
+        if not refused:  # the broker logs nothing of a version that it does not know
             exchange.request_raw = framed(_body(key, version, "request", row["request"]), "request", key, version)
         if answer is not None:
             body = _body(key, 0 if refused else version, "response", answer)
@@ -169,7 +169,7 @@ class RequestLogLines(LineReader):
 
 
 def _body(key: int, version: int, side: Side, value: Mapping[str, Any]) -> bytes:
-    """The bytes of a body without its records; what this version does not have is left out. Raises EncodeError."""
+    """The bytes of a body without its records, and without fields that its version lacks. Raises EncodeError."""
     fields = api(key).message(side).fields
     renamed = known_fields(fields, version, current_names(fields, version, value))
     return encode_message(key, version, side, _struct(fields, version, renamed))
@@ -193,7 +193,7 @@ def _element(field: Field, version: int, value: Any) -> Any:
 
 
 def _bytes(text: str) -> bytes:
-    """Bytes in base64; of hidden ones nothing is there."""
+    """The bytes of base64 text; empty where the broker has hidden them."""
     try:
         return a2b_base64(text, strict_mode=True)
     except ValueError:
@@ -205,10 +205,10 @@ _MADE: Final[dict[str, Callable[[str], Any]]] = {"bytes": _bytes, "uuid": uuid_b
 
 
 def _said(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What the broker says beside the bodies."""
+    """The keys of the record that the broker logs beside the bodies."""
     said: dict[str, Any] = {}
     asked, known = row["request"], row.get("clientInformation") or {}
-    # The broker knows it from the ApiVersions request on.
+    # The broker knows the software from the ApiVersions request on.
     name = known.get("softwareName", "unknown")
     if name != "unknown":
         said["client_software"] = {"name": name, "version": known.get("softwareVersion", "")}

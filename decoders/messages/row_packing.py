@@ -1,11 +1,11 @@
 """Settled rows in, built-in values out, and the rows again in another process of the same program.
 
 Nearly all rows are exchanges of a known API version with a whole request and a whole response. Such a row is a struct
-of numbers, its frames stand behind those of the rows before it, and what many rows share (a connection with who asks on
-it, an API version) is said once. All others are tuples, at the place where they stand.
+of numbers, its frames follow those of the rows before it, and values that many rows share (a connection with its client
+and login, an API version) are sent once. All other rows are tuples, with their place among the rows.
 
-Views and bodies are not sent: they are read from the frames again. Who unpacks has API versions and names of topics as
-the engine has them; names that were learnt since are told apart (`TopicNews`).
+Views and bodies are not sent: they are read from the frames again. The process that unpacks has API versions and names
+of topics as the engine has them; names that were learnt since are sent separately (`TopicNews`).
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Packed", "RowPacker", "RowUnpacker", "TopicNews", "learn", "news", "room_for"]
 
-# Of a usual exchange: who asks and its API version (places in tables), correlation id; times and packets of the first
+# A usual exchange: its client and API version (places in tables), correlation id; times and packets of the first
 # and the last byte of both sides; sizes and places of both; names of topics known.
 _USUAL: Final = Struct("<16q")
-# Of all exchanges, where they have it.
+# The attributes sent of any other exchange, where it has them.
 _ATTRIBUTES: Final = (
     *("api_key", "api_version", "client_id", "client_software", "correlation_id", "extra", "known", "login", "outcome"),
     *("place", "time_ns", "request_end_ns", "request_packet", "request_packet_end", "request_raw", "request_size"),
@@ -40,28 +40,28 @@ _CONNECTION: Final = ("number", "client", "broker", "began_ns", "opened", "tls")
 
 # Topic id and name, in the order learnt.
 TopicNews = list[tuple["UUID", str]]
-# What packed() gives: bytes of the frames and of the numbers behind them; what few usual rows have besides
-# (`Exchange.extra`), and all other rows, each with how many rows are before it; who asks, connections and API versions.
+# What packed() gives: how many bytes the frames have, and the numbers after them; `Exchange.extra` of usual rows, and
+# all other rows, each with how many rows are before it; the tables of clients, connections and API versions.
 Packed = tuple[
     int, int, list[tuple[int, Any]], list[tuple[int, Any]], list[tuple[Any, ...]], list[tuple[Any, ...]], list[Any]
 ]
 
 
 def news(topics: Topics, known: int) -> TopicNews:
-    """The names behind the first `known`."""
+    """The names of topics learnt after the first `known`."""
     if len(topics.names) == known:
         return []
     return [(identity, name) for identity, (name, _) in islice(topics.names.items(), known, None)]
 
 
 def learn(topics: Topics, said: TopicNews) -> None:
-    """Take them over."""
+    """Add the names of topics that another process has learnt."""
     for identity, name in said:
         topics.add(identity, name)
 
 
 def room_for(rows: Iterable[Settled]) -> int:
-    """How many bytes are written at most when these rows are packed."""
+    """The most bytes that are written when these rows are packed."""
     size = 0
     for row in rows:
         if isinstance(row, Exchange):
@@ -70,19 +70,19 @@ def room_for(rows: Iterable[Settled]) -> int:
 
 
 class Readable(Protocol):
-    """What rows are unpacked from: a file in memory."""
+    """A file in memory from which rows are unpacked."""
 
     def seek(self, at: int, /) -> object:
-        """Read on there."""
+        """Set the offset of the next read."""
 
     def read(self, size: int, /) -> bytes:
         """The next bytes."""
 
 
 class RowPacker:
-    """Packs a run of rows and holds on to none of them; what is said once is said once in it.
+    """Packs a run of rows and keeps none of them; values that rows share are packed once for the run.
 
-    `write` takes the frames of usual rows, one behind the other, and at the end their numbers.
+    `write` takes the frames of usual rows, one after the other, and at the end their numbers.
     """
 
     def __init__(self, write: Callable[[bytes], object]) -> None:
@@ -100,7 +100,7 @@ class RowPacker:
         self._spec_of: dict[ApiVersion, int] = {}
 
     def add(self, rows: Iterable[Settled]) -> None:
-        """Take rows, behind those before."""
+        """Pack rows, after those packed before."""
         for row in rows:
             if not isinstance(row, Exchange):
                 values = [getattr(row, name) for name in _SKIPPED]
@@ -110,7 +110,7 @@ class RowPacker:
             self.count += 1
 
     def _add_usual(self, row: Exchange) -> bool:
-        """Whether it is a usual one, which is packed then."""
+        """Pack an exchange if it is a usual one; returns whether it is."""
         request, response, spec = row.request_raw, row.response_raw, row.spec
         request_size, response_size = row.request_size, row.response_size
         if (
@@ -174,7 +174,7 @@ class RowPacker:
         return number
 
     def packed(self) -> Packed:
-        """All that is not written, for RowUnpacker; no row follows."""
+        """Everything that is not written, for RowUnpacker; no row may follow."""
         numbers = bytes(self._numbers)
         self._write(numbers)
         return self._size, len(numbers), self._extras, self._others, self._whos, self._connections, self._specs
@@ -185,9 +185,9 @@ def _is_who(who: tuple[Any, ...], row: Exchange) -> bool:
 
 
 class RowUnpacker:
-    """Makes the rows again, a few at a time, so that who is done with them needs no memory for more of them.
+    """Makes the rows of a RowPacker again, a few at a time, so that no memory is needed for all of them at once.
 
-    `written` is what was, as a file at its begin; it is read behind the frames first.
+    `written` is the file that the packer wrote, at its begin; the numbers after the frames are read first.
     """
 
     def __init__(self, packed: Packed, written: Readable, specs: ApiVersions, topics: Topics) -> None:
@@ -203,10 +203,10 @@ class RowUnpacker:
         self._versions = [specs.get(key, version) for key, version in versions]
         self._specs = specs
         self._count = 0  # of the rows so far
-        self._extra = self._other = 0  # of those, how many had more and how many were unusual
+        self._extra = self._other = 0  # of those, how many had `extra`, and how many were unusual
 
     def take(self, count: int) -> list[Settled]:
-        """The next rows; there are as many."""
+        """The next `count` rows; there have to be as many."""
         rows: list[Settled] = []
         read, whos, versions = self._read, self._whos, self._versions
         until = self._count + count

@@ -28,7 +28,7 @@ _SIZE: Final = 4
 class SingleMessage:
     """A frame with its size field. `shift`: how many bytes of it were not given but made up (4: the size field).
 
-    `missing` is why its end is not there, where it is not.
+    `missing` is why the end of the frame is not there, if so.
     """
 
     frame: bytes
@@ -53,22 +53,22 @@ class Told(NamedTuple):
 
 
 def fits(alone: SingleMessage) -> bool:
-    """Whether the body decodes to its end."""
+    """Whether the body of a message decodes to its end."""
     return alone.missing is None and _exchange(alone).spec.project(alone.side, alone.frame) is not None
 
 
 def conceal_of_message(alone: SingleMessage) -> Conceal | None:
-    """What takes the secrets of a response from its own error messages; None where there is nothing to take."""
+    """The function that takes the secrets of a response out of its error messages; None where there are none."""
     return conceal_of(_exchange(alone))
 
 
 def header_size(side: Side, key: int, version: int) -> int:
-    """The bytes of the header that stands in where there is none, with the size field."""
+    """How many bytes `framed` puts before a body: the size field and a header."""
     return len(framed(b"", side, key, version))
 
 
 def framed(body: bytes, side: Side, key: int, version: int) -> bytes:
-    """A bare body with a header in front that says nothing but what is known."""
+    """A bare body as a frame, with a header that is empty but for the API key and version of a request."""
     if side == "request":
         kind = request_header_version(key, version)
         head = key.to_bytes(2, "big") + version.to_bytes(2, "big") + bytes(4) + (b"", b"\xff\xff", b"\xff\xff\0")[kind]
@@ -78,7 +78,7 @@ def framed(body: bytes, side: Side, key: int, version: int) -> bytes:
 
 
 def message_json(alone: SingleMessage, options: Options = PLAIN) -> Told:
-    """The record; the fields before a failure are in it, and so are bytes behind the message."""
+    """The record of a message, with the fields before a failure to decode it, and with bytes after the message."""
     exchange = _exchange(alone)
     side, spec = alone.side, exchange.spec
     body, failure, release, plan = body_json(exchange, side, options)
@@ -116,7 +116,7 @@ def message_json(alone: SingleMessage, options: Options = PLAIN) -> Told:
 
 
 def _exchange(alone: SingleMessage) -> Exchange:
-    """What there is of an exchange: one frame."""
+    """An exchange that has one frame alone."""
     exchange = Exchange()
     exchange.spec = ApiVersion(alone.key, alone.version, _NO_NEEDS)
     exchange.extra = {alone.side: alone.missing} if alone.missing is not None else None
@@ -127,13 +127,13 @@ def _exchange(alone: SingleMessage) -> Exchange:
 
 
 def _header(alone: SingleMessage) -> dict[str, Any]:
-    """The fields of the header as far as they are there, in JSON form."""
+    """The fields of the header, as far as they are there, in JSON form."""
     key, version = alone.key, alone.version
     if alone.side == "request":
         plan = request_header_plan(request_header_version(key, version))
     else:
         plan = response_header_plan(response_header_version(key, version))
-    # A body follows: that there are bytes behind the header is no failure.
+    # A body follows, so bytes after the header are no failure.
     value, _ = partial(plan, alone.frame, _SIZE, json=True)
     return value
 

@@ -1,7 +1,7 @@
-"""Bodies in JSON form in; the same with the structures that records of internal topics hold, in place of their bytes.
+"""Bodies in JSON form in; the same out, with structures in place of the bytes in records of internal topics.
 
-Which structure it is tells the record itself (the type of its key, the frame of its value); that it is one tells the
-topic, by its name or by an id whose name is known. What encoding the structure does not give again stays bytes.
+The topic, by its name or by an id whose name is known, tells that its records hold structures. The record itself (the
+type of its key, the frame of its value) tells which. Bytes that encoding the structure does not give again stay bytes.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ __all__ = ["show_structures"]
 
 
 def show_structures(exchange: Exchange, request: Any, response: Any, *, reveal: bool) -> None:
-    """Change the records of internal topics in these bodies, in place; deferred ones while they are read.
+    """Show structures in records of internal topics, in place in the bodies; in deferred records while they are read.
 
-    `reveal` shows their secrets.
+    `reveal` shows the secrets of structures.
     """
     array = None if exchange.api_key is None else RECORD_ARRAYS.get(exchange.api_key)
     body = request if array is not None and array.side == "request" else response
@@ -33,7 +33,7 @@ def show_structures(exchange: Exchange, request: Any, response: Any, *, reveal: 
 
 
 def _change(holder: dict[str, Any], name: str, change: Callable[[dict[str, Any]], None]) -> None:
-    """Apply a change to each struct of a list, once it is read where it is deferred."""
+    """Apply a change to each struct of a list; of a deferred list, once the struct is read."""
     found = holder.get(name)
     if isinstance(found, DeferredList):
         holder[name] = DeferredEach(found, change)
@@ -65,7 +65,7 @@ def _show_record(record: dict[str, Any], topic: str, reveal: bool) -> None:
 
 
 def _bytes_of(value: Any) -> bytes | None:
-    """The bytes that JSON shows as this; None where they are redacted, or too long to be looked at."""
+    """The bytes that a JSON value stands for; None where they are redacted, or too long to be looked at."""
     try:
         return None if value is None else bytes_from_json(value, "")
     except EncodeError:

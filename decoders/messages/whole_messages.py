@@ -48,7 +48,7 @@ class Request(NamedTuple):
 
 
 class Response(NamedTuple):
-    """A response's frame, decoded. `api_version` is the layout it has: 0 where a broker knew no better."""
+    """A response's frame, decoded. `api_version` is that of its layout: 0 if the broker did not know the request's."""
 
     api_key: int
     api_version: int
@@ -86,9 +86,9 @@ def encode_message(
 
 
 def encode_json(api_key: int, version: int, kind: Side, value: object, *, layout: str | None = None) -> bytes:
-    """The bytes of a body in JSON form, as exchange records show it; what encode_message() says holds here too.
+    """The bytes of a body in JSON form, as exchange records show it; defaults, names and errors as encode_message().
 
-    Raises EncodeError also for what a record leaves out: redacted secrets, batches without their records.
+    Raises EncodeError also for values that a record leaves out: redacted secrets, batches without their records.
     """
     plan = _plan(api_key, version, kind, layout)
     try:
@@ -130,7 +130,7 @@ def _structure(value: Mapping[str, Any], path: str) -> bytes:
     return embedded_from_json(value, path)
 
 
-# Loaded when there is something to make.
+# These load their modules when there is something to make.
 _MAKERS: Final = Makers(_records, _structure)
 
 
@@ -189,7 +189,7 @@ def encode_response(api_key: int, version: int, value: Mapping[str, Any], *, cor
 
 
 def _header(plan: Plan, frame: bytes) -> tuple[dict[str, Any], int]:
-    """The header at the start of a frame, and where the body begins."""
+    """The header at the start of a frame, and the offset of the body."""
     end = len(frame)
     try:
         header, at = decoder(plan)(frame, 0, end)

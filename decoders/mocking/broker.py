@@ -1,18 +1,18 @@
 """Bytes of clients in, bytes for clients out: the connections of a mocked cluster, without sockets and clocks.
 
     connection = mock.connect(node, "127.0.0.1:50000")
-    mock.receive(connection, data, now_ms)     # whatever has come
-    mock.tick(mock.next_ms)                    # when nothing has come until then
-    for connection in mock.take_changed():     # who has something to be sent, or is closed
+    mock.receive(connection, data, now_ms)     # bytes that have come
+    mock.tick(mock.next_ms)                    # when no bytes have come until then
+    for connection in mock.take_changed():     # connections with bytes to be sent, or closed
         connection.take_output(); connection.closed
 
-A connection answers its requests in their order, as brokers do. One that waits (JoinGroup for other members, Fetch for
-records) holds those behind it; the connection says when it has enough of them (`is_full`), and whoever reads stops.
-What is wrong with the bytes of a client closes its connection, with the reason, and touches nobody else. An API or
-version that brokers like these do not have closes it too, as theirs does.
+A connection answers its requests in their order, as brokers do. A request that waits (JoinGroup for other members,
+Fetch for records) holds the requests behind it; the connection says when it has enough of them (`is_full`), and its
+caller stops reading. Wrong bytes of a client close its connection, with the reason, and affect no other connection. An
+API or version that these brokers do not have closes it too, as with real brokers.
 
-A handler that refuses the whole request raises Refusal, and the answer is made by the table of error answers; errors of
-single topics, partitions or members stand in the body that a handler gives.
+A handler that refuses the whole request raises Refusal, and the response is made by the table of error answers; errors
+of single topics, partitions or members stand in the body that a handler returns.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class MockConnection:
         self.closed: str | None = None
         self.blocked = False  # the client does not read: nothing more is answered until it does
         self.login: MockLogin | None = None
-        self.raw_tokens = False  # what comes next are tokens of the login, not requests
+        self.raw_tokens = False  # the next frames are tokens of the login, not requests
         self.framer = Framer()
         self.queue: deque[bytes] = deque()
         self.queued = 0
@@ -55,18 +55,18 @@ class MockConnection:
 
     @property
     def is_full(self) -> bool:
-        """Whether nothing more should be read for now."""
+        """Whether no more bytes should be read from the client for now."""
         return self.queued > MOCK_QUEUED_MAX or len(self.queue) > MOCK_QUEUED_MAX >> 10
 
     def take_output(self) -> bytes:
-        """What is to be sent."""
+        """Remove and return the bytes to be sent to the client."""
         data = b"".join(self.out)
         self.out = []
         return data
 
 
 class MockCall:
-    """One request (cluster.py, Call)."""
+    """One request of a client, and the way to answer it (see Call in cluster.py)."""
 
     __slots__ = (
         "_brokers",
@@ -95,12 +95,12 @@ class MockCall:
 
     @property
     def client_host(self) -> str:
-        """Where the client is."""
+        """The host of the client, as brokers show it: `/127.0.0.1`."""
         return "/" + self.connection.client.rpartition(":")[0].strip("[]")
 
     @property
     def session_owner(self) -> object:
-        """The connection."""
+        """The connection that the request came over."""
         return self.connection
 
     @property
@@ -110,7 +110,7 @@ class MockCall:
 
     @property
     def login(self) -> MockLogin | None:
-        """The login of the connection, while it goes on."""
+        """The login of the connection; None where there is none."""
         return self.connection.login
 
     @login.setter
@@ -118,7 +118,7 @@ class MockCall:
         self.connection.login = login
 
     def answer(self, body: dict[str, Any]) -> None:
-        """Send the response of a call that waited, then go on with those behind it."""
+        """Send the response of a call that waited, then go on with the requests behind it."""
         if self.connection.waiting is self:
             self.connection.waiting = None
             self._brokers.respond(self, body)
@@ -139,14 +139,14 @@ class MockBrokers:
         self._count = 0
 
     def connect(self, node: int, client: str) -> MockConnection:
-        """A client has come to a node."""
+        """A new connection of a client to a node."""
         self._count += 1
         connection = MockConnection(node, client, self._count)
         self._connections.add(connection)
         return connection
 
     def disconnect(self, connection: MockConnection, reason: str = "closed by the client") -> None:
-        """The connection is over."""
+        """Close a connection, and drop its waiting requests."""
         if connection.closed is None:
             connection.closed = reason
             self._buffered -= connection.queued + connection.framer.kept
@@ -158,7 +158,7 @@ class MockBrokers:
             self._changed[connection] = None
 
     def receive(self, connection: MockConnection, data: bytes, now_ms: int) -> None:
-        """Bytes of a client."""
+        """Take bytes of a client, and answer the requests that they complete."""
         if connection.closed is not None:
             return
         self._advance(now_ms)
@@ -174,7 +174,7 @@ class MockBrokers:
         self._pump()
 
     def _cut(self, connection: MockConnection, data: bytes) -> str | None:
-        """Cut bytes into frames; what is wrong with them."""
+        """Cut bytes into frames for the queue; returns what is wrong with them, or None."""
         framer, at = connection.framer, 0
         if framer.wanted:
             frame, at = framer.collect(data)
@@ -198,13 +198,13 @@ class MockBrokers:
         self._buffered += len(frame)
 
     def tick(self, now_ms: int) -> None:
-        """Time has passed."""
+        """Run the timers that are due at `now_ms`, and answer the requests that can go on."""
         self._advance(now_ms)
         self._pump()
 
     @property
     def next_ms(self) -> int | None:
-        """When tick is wanted."""
+        """The time at which the next `tick` is due; None where no timer runs."""
         return self.cluster.next_ms
 
     def _advance(self, now_ms: int) -> None:
@@ -212,24 +212,24 @@ class MockBrokers:
         self.cluster.run_timers()
 
     def unblock(self, connection: MockConnection, now_ms: int) -> None:
-        """The client reads again."""
+        """Go on with a connection whose client reads again."""
         connection.blocked = False
         self._advance(now_ms)
         self.resume(connection)
         self._pump()
 
     def resume(self, connection: MockConnection) -> None:
-        """What waits on a connection may go on."""
+        """Let the requests that wait on a connection go on."""
         self._ready.append(connection)
 
     def take_changed(self) -> list[MockConnection]:
-        """The connections that have something to be sent, or are closed, since this was asked last."""
+        """The connections that have bytes to be sent, or were closed, since the last call."""
         changed = list(self._changed)
         self._changed.clear()
         return changed
 
     def _pump(self) -> None:
-        """Answer until nobody can be answered; one request of each connection after the other."""
+        """Answer requests, one of each connection in turn, until no more can be answered."""
         while self._ready:
             connection = self._ready.popleft()
             if connection.closed is None and connection.waiting is None and connection.queue and not connection.blocked:
@@ -286,7 +286,7 @@ class MockBrokers:
         connection.raw_tokens = not login.done
 
     def _answer_strange_version(self, connection: MockConnection, frame: bytes) -> bool:
-        """ApiVersions of a version that nobody knows is answered in version 0 with what there is (KIP-511)."""
+        """Answer an ApiVersions of unknown version in version 0 (KIP-511); returns False for any other request."""
         if int.from_bytes(frame[:2], "big") != keys.API_VERSIONS:
             return False
         from decoders.apis import api
@@ -308,7 +308,7 @@ class MockBrokers:
         self._changed[connection] = None
 
     def respond(self, call: MockCall, body: dict[str, Any]) -> None:
-        """Send a response."""
+        """Send the response to a request, without the fields that its version lacks."""
         fitting = fit_to_version(call.api_key, call.version, body)
         frame = encode_response(call.api_key, call.version, fitting, correlation_id=call.correlation_id)
         self._send(call.connection, frame)

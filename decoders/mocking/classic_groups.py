@@ -1,4 +1,4 @@
-"""Groups whose members assign partitions themselves: JoinGroup, SyncGroup, Heartbeat, LeaveGroup, and who is in them.
+"""Groups whose members assign partitions themselves: JoinGroup, SyncGroup, Heartbeat, LeaveGroup.
 
     empty ──join──▶ preparing ──all have joined──▶ completing ──leader's assignment──▶ stable
                         ▲  └── its time is over: those who did not join are out           │
@@ -61,13 +61,13 @@ class _ClassicMember:
     syncing: Call | None = None
 
     def metadata(self, protocol: str | None) -> bytes:
-        """What it says for a protocol."""
+        """The member's metadata for a protocol; empty where it has none."""
         found: bytes = next((row["metadata"] for row in self.protocols if row["name"] == protocol), b"")
         return found
 
 
 class ClassicGroup:
-    """One group."""
+    """One classic group: its state, generation and members."""
 
     kind = "classic"
 
@@ -85,13 +85,13 @@ class ClassicGroup:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nobody is in it."""
+        """Whether the group has no members."""
         return not self.members
 
     # joining
 
     def join(self, call: Call) -> dict[str, Any] | Outcome:
-        """Take a member in, or again."""
+        """Have a member join, for the first time or again. Raises Refusal."""
         body = call.body
         instance = body.get("group_instance_id")
         member_id = body["member_id"]
@@ -148,7 +148,7 @@ class ClassicGroup:
             raise Refusal(INCONSISTENT_GROUP_PROTOCOL)
 
     def _replace_static(self, call: Call, instance: str, member_id: str) -> str:
-        """The member id of a static member, which is new each time that it comes without one."""
+        """The member id of a static member, which is new each time that it joins without one."""
         known = next((member for member in self.members.values() if member.instance == instance), None)
         if member_id:
             if known is None:
@@ -194,20 +194,20 @@ class ClassicGroup:
             self._timer = None
 
     def _complete_if_all_joined(self, asking: Call | None = None) -> dict[str, Any] | None:
-        """End the joining where all have come; what the call that asks is answered, None where it must wait."""
+        """End the joining if all members have joined; the response to the call `asking`, None where it must wait."""
         if self.state is not State.PREPARING or any(member.joining is None for member in self.members.values()):
             return None
         return self._complete(asking)
 
     def _close_joining(self) -> None:
-        """Who has not joined by now is out."""
+        """Remove the members that have not joined in time, and end the joining."""
         if self.state is State.PREPARING:
             self.members = {name: member for name, member in self.members.items() if member.joining is not None}
             self._complete(None)
 
     def _complete(self, asking: Call | None) -> dict[str, Any] | None:
         self._stop()
-        # Whose connection is gone can neither be answered nor lead.
+        # A member whose connection is gone can neither be answered nor lead.
         self.members = {
             name: member
             for name, member in self.members.items()
@@ -237,7 +237,7 @@ class ClassicGroup:
         return own
 
     def _choose(self) -> str:
-        """The protocol that all know and most put first."""
+        """The protocol that most members put first, of those that all members know."""
         rows: list[list[str]] = [[row["name"] for row in member.protocols] for member in self.members.values()]
         common = set(rows[0]).intersection(*rows)
         votes = Counter(next(name for name in names if name in common) for names in rows)
@@ -268,7 +268,7 @@ class ClassicGroup:
     # assignment
 
     def sync(self, call: Call) -> dict[str, Any] | Outcome:
-        """The member's part of the assignment, once the leader has sent it."""
+        """The member's part of the assignment, once the leader has sent it. Raises Refusal."""
         body = call.body
         member = self.find(body["member_id"], body["generation_id"], body.get("group_instance_id"))
         if body.get("protocol_name") not in (None, self.protocol):
@@ -300,10 +300,10 @@ class ClassicGroup:
             "assignment": member.assignment,
         }
 
-    # being there
+    # sessions of members
 
     def find(self, member_id: str, generation: int, instance: str | None) -> _ClassicMember:
-        """A member of this generation. Raises Refusal."""
+        """The member with this id and generation. Raises Refusal where there is none."""
         if instance is not None:
             known = next((each for each in self.members.values() if each.instance == instance), None)
             if known is not None and known.id != member_id:
@@ -316,7 +316,7 @@ class ClassicGroup:
         return member
 
     def check_commit(self, member_id: str, generation: int, instance: str | None) -> None:
-        """Whether offsets may be committed so. Raises Refusal."""
+        """Check that a member may commit offsets. Raises Refusal."""
         if generation < 0 and not member_id and not self.members:
             return
         member = self.find(member_id, generation, instance)
@@ -325,7 +325,7 @@ class ClassicGroup:
             raise Refusal(REBALANCE_IN_PROGRESS)
 
     def beat(self, member_id: str, generation: int, instance: str | None) -> None:
-        """A member is there. Raises Refusal."""
+        """Take the heartbeat of a member. Raises Refusal."""
         member = self.find(member_id, generation, instance)
         member.deadline_ms = self.cluster.now_ms + member.session_ms
         if self.state is State.PREPARING:
@@ -336,7 +336,7 @@ class ClassicGroup:
         self.cluster.schedule(member.session_ms, partial(self._look, member))
 
     def _look(self, member: _ClassicMember) -> None:
-        """Whether a member is still there."""
+        """Remove a member whose session has timed out; else look again later."""
         if self.members.get(member.id) is not member:
             return
         waits = any(call is not None and not call.gone for call in (member.joining, member.syncing))
@@ -349,7 +349,7 @@ class ClassicGroup:
             self.remove(member)
 
     def leave(self, member_id: str, instance: str | None) -> None:
-        """A member goes. Raises Refusal."""
+        """Remove a member that leaves. Raises Refusal."""
         if instance is not None:
             known = next((each for each in self.members.values() if each.instance == instance), None)
             if known is not None and member_id and known.id != member_id:
@@ -363,7 +363,7 @@ class ClassicGroup:
         self.remove(known)
 
     def remove(self, member: _ClassicMember) -> None:
-        """A member is out: the others share what it had."""
+        """Remove a member, and have the others share its partitions."""
         del self.members[member.id]
         for waiting in (member.joining, member.syncing):
             if waiting is not None and not waiting.gone:
@@ -392,7 +392,7 @@ def _existing(cluster: Cluster, group_id: str) -> ClassicGroup:
 
 
 def handle_join_group(cluster: Cluster, call: Call) -> dict[str, Any] | Outcome:
-    """A member comes in."""
+    """JoinGroup: a member joins a group, which is made where there is none."""
     group_id, member_id = call.body["group_id"], call.body["member_id"]
     cluster.check_coordinator(call, 0, group_id)
     found = cluster.groups.get(group_id)
@@ -409,13 +409,13 @@ def handle_join_group(cluster: Cluster, call: Call) -> dict[str, Any] | Outcome:
 
 
 def handle_sync_group(cluster: Cluster, call: Call) -> dict[str, Any] | Outcome:
-    """A member asks for its assignment; the leader brings all of them."""
+    """SyncGroup: a member asks for its assignment; the leader brings all assignments."""
     cluster.check_coordinator(call, 0, call.body["group_id"])
     return _existing(cluster, call.body["group_id"]).sync(call)
 
 
 def handle_heartbeat(cluster: Cluster, call: Call) -> dict[str, Any]:
-    """A member is there."""
+    """Heartbeat: a member keeps its session."""
     body = call.body
     cluster.check_coordinator(call, 0, body["group_id"])
     group = _existing(cluster, body["group_id"])
@@ -424,7 +424,7 @@ def handle_heartbeat(cluster: Cluster, call: Call) -> dict[str, Any]:
 
 
 def handle_leave_group(cluster: Cluster, call: Call) -> dict[str, Any]:
-    """Members go."""
+    """LeaveGroup: members leave a group."""
     body = call.body
     cluster.check_coordinator(call, 0, body["group_id"])
     rows = []

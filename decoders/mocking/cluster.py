@@ -1,7 +1,7 @@
 """The state of a mocked cluster: nodes, topics with their logs, committed offsets, timers; what all handlers share.
 
-Nothing here reads a clock: time is `now_ms`, which comes in with the bytes of clients and with ticks. What is due
-later is a timer; what a client waits for is a `Call` that somebody keeps and answers.
+Nothing here reads a clock: time is `now_ms`, which comes in with the bytes of clients and with ticks. An action that is
+due later is a `Timer`; a request whose client waits is a `Call` that its handler keeps and answers.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
 TopicPartition = tuple[str, int]
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,249}\Z")
 PARTITION_COST: Final = 1024
-# Of users that none was given for.
+# The password of users for whom none was given.
 PASSWORD: Final = "mock"
 OFFSET_COST: Final = 256
 
@@ -60,7 +60,7 @@ class Refusal(Exception):
 
 
 class MockLogin(Protocol):
-    """A login that goes on, token by token."""
+    """A login that proceeds token by token; `done` after the last one."""
 
     done: bool
 
@@ -89,7 +89,7 @@ class Call(Protocol):
 
 
 class Node(NamedTuple):
-    """One broker: where clients are told to find it."""
+    """One broker, with the address that clients are told."""
 
     id: int
     host: str
@@ -118,23 +118,23 @@ class Topic:
 
 @dataclass(slots=True, order=True)
 class Timer:
-    """What is to be done at a time; `cancel` it by taking `action` away."""
+    """An action at a time; `cancel` takes the action away."""
 
     at_ms: int
     number: int
     action: Callable[[], None] | None = field(compare=False)
 
     def cancel(self) -> None:
-        """Do nothing then."""
+        """Take the action away, so that nothing is done."""
         self.action = None
 
 
-# Client id, API key, name, partition (-1 where the error is not of one).
+# Client id, API key, name, partition (-1 for an error of no partition).
 ErrorPlace = tuple[str | None, int, str, int]
 
 
 class Cluster:
-    """All of it; groups and transactions keep their own state in `groups` and `transactions`."""
+    """The whole state; groups and transactions keep their own state in `groups` and `transactions`."""
 
     def __init__(self, nodes: Iterable[Node], cluster_id: str, controller: int, *, auto_create: bool = True) -> None:
         self.nodes = {node.id: node for node in nodes}
@@ -144,7 +144,7 @@ class Cluster:
         self.now_ms = 0
         self.topics: dict[str, Topic] = {}
         self.topics_by_id: dict[UUID, Topic] = {}
-        self.absent: set[str] = set()  # topics that the recording says there are not
+        self.absent: set[str] = set()  # topics that do not exist by the recording
         self.offsets: dict[str, dict[TopicPartition, Committed]] = {}
         # Group and partition → producer ids whose transactions will commit an offset there.
         self.pending: dict[str, dict[TopicPartition, set[int]]] = {}
@@ -156,7 +156,7 @@ class Cluster:
         self.transactions: dict[str, Any] = {}  # by transactional id
         self.next_producer_id = 1000
         self.held = 0  # bytes of records, topics and offsets
-        self.notes: list[str] = []  # for people, each said once
+        self.notes: list[str] = []  # for users, each once
         self._told: set[str] = set()
         self._timers: list[Timer] = []
         self._numbers = 0
@@ -165,7 +165,7 @@ class Cluster:
     # time
 
     def schedule(self, after_ms: int, action: Callable[[], None]) -> Timer:
-        """Do something later."""
+        """Run an action after `after_ms`; returns its timer."""
         self._numbers += 1
         timer = Timer(self.now_ms + max(after_ms, 0), self._numbers, action)
         heapq.heappush(self._timers, timer)
@@ -173,25 +173,25 @@ class Cluster:
 
     @property
     def next_ms(self) -> int | None:
-        """When the next timer is due."""
+        """The time at which the next timer is due; None where there is none."""
         while self._timers and self._timers[0].action is None:
             heapq.heappop(self._timers)
         return self._timers[0].at_ms if self._timers else None
 
     def run_timers(self) -> None:
-        """Do what is due now."""
+        """Run the actions that are due now."""
         while (at := self.next_ms) is not None and at <= self.now_ms:
             action = heapq.heappop(self._timers).action
             if action is not None:
                 action()
 
     def next_number(self) -> int:
-        """A number that nothing else has."""
+        """A number that nothing else in the cluster has."""
         self._numbers += 1
         return self._numbers
 
     def note(self, text: str) -> None:
-        """Say something to people, once."""
+        """Add a note for users, unless it has been added before."""
         if text not in self._told:
             self._told.add(text)
             self.notes.append(text)
@@ -199,7 +199,7 @@ class Cluster:
     # limits
 
     def hold(self, size: int) -> None:
-        """Take up memory. Raises Refusal where there is none left."""
+        """Count bytes of memory as held. Raises Refusal where there is none left."""
         if self.held + size > MOCK_HELD_MAX:
             self.note(f"the mock holds {MOCK_HELD_MAX >> 20} MiB of records and offsets: it takes no more of them")
             raise Refusal(POLICY_VIOLATION, "the mock's memory for records and offsets is full")
@@ -210,7 +210,7 @@ class Cluster:
     def add_topic(
         self, name: str, leaders: list[int], topic_id: UUID | None = None, *, internal: bool = False
     ) -> Topic:
-        """A new topic. Raises Refusal."""
+        """Add a topic with these leaders by partition. Raises Refusal where there is no room for it."""
         partitions = sum(len(topic.logs) for topic in self.topics.values())
         if partitions + len(leaders) > MOCK_PARTITIONS_MAX:
             self.note(f"the mock has {MOCK_PARTITIONS_MAX:,} partitions: it takes no more topics")
@@ -224,7 +224,7 @@ class Cluster:
         return topic
 
     def create_topic(self, name: str, partitions: int = 1) -> Topic:
-        """A topic that a client asks for. Raises Refusal."""
+        """Add a topic that a client asks for. Raises Refusal."""
         if not _NAME.match(name) or name in (".", ".."):
             raise Refusal(INVALID_TOPIC_EXCEPTION, f"{name[:249]!r} is no name of a topic")
         nodes = sorted(self.nodes)
@@ -232,7 +232,7 @@ class Cluster:
         return self.add_topic(name, [nodes[(start + index) % len(nodes)] for index in range(partitions)])
 
     def delete_topic(self, topic: Topic) -> None:
-        """Forget a topic and what it holds."""
+        """Delete a topic and its logs."""
         self.held -= sum(log.size for log in topic.logs) + PARTITION_COST * len(topic.logs)
         del self.topics[topic.name], self.topics_by_id[topic.id]
 
@@ -250,7 +250,7 @@ class Cluster:
         return found
 
     def find_log(self, topic: Topic, partition: int, node: int | None = None) -> PartitionLog:
-        """The log of a partition; of its leader where `node` is told. Raises Refusal."""
+        """The log of a partition. Raises Refusal where there is none, or `node` is given and not its leader."""
         if not 0 <= partition < len(topic.logs):
             raise Refusal(UNKNOWN_TOPIC_OR_PARTITION)
         if node is not None and topic.leaders[partition] != node:
@@ -258,7 +258,7 @@ class Cluster:
         return topic.logs[partition]
 
     def appended(self, where: TopicPartition) -> None:
-        """Tell those who wait that a partition has something new."""
+        """Tell the watchers that a partition has something new."""
         for watcher in list(self.append_watchers):
             watcher(where)
 
@@ -274,7 +274,7 @@ class Cluster:
         return nodes[crc32(key.encode("utf-8", "surrogateescape")) % len(nodes)]
 
     def check_coordinator(self, call: Call, kind: int, key: str) -> None:
-        """Refusal where another node coordinates it."""
+        """Raises Refusal if another node coordinates a group (0) or transactional id (1), or for a recorded error."""
         if kind == 0 and not key:
             raise Refusal(INVALID_GROUP_ID)
         if self.coordinator(kind, key) != call.node:
@@ -282,13 +282,13 @@ class Cluster:
         self.check_error(call, key)
 
     def password_of(self, user: str) -> str:
-        """What a broker and a user both have to know for SCRAM."""
+        """The password of a user, which the broker has to know for SCRAM."""
         return self.passwords.get(user, PASSWORD)
 
     # offsets
 
     def commit(self, group: str, where: TopicPartition, committed: Committed) -> None:
-        """Keep an offset. Raises Refusal."""
+        """Keep a committed offset of a group. Raises Refusal where there is no room for it."""
         known = self.offsets.get(group)
         if known is None:
             if len(self.offsets) >= MOCK_GROUPS_MAX:
@@ -306,7 +306,7 @@ class Cluster:
     # recorded errors
 
     def check_error(self, call: Call, name: str, partition: int = -1) -> None:
-        """Refusal with the error that the recording has for this, each time as often as it was recorded."""
+        """Raises Refusal with the next error recorded for this client, API, name and partition, each error once."""
         if not self.errors:
             return
         codes = self.errors.get((call.client_id, call.api_key, name, partition))
@@ -317,7 +317,7 @@ class Cluster:
 def each_partition(
     cluster: Cluster, call: Call, topic: Mapping[str, Any], field_name: str, node: int | None
 ) -> Iterator[tuple[Mapping[str, Any], Topic | None, PartitionLog | None, Refusal | None]]:
-    """The partitions that a request names of a topic, each with its log or why it is refused."""
+    """The partitions of a topic in a request, each with its topic, and with its log or why it is refused."""
     try:
         found: Topic | None = cluster.find_topic(topic)
         problem = None

@@ -18,7 +18,7 @@ _METADATA_MAX: Final = 4096
 
 
 def check_member(cluster: Cluster, group: str, member: str, generation: int, instance: str | None) -> None:
-    """Refusal where the group has members, and this is none of them, or of another generation."""
+    """Raises Refusal where a group has members, and `member` is none of them, or of another generation."""
     found = cluster.groups.get(group)
     if found is not None:
         found.check_commit(member, generation, instance)
@@ -27,14 +27,14 @@ def check_member(cluster: Cluster, group: str, member: str, generation: int, ins
 
 
 def size_checked(metadata: str | None) -> str | None:
-    """The metadata of an offset. Raises Refusal."""
+    """The metadata of an offset as it is. Raises Refusal where it is too large."""
     if metadata is not None and len(metadata) > _METADATA_MAX:
         raise Refusal(OFFSET_METADATA_TOO_LARGE)
     return metadata
 
 
 def handle_offset_commit(cluster: Cluster, call: Call) -> dict[str, Any]:
-    """Keep offsets."""
+    """OffsetCommit: keep the offsets of a group."""
     body = call.body
     group = body["group_id"]
     problem: Refusal | None = None
@@ -53,7 +53,7 @@ def handle_offset_commit(cluster: Cluster, call: Call) -> dict[str, Any]:
 
 
 def commit_each(cluster: Cluster, call: Call, problem: Refusal | None, keep: Any) -> dict[str, Any]:
-    """Have each offset of a request kept, unless all are refused; the response's body."""
+    """Call `keep` for each offset of a request, unless `problem` refuses all; returns the response's body."""
     rows = []
     for topic in call.body["topics"]:
         partitions = []
@@ -78,7 +78,7 @@ def commit_each(cluster: Cluster, call: Call, problem: Refusal | None, keep: Any
 
 
 def handle_offset_fetch(cluster: Cluster, call: Call) -> dict[str, Any]:
-    """The offsets of groups; -1 where there is none."""
+    """OffsetFetch: the committed offsets of groups; -1 where there is none."""
     body = call.body
     groups = body.get("groups")
     if groups is None:

@@ -1,8 +1,8 @@
-"""Groups of the consumer protocol (KIP-848): the coordinator assigns, each member is led there by its heartbeats.
+"""Groups of the consumer protocol (KIP-848): the coordinator assigns partitions, heartbeats lead members to them.
 
-A member is told at first only what of its new assignment it had before. Once it says that it owns nothing else, it
-gets the group's epoch, and what no other member has any more; so no partition ever has two owners. A member of an
-older epoch, or one that is silent for a session, is out.
+A member is told at first only the partitions of its new assignment that it had before. Once it says that it owns
+nothing else, it gets the group's epoch, and the partitions that no other member has any more; so no partition ever has
+two owners. A member of an older epoch, or one that is silent for a session, is out.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class _ConsumerMember:
 
 
 class ConsumerGroup:
-    """One group."""
+    """One group of the consumer protocol: its epoch, members and target assignment."""
 
     kind = "consumer"
 
@@ -64,16 +64,16 @@ class ConsumerGroup:
         self.epoch = 0
         self.members: dict[str, _ConsumerMember] = {}
         self.target: dict[str, set[Place]] = {}
-        self._partitions: dict[str, int] = {}  # of the subscribed topics, when the target was made
+        self._partitions: dict[str, int] = {}  # of subscribed topics when the target was made
 
     @property
     def is_empty(self) -> bool:
-        """Whether nobody is in it."""
+        """Whether the group has no members."""
         return not self.members
 
     @property
     def state(self) -> str:
-        """The state, under Kafka's name."""
+        """The state of the group, under Kafka's name."""
         if not self.members:
             return "Empty"
         settled = all(
@@ -84,11 +84,11 @@ class ConsumerGroup:
 
     @property
     def assignor(self) -> str:
-        """How partitions are assigned."""
+        """The assignor: `range` if a member asks for it, else `uniform`."""
         return "range" if any(member.assignor == "range" for member in self.members.values()) else "uniform"
 
     def check_commit(self, member_id: str, epoch: int, instance: str | None) -> None:  # noqa: ARG002  # as all groups
-        """Whether offsets may be committed so. Raises Refusal."""
+        """Check that a member may commit offsets. Raises Refusal."""
         if epoch < 0 and not member_id and not self.members:
             return
         member = self.members.get(member_id)
@@ -98,7 +98,7 @@ class ConsumerGroup:
             raise Refusal(STALE_MEMBER_EPOCH)
 
     def beat(self, call: Call) -> dict[str, Any]:
-        """A member is there, comes or goes. Raises Refusal."""
+        """Take a heartbeat, by which a member joins, stays or leaves. Raises Refusal."""
         body = call.body
         epoch = body["member_epoch"]
         if epoch in (_LEAVES, _LEAVES_FOR_A_WHILE):
@@ -140,7 +140,7 @@ class ConsumerGroup:
         if before is not None and before.id != member_id:
             if not before.away:
                 raise Refusal(UNRELEASED_INSTANCE_ID)
-            # It takes the place of its former self.
+            # A static member that comes again takes its former place.
             del self.members[before.id]
             self.target[member_id] = self.target.pop(before.id, set())
             before.id, before.away, before.epoch = member_id, False, 0
@@ -167,7 +167,7 @@ class ConsumerGroup:
         if epoch > member.epoch:
             raise Refusal(FENCED_MEMBER_EPOCH)
         if epoch < member.epoch:
-            # The answer that raised its epoch was lost: it says again what it owned then.
+            # The response that raised its epoch was lost: the member names again what it owned before.
             owned = body["topic_partitions"]
             theirs = {(row["topic_id"], number) for row in owned or () for number in row["partitions"]}
             if owned is None or not theirs <= member.assigned:
@@ -175,7 +175,7 @@ class ConsumerGroup:
         return member
 
     def _subscribe(self, member: _ConsumerMember, body: dict[str, Any]) -> bool:
-        """Take down what a member wants; whether that is news."""
+        """Note what a member subscribes to; returns whether that is new."""
         if body.get("subscribed_topic_regex"):
             raise Refusal(INVALID_REGULAR_EXPRESSION, "the mock takes names of topics, no patterns")
         assignor = body["server_assignor"]
@@ -197,7 +197,7 @@ class ConsumerGroup:
         return {name: len(topics[name].logs) for name in sorted(names) if name in topics}
 
     def _reassign(self) -> None:
-        """A new epoch, and who is to have what in it."""
+        """Begin a new epoch, with a new target assignment."""
         self.epoch += 1
         self._partitions = self._count_partitions()
         before = self.target
@@ -221,7 +221,7 @@ class ConsumerGroup:
             at = stop
 
     def _assign_evenly(self, takers: list[str], places: list[Place], before: dict[str, set[Place]]) -> None:
-        """As even as can be; who had a partition keeps it where that is so all the same."""
+        """Assign partitions as evenly as possible; a member keeps those that it had where the result is as even."""
         most, more = divmod(len(places), len(takers))
         room = dict.fromkeys(takers, most)
         left = []
@@ -286,7 +286,7 @@ def _assignment(places: set[Place]) -> dict[str, Any]:
 
 
 def handle_consumer_group_heartbeat(cluster: Cluster, call: Call) -> dict[str, Any]:
-    """A member comes, is there, or goes."""
+    """ConsumerGroupHeartbeat: a member joins, stays or leaves."""
     group_id = call.body["group_id"]
     cluster.check_coordinator(call, 0, group_id)
     found = cluster.groups.get(group_id)

@@ -1,7 +1,7 @@
 """Fetch: records from offsets on, in sessions (KIP-227), at once or when there are enough of them.
 
-A session remembers what its client asks for; an incremental request says only what changed, an incremental response
-only the partitions that have something new. A fetch that has too little waits until a partition of it is written, or
+A session remembers what its client asks for; an incremental request has only changes, an incremental response only the
+partitions that have something new. A fetch that finds too few bytes waits until one of its partitions is written, or
 its time is over.
 """
 
@@ -31,7 +31,7 @@ Wanted = tuple[str | UUID, int]
 
 @dataclass(slots=True)
 class _Session:
-    """`partitions` has what the client asks for, with what it was last told (high watermark, start, stable end)."""
+    """`partitions`: what the client asks for; `told`: what it was last told (high watermark, start, stable end)."""
 
     id: int
     epoch: int
@@ -59,7 +59,7 @@ class Fetches:
         cluster.append_watchers.append(self._appended)
 
     def handle(self, call: Call) -> dict[str, Any] | Outcome:
-        """Answer, or wait."""
+        """Answer a Fetch request, or keep it waiting. Raises Refusal."""
         body = call.body
         asked: dict[Wanted, dict[str, Any]] = {
             (topic.get("topic_id") or topic["topic"], row["partition"]): row
@@ -109,7 +109,7 @@ class Fetches:
         return found, True
 
     def _answer(self, waiting: _WaitingFetch) -> tuple[list[tuple[Wanted, dict[str, Any]]], int, bool]:
-        """What there is: rows by partition, bytes of records, whether one has an error."""
+        """The response as it would be now: rows by partition, bytes of records, whether a row has an error."""
         left = max(waiting.call.body.get("max_bytes", 2**31 - 1), 0)
         rows: list[tuple[Wanted, dict[str, Any]]] = []
         total, failed = 0, False
@@ -153,7 +153,7 @@ class Fetches:
     def _read(self, call: Call, log: PartitionLog, offset: int, size: int, row: dict[str, Any], *, first: bool) -> None:
         committed_only = call.body.get("isolation_level", 0) == 1
         end = log.stable_end if committed_only else log.end
-        # Before version 3 a batch that does not fit is cut off; then its client asks for more bytes. Whole is better.
+        # Before version 3 brokers cut off a batch that does not fit, its client asks for more bytes. Whole is better.
         found = log.read(offset, size, end, at_least_one=first)
         if committed_only:
             row["aborted_transactions"] = [
@@ -169,7 +169,7 @@ class Fetches:
         )
 
     def _finish(self, waiting: _WaitingFetch, rows: list[tuple[Wanted, dict[str, Any]]]) -> dict[str, Any]:
-        """The body of the response; of an incremental one only what is new."""
+        """The body of the response; of an incremental response only the rows that are new."""
         session = waiting.session
         topics: dict[str | UUID, dict[str, Any]] = {}
         for key, row in rows:
@@ -208,10 +208,10 @@ class Fetches:
 
 
 def _named(key: Wanted) -> dict[str, Any]:
-    """What names the topic of a partition in requests and responses."""
+    """The field that names the topic of a partition in requests and responses."""
     return {"topic_id" if isinstance(key[0], UUID) else "topic": key[0]}
 
 
 def handle_fetch(fetches: Fetches, call: Call) -> dict[str, Any] | Outcome:
-    """Records from offsets on."""
+    """Fetch: records from offsets on."""
     return fetches.handle(call)

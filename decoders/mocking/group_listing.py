@@ -1,4 +1,4 @@
-"""What there is of groups: ListGroups, DescribeGroups, ConsumerGroupDescribe, DeleteGroups."""
+"""Requests about whole groups: ListGroups, DescribeGroups, ConsumerGroupDescribe, DeleteGroups."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NOT_FOUND_FROM: Final = 6
 
 
 def _own_groups(cluster: Cluster, node: int) -> list[str]:
-    """The groups that a node coordinates: those with members or offsets."""
+    """The groups that a node coordinates: those that were joined, and those with offsets."""
     names = dict.fromkeys((*cluster.groups, *cluster.offsets))
     return [name for name in names if cluster.coordinator(0, name) == node]
 
@@ -39,7 +39,7 @@ def _state(cluster: Cluster, name: str) -> tuple[str, str, str]:
 
 
 def handle_list_groups(cluster: Cluster, call: Call) -> dict[str, Any]:
-    """The groups of the node that is asked."""
+    """ListGroups: the groups of the node that is asked."""
     states = {each.lower() for each in call.body.get("states_filter", ())}
     kinds = {each.lower() for each in call.body.get("types_filter", ())}
     rows = []
@@ -64,7 +64,7 @@ def _refused_row(call: Call, refusal: Refusal, asked: str, name: str, told: str 
 
 
 def handle_describe_groups(cluster: Cluster, call: Call) -> dict[str, Any]:
-    """Groups whose members assign partitions themselves."""
+    """DescribeGroups: groups whose members assign partitions themselves."""
     return {"groups": [_classic_row(cluster, call, name) for name in call.body["groups"]]}
 
 
@@ -98,7 +98,7 @@ def _classic_row(cluster: Cluster, call: Call, name: str) -> dict[str, Any]:
 
 
 def handle_consumer_group_describe(cluster: Cluster, call: Call) -> dict[str, Any]:
-    """Groups of the consumer protocol."""
+    """ConsumerGroupDescribe: groups of the consumer protocol."""
     return {"groups": [_consumer_row(cluster, call, name) for name in call.body["group_ids"]]}
 
 
@@ -150,7 +150,7 @@ def _assignment(cluster: Cluster, places: set[Place]) -> dict[str, Any]:
 
 
 def handle_delete_groups(cluster: Cluster, call: Call) -> dict[str, Any]:
-    """Forget groups that have no members, and their offsets."""
+    """DeleteGroups: delete groups that have no members, and their offsets."""
     rows = []
     for name in call.body["groups_names"]:
         try:

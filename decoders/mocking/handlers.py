@@ -1,4 +1,4 @@
-"""Which APIs a mocked broker has, and what answers each: the literal table, and ApiVersions, which tells of it."""
+"""The literal table of the APIs that a mocked broker has, with their handlers, and ApiVersions, which lists them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from decoders.mocking.transactions import (
 
 __all__ = ["HANDLERS", "make_brokers"]
 
-# API key → handler. Fetch has one more, as its sessions are kept apart.
+# API key → handler. That of Fetch is made by make_brokers, as its sessions are kept apart.
 HANDLERS: Final[dict[int, Handler]] = {
     keys.PRODUCE: handle_produce,
     keys.LIST_OFFSETS: handle_list_offsets,
@@ -74,7 +74,7 @@ SERVED: Final = sorted((*HANDLERS, keys.FETCH, keys.API_VERSIONS))
 
 
 def handle_api_versions(cluster: Cluster, call: Call) -> dict[str, Any]:  # noqa: ARG001  # as all handlers
-    """The APIs of the table, in every version that is known of them."""
+    """ApiVersions: the APIs that are served, in every version that is known of them."""
     rows = []
     for key in SERVED:
         least, most = api(key).versions
@@ -83,7 +83,7 @@ def handle_api_versions(cluster: Cluster, call: Call) -> dict[str, Any]:  # noqa
 
 
 def make_brokers(cluster: Cluster) -> MockBrokers:
-    """The brokers of a cluster."""
+    """The brokers of a cluster, with a handler for every API that is served."""
     fetches = Fetches(cluster)
     return MockBrokers(
         cluster,

@@ -1,9 +1,9 @@
 """Tokens of clients that log in to a mocked broker in, the broker's tokens out. No login is checked.
 
-With PLAIN and OAUTHBEARER the broker proves nothing, so that any token does. With SCRAM it proves that it knows the
-password as well: a mock knows one for every user, and a client that has another one could not be made to believe it.
-So such a login is refused, with the reason, and that is no check of who it is. With GSSAPI the broker would need the
-key of its principal: those logins are refused at the handshake.
+With PLAIN and OAUTHBEARER the broker proves nothing, so any token is accepted. With SCRAM the broker proves that it
+knows the password as well. A mock knows one for every user, and a client that has another one would not accept the
+proof. So such a login is refused, with the reason, and that is no check of who the user is. With GSSAPI the broker
+would need the key of its principal: those logins are refused at the handshake.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ UNSUPPORTED_SASL_MECHANISM: Final = 33
 ILLEGAL_SASL_STATE: Final = 34
 SASL_AUTHENTICATION_FAILED: Final = 58
 
-# The header, then what is signed, of that the user and the nonce.
+# The header, then the signed part, and in that the user and the nonce.
 _CLIENT_FIRST: Final = re.compile(rb"([nyp][^,]*,[^,]*,)(n=([^,]+),r=([^,]+)(?:,.*)?)\Z", re.DOTALL)
-# What is signed, of that the nonce; then the proof.
+# The signed part, and in that the nonce; then the proof.
 _CLIENT_FINAL: Final = re.compile(rb"(c=[^,]*,r=([^,]*)(?:,.*)?),p=([A-Za-z0-9+/]+=*)\Z", re.DOTALL)
 _SIZE_MAX: Final = 64 << 10
 
 
 class UnprovenLogin:
-    """One token, which is taken."""
+    """A login of one token, which is always accepted."""
 
     done = False
 
     def answer(self, token: bytes) -> bytes:  # noqa: ARG002  # whatever it is
-        """Nothing."""
+        """An empty answer, to any token."""
         self.done = True
         return b""
 
 
 class ScramLogin:
-    """Two tokens. A real broker's nonce and salt are random; here nobody is kept out, and the same input gives the same
-    output."""
+    """A login of two tokens. A real broker's nonce and salt are random; here nobody is kept out, and the same input
+    gives the same output."""
 
     def __init__(self, cluster: Cluster, mechanism: str) -> None:
         self.done = False
@@ -61,7 +61,7 @@ class ScramLogin:
         self._said = b""  # client-first and server-first, as they are signed
 
     def answer(self, token: bytes) -> bytes:
-        """The broker's token. Raises Refusal."""
+        """The broker's answer to a client's token. Raises Refusal."""
         return self._prove(token) if self._said else self._challenge(token)
 
     def _challenge(self, token: bytes) -> bytes:
@@ -97,7 +97,7 @@ class ScramLogin:
 
 
 def handle_sasl_handshake(cluster: Cluster, call: Call) -> dict[str, Any]:
-    """Any mechanism of the recording that a mock can speak."""
+    """SaslHandshake: begin a login by any recorded mechanism that a mock can speak."""
     taken = [name for name in cluster.mechanisms if name in TAKEN_MECHANISMS]
     asked = call.body["mechanism"]
     code = NONE if asked in taken else UNSUPPORTED_SASL_MECHANISM
@@ -117,7 +117,7 @@ def _login(cluster: Cluster, mechanism: str) -> MockLogin:
 
 
 def handle_sasl_authenticate(cluster: Cluster, call: Call) -> dict[str, Any]:  # noqa: ARG001  # as all handlers
-    """The next token of a login that a handshake has begun."""
+    """SaslAuthenticate: take the next token of a login that a handshake has begun."""
     login = call.login
     if login is None or login.done:
         raise Refusal(ILLEGAL_SASL_STATE, "no SaslHandshake came before")

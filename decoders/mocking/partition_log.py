@@ -1,7 +1,7 @@
-"""Batches of records of one partition in, what Fetch, Produce and ListOffsets say of them out.
+"""Batches of one partition in, the batches and offsets that Fetch, Produce and ListOffsets answer with out.
 
-Every batch is kept as it travels (magic 2); batches of older formats are written anew. Offsets may have holes, as in
-compacted topics: a recording has the batches that somebody wrote or read, and no others.
+Every batch is kept as it is on the wire (magic 2); batches of older formats are written anew. Offsets may have holes,
+as in compacted topics: a recording has only the batches that a client wrote or read.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from decoders.records.write import encode_batch
 __all__ = ["Abort", "PartitionLog", "ProducerError", "StoredBatch", "read_stored", "without_codec"]
 
 MAGIC: Final = 2
-# Of the batches of a producer so many are known again when they are sent once more.
+# How many of a producer's latest batches are recognised when they are sent once more.
 KNOWN_BATCHES: Final = 5
 _INT64: Final = Struct(">q")
 _MARKER: Final = Struct(">hh")  # version, type
 _MARKER_VALUE: Final = Struct(">hi")  # version, coordinator epoch
-# Sequence numbers begin again behind this one.
+# Sequence numbers are below this one, and begin again at 0.
 _SEQUENCES: Final = 1 << 31
 
 # Error codes of Kafka.
@@ -44,7 +44,7 @@ class ProducerError(Exception):
 
 @dataclass(slots=True)
 class StoredBatch:
-    """One batch as it travels; `committed` is set in the markers that end transactions."""
+    """One batch as it is on the wire; `committed` is set in the markers that end transactions."""
 
     base_offset: int
     last_offset: int
@@ -61,7 +61,7 @@ class StoredBatch:
 
 
 class Abort(NamedTuple):
-    """One aborted transaction: who wrote it, its first offset, the offset of its marker."""
+    """One aborted transaction: its producer id, its first offset, the offset of its marker."""
 
     producer_id: int
     first_offset: int
@@ -92,11 +92,11 @@ class PartitionLog:
 
     @property
     def stable_end(self) -> int:
-        """The last stable offset: what is read committed ends before it."""
+        """The last stable offset: readers of committed records get only records before it."""
         return min(self.open.values(), default=self.end)
 
     def add(self, batch: StoredBatch) -> None:
-        """Put a batch at the end; its offsets are its own, and not below the end."""
+        """Put a batch at the end with the offsets that it has, which are not below the end."""
         self.batches.append(batch)
         self._bases.append(batch.base_offset)
         self.end = batch.last_offset + 1
@@ -118,7 +118,7 @@ class PartitionLog:
             known.batches.append((batch.base_sequence, batch.record_count, batch.base_offset))
 
     def place(self, batch: StoredBatch) -> int | None:
-        """Where an idempotent batch was written before; None where it is new. Raises ProducerError."""
+        """The offset at which an idempotent batch was written before; None where it is new. Raises ProducerError."""
         if batch.base_sequence < 0:
             return None
         known = self._producers.get(batch.producer_id)
@@ -138,7 +138,7 @@ class PartitionLog:
         return None
 
     def append(self, batch: StoredBatch) -> int:
-        """Write a batch at the end, which gives it its offsets; the first of them."""
+        """Write a batch at the end, which sets its offsets; returns the first of them."""
         base = self.end
         count = batch.last_offset - batch.base_offset
         batch.data = _INT64.pack(base) + batch.data[_INT64.size :]  # the checksum does not cover it
@@ -147,7 +147,7 @@ class PartitionLog:
         return base
 
     def end_transaction(self, producer_id: int, epoch: int, now_ms: int, *, commit: bool) -> int:
-        """Write the marker that ends a transaction; its size."""
+        """Write the marker that ends a transaction; returns the marker's size in bytes."""
         record = Record(self.end, now_ms, _MARKER.pack(0, int(commit)), _MARKER_VALUE.pack(0, 0))
         data = encode_batch(
             [record],
@@ -173,7 +173,7 @@ class PartitionLog:
         return len(data)
 
     def fill(self, end: int) -> None:
-        """Have the log end there: an empty batch, as compaction leaves it, takes readers over what is not known."""
+        """Move the end of the log to `end` by an empty batch, as compaction leaves it: readers pass unknown offsets."""
         if end > self.end:
             data = encode_batch([], Batch(base_offset=self.end, last_offset=end - 1, partition_leader_epoch=0))
             self.add(StoredBatch(self.end, end - 1, data))
@@ -196,7 +196,7 @@ class PartitionLog:
             yield self.batches[index]
 
     def _index(self, offset: int) -> int:
-        """The first batch that ends at this offset or behind it."""
+        """The index of the first batch that ends at this offset or after it."""
         at = max(bisect_right(self._bases, offset) - 1, 0)
         while at < len(self.batches) and self.batches[at].last_offset < offset:
             at += 1
@@ -207,7 +207,7 @@ class PartitionLog:
         return [abort for abort in self.aborts if abort.last_offset >= first and abort.first_offset <= last]
 
     def find_time(self, timestamp: int) -> tuple[int, int] | None:
-        """Offset and timestamp of the first record that is not older; None where there is none."""
+        """Offset and timestamp of the first record that is not older than `timestamp`; None where there is none."""
         for batch in self.batches:
             if batch.max_timestamp < timestamp or batch.control:
                 continue
@@ -237,7 +237,7 @@ def read_stored(batch: StoredBatch) -> Sequence[Record]:
 
 
 def without_codec(batch: StoredBatch, magic: int) -> bytes:
-    """The batch as older clients read it; nothing of what they cannot know (control batches)."""
+    """A batch in format `magic` without a codec, for older clients; empty for control batches they cannot know."""
     if magic < MAGIC and batch.control:
         return b""
     records = read_stored(batch)

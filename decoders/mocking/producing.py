@@ -18,7 +18,7 @@ _LATEST, _EARLIEST, _GREATEST_TIME, _EARLIEST_LOCAL, _LATEST_TIERED = range(-1, 
 
 
 def handle_produce(cluster: Cluster, call: Call) -> dict[str, Any] | Outcome:
-    """Write batches, kept in memory; with acks=0 nothing is answered, and an error closes."""
+    """Produce: write batches, kept in memory; with acks=0 there is no response, and an error closes the connection."""
     acks = call.body["acks"]
     refused = False
     rows = []
@@ -48,12 +48,12 @@ def handle_produce(cluster: Cluster, call: Call) -> dict[str, Any] | Outcome:
 
 
 def _named(topic: dict[str, Any]) -> dict[str, Any]:
-    """What names a topic in a request, to name it in the response."""
+    """The fields that name a topic in a request, for its response."""
     return {key: topic[key] for key in ("name", "topic", "topic_id") if key in topic}
 
 
 def _write(cluster: Cluster, call: Call, place: tuple[str, int], log: PartitionLog, data: bytes | None) -> int:
-    """Write the batches of a partition; the offset of the first."""
+    """Write the batches of a partition; returns the offset of the first. Raises Refusal."""
     try:
         batches = split_records(data or b"")
         if not batches:
@@ -85,7 +85,7 @@ def _append_all(
 
 
 def handle_list_offsets(cluster: Cluster, call: Call) -> dict[str, Any]:
-    """Offsets of times: the first, the last, the first that is not older, that of the greatest timestamp."""
+    """ListOffsets: the first or last offset, the first that is not older than a time, or that of the greatest time."""
     committed_only = call.body.get("isolation_level", 0) == 1
     rows = []
     for topic in call.body["topics"]:
@@ -120,7 +120,7 @@ def _offset_of(log: PartitionLog, timestamp: int, *, committed_only: bool) -> di
 
 
 def handle_offset_for_leader_epoch(cluster: Cluster, call: Call) -> dict[str, Any]:
-    """Where epoch 0, the only one there is, ends."""
+    """OffsetForLeaderEpoch: the end offset of epoch 0, which is the only one."""
     rows = []
     for topic in call.body["topics"]:
         partitions = []

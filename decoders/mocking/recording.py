@@ -1,12 +1,13 @@
 """Exchanges of a recording in, the cluster that answers like the recorded one out.
 
-Records come from what was produced and what was fetched, each batch at its offset; where two say the same offsets, the
-one that came as the log has it (magic 2) is taken. Of offsets that nobody wrote or read in the recording nothing is
-known: there the log has holes. Committed offsets are those that groups had when the recording began, so that clients
-which run again get the records that they got; what they commit then is theirs.
+Records come from Produce requests and Fetch responses, each batch at its offset; of two batches with the same offsets,
+the one in the format of the log (magic 2) is taken. The log has holes at offsets that nobody wrote or read in the
+recording. Committed offsets are those that groups had when the recording began, so that clients which run again get
+the same records; the offsets that they commit then are kept.
 
-Errors are kept by client id, API, name and partition, and given once for each time that they were recorded. Those that
-the state of a cluster makes (a rebalance, a member nobody knows, a name there is not) come of that state again.
+Errors are kept by client id, API, name and partition, and given once for each time that they were recorded. Errors that
+come from the state of a cluster (a rebalance, an unknown member, an unknown name) are not kept: the state gives them
+again.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Recording", "RedactedRecording"]
 
 _NO_ID: Final = UUID(int=0)
-# Both sides of these are read.
+# The APIs whose exchanges are read.
 READ: Final = frozenset(
     {
         *(keys.PRODUCE, keys.FETCH, keys.LIST_OFFSETS, keys.METADATA, keys.OFFSET_COMMIT, keys.OFFSET_FETCH),
@@ -41,7 +42,7 @@ READ: Final = frozenset(
         *(keys.SASL_HANDSHAKE, keys.CREATE_TOPICS, 22, 24, 25, 26, 28, keys.DESCRIBE_CLUSTER, 68),
     }
 )
-# Error codes that come of the state of groups, sessions, logs and producers, and of names that there are not.
+# Error codes that come from the state of groups, sessions, logs and producers, and from names that do not exist.
 OF_STATE: Final = frozenset({0, 1, 3, 16, 22, 25, 27, 35, 36, 45, 46, 47, 51, 70, 71, 79, 82, 88, 90, 100, 110, 113})
 _ERRORS_MAX: Final = 10_000
 UNKNOWN_TOPIC_OR_PARTITION: Final = 3
@@ -51,7 +52,7 @@ _NUMBERS: Final = ("partition_index", "index", "partition")
 
 
 class RedactedRecording(Exception):
-    """A recording whose records were taken out of it."""
+    """Raised for a recording whose records were redacted."""
 
 
 @dataclass(slots=True)
@@ -70,11 +71,11 @@ class _RecordedTopic:
 
 
 class Recording:
-    """A fold over exchanges; `cluster` makes what they say."""
+    """A fold over exchanges; `cluster` makes the cluster that they describe."""
 
     def __init__(self) -> None:
         self.exchanges = 0
-        self.unplaced = 0  # batches written without an answer that says where
+        self.unplaced = 0  # writes without a response that says at which offset
         self.unread: Counter[str] = Counter()  # API → sides that do not decode
         self._nodes: dict[int, Node] = {}
         self._answering: dict[str, None] = {}  # addresses of brokers
@@ -151,7 +152,7 @@ class Recording:
             return None
 
     def _name(self, exchange: Exchange, row: dict[str, Any]) -> str | None:
-        """The name of the topic of a struct."""
+        """The name of the topic of a struct; None where it is not known."""
         name = row["name"] if row.get("name") is not None else row.get("topic")
         if name is not None or "topic_id" not in row:
             return name
@@ -247,7 +248,7 @@ class Recording:
                     known.setdefault((name, row["partition_index"]), found if offset >= 0 else None)
 
     def _offset_commit(self, exchange: Exchange, request: dict[str, Any], response: dict[str, Any]) -> None:  # noqa: ARG002
-        """What is committed now was not so before."""
+        """Note that partitions committed now had no offset when the recording began, unless one is known."""
         known = self._offsets.setdefault(request["group_id"], {})
         for topic in request["topics"]:
             name = self._name(exchange, topic)
@@ -271,7 +272,7 @@ class Recording:
         if not response["error_code"]:
             self._results[request["producer_id"]] = request["committed"]
 
-    # what is said at the start
+    # what is reported at the start
 
     @property
     def untaken_mechanisms(self) -> list[str]:
@@ -279,14 +280,14 @@ class Recording:
         return [name for name in self.mechanisms if name not in TAKEN_MECHANISMS]
 
     def nodes(self) -> list[Node]:
-        """The recorded nodes, by id; those that only answered have numbers of their own."""
+        """The recorded nodes, by id; where there are none, the brokers that answered, numbered from 1."""
         if self._nodes:
             return [self._nodes[number] for number in sorted(self._nodes)]
         ends = [address.rpartition(":") for address in self._answering]
         return [Node(number, host, int(port)) for number, (host, _, port) in enumerate(ends, 1)]
 
     def cluster(self, nodes: Iterable[Node], *, calm: bool = False) -> Cluster:
-        """The cluster, at these addresses; without the recorded errors where it is to be calm. Raises Refusal."""
+        """The recorded cluster, with these nodes; without the recorded errors if `calm`. Raises Refusal."""
         nodes = list(nodes)
         ids = {node.id for node in nodes}
         controller = self._controller if self._controller in ids else nodes[0].id
@@ -327,7 +328,7 @@ def _leader(partition: _Partition | None, nodes: list[Node], number: int) -> int
 
 def _fill(log: Any, partition: _Partition, results: dict[int, bool]) -> None:
     """Put the recorded batches into a log, in order and each offset once; end the transactions that it leaves open."""
-    # Whole batches first: of those that begin alike the one that reaches furthest.
+    # Of batches with the same first offset, the one that reaches furthest comes first.
     rows = sorted(partition.batches, key=lambda batch: (batch.base_offset, -batch.last_offset))
     first = rows[0].base_offset if rows else partition.end
     log.start = min(first, partition.start) if partition.start is not None else first
@@ -346,12 +347,12 @@ _Place = tuple[str | UUID, int]
 
 
 def _subject(request: dict[str, Any]) -> str:
-    """Who a whole request is about."""
+    """The group, transactional id or key that a whole request is about."""
     return next((request[name] for name in ("group_id", "transactional_id", "key") if request.get(name)), "")
 
 
 def _errors(value: Any, name: str | UUID, number: int) -> Iterator[tuple[_Place, int]]:
-    """Every error code in a body that is not 0, with the name and partition that it is of."""
+    """Every error code in a body that is not 0, with the name and partition that it belongs to."""
     waiting: list[tuple[Any, str | UUID, int]] = [(value, name, number)]
     while waiting:
         value, name, number = waiting.pop()

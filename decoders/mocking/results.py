@@ -1,4 +1,4 @@
-"""What a handler gives back: a body that becomes one of the version that was asked, or the answer of a refusal."""
+"""The result of a handler in, the body of a response out: in the version asked for, or the one of a refusal."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ class AskedRequest(Protocol):
 
     @property
     def api_key(self) -> int:
-        """Its API."""
+        """The API key of the request."""
 
     @property
     def version(self) -> int:
-        """Of the API."""
+        """The API version of the request."""
 
     @property
     def body(self) -> Mapping[str, Any]:
-        """Its fields."""
+        """The fields of the request."""
 
 
 class Outcome(Enum):
-    """What a handler gives in the place of a response's body."""
+    """What a handler returns in place of a response's body."""
 
     WAIT = auto()  # the call is kept, and answered later
     NO_ANSWER = auto()  # the request wants none
@@ -62,7 +62,7 @@ def _fit(plan: Plan, body: Mapping[str, Any]) -> dict[str, Any]:
 def refusal_answer(
     call: AskedRequest, refusal: Refusal, asked: Mapping[str, Any] | None = None, *, in_partitions: bool = False
 ) -> ErrorAnswer:
-    """The answer to a request that is refused, by the table of error answers (apis/error_places.py).
+    """The response to a request that is refused, by the table of error answers (apis/error_places.py).
 
     `asked` replaces fields of the request: one with a single element gives the row of that element.
     """
@@ -75,10 +75,10 @@ def refusal_answer(
 def refused(
     call: AskedRequest, refusal: Refusal, asked: Mapping[str, Any] | None = None, *, in_partitions: bool = False
 ) -> dict[str, Any]:
-    """The body of that answer; a request that is never answered has none."""
+    """The body of the response to a request that is refused; empty for a request that is never answered."""
     return refusal_answer(call, refusal, asked, in_partitions=in_partitions).body or {}
 
 
 def raw_token_follows(api_key: int, version: int, body: Mapping[str, Any]) -> bool:
-    """Whether raw SASL tokens follow a response: of a handshake in version 0 that succeeded."""
+    """Whether raw SASL tokens follow a response: that to a SaslHandshake 0 that succeeded."""
     return api_key == SASL_HANDSHAKE and version == 0 and not body["error_code"]

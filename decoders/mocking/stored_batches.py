@@ -24,7 +24,7 @@ INVALID_RECORD: Final = 87
 
 
 class RecordsError(Exception):
-    """Records that a broker does not take; `code` is Kafka's."""
+    """Records that a broker does not accept; `code` is Kafka's."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
@@ -33,7 +33,7 @@ class RecordsError(Exception):
 
 
 def split_records(data: bytes, *, partly: bool = False) -> list[StoredBatch]:
-    """The batches of a records field. `partly`: those that cannot be read are left out, else they are an error.
+    """The batches of a records field. `partly`: batches that cannot be read are left out, else they are an error.
 
     Raises RecordsError.
     """

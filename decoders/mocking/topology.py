@@ -1,4 +1,4 @@
-"""Metadata, FindCoordinator, DescribeCluster; topics made and deleted."""
+"""Metadata, FindCoordinator, DescribeCluster, CreateTopics, DeleteTopics."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ INVALID_PARTITIONS: Final = 37
 TOPIC_ALREADY_EXISTS: Final = 36
 MISMATCHED_ENDPOINT_TYPE: Final = 114
 UNSUPPORTED_ENDPOINT_TYPE: Final = 115
-# What DescribeCluster asks for.
+# The endpoint types that DescribeCluster asks for.
 _BROKERS: Final = 1
 _CONTROLLERS: Final = 2
 NONE: Final = 0
@@ -41,13 +41,13 @@ def _broker(node: Node, key: str = "node_id") -> dict[str, Any]:
 
 
 def _refused_row(call: Call, refusal: Refusal, field: str, asked: Any, told: str | None = None) -> dict[str, Any]:
-    """The row of what `asked` is in that field of the request, with an error; `told`: the field of the response."""
+    """The response row, with an error, of one element of a request's `field`; `told`: the field of the response."""
     row: dict[str, Any] = refused(call, refusal, {field: [asked]})[told or field][0]
     return row
 
 
 def handle_metadata(cluster: Cluster, call: Call) -> dict[str, Any]:
-    """Brokers and topics; one that is not there is made where the client and the recorded cluster do so."""
+    """Metadata: brokers and topics; a missing topic is made where the client and the recorded cluster allow it."""
     asked = call.body["topics"]
     everything = asked is None or (call.version == 0 and not asked)
     rows = (
@@ -108,7 +108,7 @@ def _topic_row(topic: Topic) -> dict[str, Any]:
 
 
 def handle_describe_cluster(cluster: Cluster, call: Call) -> dict[str, Any]:
-    """The nodes; controllers are asked for elsewhere."""
+    """DescribeCluster: the nodes; a request for controllers is refused."""
     kind = call.body.get("endpoint_type", _BROKERS)
     if kind != _BROKERS:
         raise Refusal(MISMATCHED_ENDPOINT_TYPE if kind == _CONTROLLERS else UNSUPPORTED_ENDPOINT_TYPE)
@@ -120,7 +120,7 @@ def handle_describe_cluster(cluster: Cluster, call: Call) -> dict[str, Any]:
 
 
 def handle_find_coordinator(cluster: Cluster, call: Call) -> dict[str, Any]:
-    """The coordinator of groups (0) and transactional ids (1)."""
+    """FindCoordinator: the coordinators of groups (0) or transactional ids (1)."""
     keys = call.body.get("coordinator_keys")
     if keys is None:
         return _coordinator(cluster, call, call.body["key"])
@@ -134,7 +134,7 @@ def handle_find_coordinator(cluster: Cluster, call: Call) -> dict[str, Any]:
 
 
 def _coordinator(cluster: Cluster, call: Call, key: str) -> dict[str, Any]:
-    """The row of a key. Raises Refusal."""
+    """The row with the coordinator of a key. Raises Refusal."""
     cluster.check_error(call, key)
     kind = call.body.get("key_type", 0)
     if kind not in (0, 1):
@@ -144,7 +144,7 @@ def _coordinator(cluster: Cluster, call: Call, key: str) -> dict[str, Any]:
 
 
 def handle_create_topics(cluster: Cluster, call: Call) -> dict[str, Any]:
-    """Make topics, kept in memory."""
+    """CreateTopics: make topics, kept in memory."""
     return {"topics": [_created(cluster, call, asked) for asked in call.body["topics"]]}
 
 
@@ -178,7 +178,7 @@ def _created(cluster: Cluster, call: Call, asked: dict[str, Any]) -> dict[str, A
 
 
 def handle_delete_topics(cluster: Cluster, call: Call) -> dict[str, Any]:
-    """Forget topics."""
+    """DeleteTopics: delete topics and their logs."""
     field = "topics" if "topics" in call.body else "topic_names"
     rows = []
     for asked in call.body[field]:

@@ -4,7 +4,7 @@
                                                                     └── InitProducerId, time-out: aborted, epoch + 1
 
 A producer that comes with an older epoch is fenced. Markers are written, and offsets committed, before EndTxn is
-answered, so nobody meets a transaction that is being ended.
+answered, so no client meets a transaction that is being ended.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TRANSACTION_ABORTABLE: Final = 120
 _EPOCH_MAX: Final = 2**15 - 2
 _TIMEOUT_MAX_MS: Final = 15 * 60_000
 _PARTITIONS_MAX: Final = 10_000
-# The first versions of APIs that tell a fenced producer so; older ones say its epoch is wrong (KIP-588).
+# The first versions of APIs that answer PRODUCER_FENCED; older ones answer INVALID_PRODUCER_EPOCH (KIP-588).
 _FENCED_FROM: Final = {22: 4, 24: 2, 25: 2, 26: 2, 28: 3}
 # From these versions on a write or commit takes part in the transaction by itself, and EndTxn gives a new epoch
 # (KIP-890).
@@ -55,7 +55,7 @@ class _Transaction:
     offsets: dict[str, dict[TopicPartition, Committed]] = field(default_factory=dict)
     groups: set[str] = field(default_factory=set)
     timer: Timer | None = None
-    # Of the transaction that ended last: its epoch and result, for a client that asks again.
+    # Epoch and result of the transaction that ended last, for a client that asks again.
     last_epoch: int = -1
     last_result: bool | None = None
 
@@ -68,7 +68,7 @@ def _begin(cluster: Cluster, transaction: _Transaction) -> None:
 
 
 def _expire(cluster: Cluster, transaction: _Transaction) -> None:
-    """Abort what took too long, and fence its producer."""
+    """Abort a transaction that took too long, and fence its producer."""
     if transaction.ongoing:
         _bump(cluster, transaction)
         _end(cluster, transaction, commit=False)
@@ -87,7 +87,7 @@ def _new_producer_id(cluster: Cluster) -> int:
 
 
 def _end(cluster: Cluster, transaction: _Transaction, *, commit: bool) -> None:
-    """Write the markers and commit the offsets of a transaction, or not."""
+    """Write the markers of a transaction, and commit or drop its offsets."""
     producer_id = transaction.producer_id
     for name, number in transaction.partitions:
         topic = cluster.topics.get(name)
@@ -114,7 +114,7 @@ def _end(cluster: Cluster, transaction: _Transaction, *, commit: bool) -> None:
 
 
 def _find(cluster: Cluster, call: Call, transactional_id: str, producer_id: int, epoch: int) -> _Transaction:
-    """The transaction of a producer. Raises Refusal."""
+    """The transaction of a producer of this epoch. Raises Refusal."""
     cluster.check_coordinator(call, 1, transactional_id)
     found: _Transaction | None = cluster.transactions.get(transactional_id)
     if found is None or found.producer_id != producer_id:
@@ -129,7 +129,7 @@ def _fenced(call: Call) -> int:
 
 
 def handle_init_producer_id(cluster: Cluster, call: Call) -> dict[str, Any]:
-    """A producer id; of a transactional id the same with a newer epoch, which fences whoever had it."""
+    """InitProducerId: a producer id; for a known transactional id a newer epoch, which fences the former producer."""
     body = call.body
     transactional_id = body["transactional_id"]
     if transactional_id is None:
@@ -158,7 +158,7 @@ def handle_init_producer_id(cluster: Cluster, call: Call) -> dict[str, Any]:
 
 
 def handle_add_partitions_to_txn(cluster: Cluster, call: Call) -> dict[str, Any]:
-    """Partitions take part in a transaction."""
+    """AddPartitionsToTxn: partitions take part in a transaction."""
     body = call.body
     if "transactions" in body:
         return {
@@ -212,7 +212,7 @@ def _add(cluster: Cluster, call: Call, asked: dict[str, Any], *, verify: bool) -
 
 
 def handle_add_offsets_to_txn(cluster: Cluster, call: Call) -> dict[str, Any]:
-    """A group's offsets take part in a transaction."""
+    """AddOffsetsToTxn: a group's offsets take part in a transaction."""
     body = call.body
     found = _find(cluster, call, body["transactional_id"], body["producer_id"], body["producer_epoch"])
     _begin(cluster, found)
@@ -221,7 +221,7 @@ def handle_add_offsets_to_txn(cluster: Cluster, call: Call) -> dict[str, Any]:
 
 
 def handle_txn_offset_commit(cluster: Cluster, call: Call) -> dict[str, Any]:
-    """Offsets that are committed with a transaction."""
+    """TxnOffsetCommit: offsets that are committed with a transaction."""
     body = call.body
     group = body["group_id"]
     problem: Refusal | None = None
@@ -255,7 +255,7 @@ def handle_txn_offset_commit(cluster: Cluster, call: Call) -> dict[str, Any]:
 
 
 def handle_end_txn(cluster: Cluster, call: Call) -> dict[str, Any]:
-    """Commit or abort."""
+    """EndTxn: commit or abort a transaction."""
     body = call.body
     commit = body["committed"]
     cluster.check_coordinator(call, 1, body["transactional_id"])
@@ -281,7 +281,7 @@ def handle_end_txn(cluster: Cluster, call: Call) -> dict[str, Any]:
 
 
 def check_write(cluster: Cluster, call: Call, place: TopicPartition, batch: StoredBatch) -> None:
-    """Whether a batch is part of a transaction that may write there. Raises Refusal."""
+    """Check that a transaction may write a batch there, and add the partition (KIP-890). Raises Refusal."""
     transactional_id = call.body.get("transactional_id")
     found: _Transaction | None = cluster.transactions.get(transactional_id or "")
     if found is None or found.producer_id != batch.producer_id:

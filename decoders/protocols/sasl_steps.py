@@ -1,8 +1,8 @@
-"""One message of a SASL login of a known mechanism in, its name and what it says of the user out; never a secret.
+"""One message of a SASL login of a known mechanism in; its name, its user and other facts out, never a secret.
 
 PLAIN (RFC 4616), SCRAM (RFC 5802) with delegation tokens (KIP-48), OAUTHBEARER (RFC 7628, RFC 7519, KIP-255) and GSSAPI
-(RFC 4752, RFC 4121, RFC 4120). Passwords, proofs, nonces, salts, signatures, tickets and tokens stay where they are:
-only what is named here is read. Names that are no UTF-8 are kept by surrogateescape.
+(RFC 4752, RFC 4121, RFC 4120). Passwords, proofs, nonces, salts, signatures, tickets and tokens are never given: only
+the facts of a `SaslStep` are read. Names that are not UTF-8 are kept by surrogateescape.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ __all__ = ["FINAL_ANSWERS", "REFUSAL", "SaslStep", "family", "guess_mechanism", 
 
 GSSAPI: Final = "GSSAPI"
 OAUTHBEARER: Final = "OAUTHBEARER"
-# OAUTHBEARER's answer that refuses a token, which the client has to acknowledge before the error comes.
+# OAUTHBEARER's answer that refuses a token; the client has to acknowledge it before the error comes.
 REFUSAL: Final = "server-error"
 
 
 class SaslStep(NamedTuple):
-    """One message. `name`: which one of its mechanism it is; `user`: whom it names, and `said` what else it says.
+    """One message. `name`: which message of its mechanism it is; `user`: the user it names; `said`: its other facts.
 
     `said` has built-in values: `acting_as` (text), `token_id` (text), `iterations`, `realm`, `service`, `expires_s`
     (seconds since 1970), `refusal`.
@@ -109,7 +109,7 @@ def _oauthbearer(data: bytes, side: Side) -> SaslStep | None:
     user, said = _claims(data[found.end() :])
     acting = _saslname(found[1]) if found[1] else None
     if acting is not None and acting != user:
-        if user is None:  # the token says nothing: what the client says is what the broker holds it to
+        if user is None:  # the token names no user: the broker holds the client to the name that it gives
             user = acting
         else:
             said["acting_as"] = acting
@@ -117,7 +117,7 @@ def _oauthbearer(data: bytes, side: Side) -> SaslStep | None:
 
 
 def _claims(pairs: bytes) -> tuple[str | None, dict[str, Any]]:
-    """The subject of a token that is a JWT, and when it expires; nothing of one that is not."""
+    """The subject of a JWT, and when it expires; None and an empty dict for a token that is no JWT."""
     for pair in pairs[:SASL_TOKEN_READ_MAX].split(b"\x01"):
         name, _, value = pair.partition(b"=")
         parts = value.split(b".")
@@ -148,7 +148,7 @@ def _payload(part: bytes) -> tuple[str | None, dict[str, Any]]:
 # GSSAPI.
 
 
-# DER of Kerberos' object identifier, and the identifier of the token behind it (RFC 4121, 4.1).
+# DER of Kerberos' object identifier, and the identifier of the token after it (RFC 4121, 4.1).
 _KERBEROS: Final = bytes.fromhex("06092a864886f712010202")
 _KERBEROS_STEPS: Final = {b"\1\0": "AP-REQ", b"\2\0": "AP-REP", b"\3\0": "KRB-ERROR"}
 _WRAP: Final = b"\5\4"
@@ -179,7 +179,7 @@ def _gssapi(data: bytes, side: Side) -> SaslStep | None:
 
 
 def _wrapped(data: bytes, side: Side) -> SaslStep:
-    """The security layers that the broker offers, and the one that the client takes, with the name it logs in by."""
+    """The broker's offer of security layers, or the client's choice with the name that it logs in by."""
     name = "security-layer" if side == "request" else "security-layers"
     if len(data) < _WRAP_HEAD or data[2] & _SEALED or side == "response":
         return SaslStep(name)
@@ -193,7 +193,7 @@ def _wrapped(data: bytes, side: Side) -> SaslStep:
 
 
 def _ticket(data: bytes, at: int) -> dict[str, Any]:
-    """Realm and service of the ticket in an AP-REQ (RFC 4120, 5.3 and 5.5.1); who has it is encrypted."""
+    """Realm and service of the ticket in an AP-REQ (RFC 4120, 5.3 and 5.5.1); the name of its owner is encrypted."""
     end = len(data)
     for tag in _WAY_TO_TICKET:
         span = next(((begun, until) for its, begun, until in _elements(data, at, end) if its == tag), None)
@@ -220,7 +220,7 @@ def _ticket(data: bytes, at: int) -> dict[str, Any]:
 
 
 def _elements(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """Tag, begin and end of what each element of DER holds, between two offsets; nothing from one on that is odd."""
+    """(tag, begin, end) of the contents of each DER element between two offsets, up to the first unreadable one."""
     for _ in range(_ELEMENTS_MAX):
         if at + 2 > end:
             return
@@ -244,7 +244,7 @@ _READERS: Final[dict[str, Callable[[bytes, Side], SaslStep | None]]] = {
     OAUTHBEARER: _oauthbearer,
     GSSAPI: _gssapi,
 }
-# Answers after which a login is over, by the first word of the mechanism, and of which client's step.
+# Family of a mechanism → (the client's step, the broker's answer) after which a login is over.
 FINAL_ANSWERS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "PLAIN": (("credentials", "accepted"),),
     "SCRAM": (("client-final", "server-final"),),
@@ -254,12 +254,12 @@ FINAL_ANSWERS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
 
 
 def family(mechanism: str) -> str:
-    """`SCRAM` of `SCRAM-SHA-512`."""
+    """The family of a mechanism: `SCRAM` for `SCRAM-SHA-512`."""
     return mechanism.partition("-")[0]
 
 
 def read_step(mechanism: str, data: bytes, side: Side) -> SaslStep | None:
-    """What a message of the client (`request`) or the broker says; None where it is none of its mechanism."""
+    """The step of a message of the client (`request`) or the broker; None where it is no message of the mechanism."""
     read = _READERS.get(family(mechanism))
     return None if read is None else read(data, side)
 

@@ -1,4 +1,4 @@
-"""Bytes of a SASL exchange in, which token of which mechanism they are out; passwords and keys are never told.
+"""Bytes of a SASL exchange in, their mechanism and a description of the token out; never a password or a key.
 
 PLAIN (RFC 4616), SCRAM (RFC 5802), OAUTHBEARER (RFC 7628), GSSAPI with its mechanisms (RFC 2743, 4121, 4178).
 """
@@ -31,14 +31,14 @@ _KERBEROS_TOKENS: Final = {b"\1\0": "AP-REQ", b"\2\0": "AP-REP", b"\3\0": "KRB-E
 
 
 class Token(NamedTuple):
-    """The mechanism, and what this token of it says."""
+    """The mechanism of a token, and a description of the token."""
 
     mechanism: str
     detail: str
 
 
 def token(data: bytes) -> Token | None:
-    """The token that `data` is from its first byte on; None where it is none."""
+    """The token that begins at the first byte of `data`; None where there is none."""
     if not data:
         return None
     return _gssapi(data) or _scram(data) or _plain(data)
@@ -95,6 +95,6 @@ def _readable(data: bytes) -> bool:
 
 
 def _text(data: bytes) -> str:
-    """Some bytes of a token as text that a terminal cannot obey."""
+    """Bytes of a token as text of limited length, without control characters."""
     text = data[:USER_MAX].decode("utf-8", "replace")
     return "".join(each if each.isprintable() else "�" for each in text)

@@ -1,4 +1,4 @@
-"""A password and what both sides of a SCRAM login said in, the proofs of either side out (RFC 5802, 7677)."""
+"""A password and the messages of a SCRAM login in, the proofs of both sides out (RFC 5802, 7677)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LEAST_ITERATIONS: Final = 4096
 
 
 class ScramProofs(NamedTuple):
-    """The client shows `client_key` xor `client_signature`, the server `server_signature`."""
+    """The proofs of a login: the client sends `client_key` xor `client_signature`, the server `server_signature`."""
 
     client_key: bytes
     client_signature: bytes
@@ -23,7 +23,7 @@ class ScramProofs(NamedTuple):
 
 
 def make_proofs(mechanism: str, password: str, salt: bytes, iterations: int, signed: bytes) -> ScramProofs:
-    """`signed` is the AuthMessage: client-first without its header, server-first, client-final without its proof."""
+    """The proofs over `signed`, the AuthMessage (client-first-bare, server-first, client-final-without-proof)."""
     algorithm = HASHES[mechanism]
     salted = _salted(algorithm, password.encode(), salt, iterations)
     client_key = hmac.digest(salted, b"Client Key", algorithm)
@@ -35,11 +35,11 @@ def make_proofs(mechanism: str, password: str, salt: bytes, iterations: int, sig
 
 
 def xor(one: bytes, other: bytes) -> bytes:
-    """Of two of the same size."""
+    """The exclusive or of two byte strings of the same size."""
     return bytes(a ^ b for a, b in zip(one, other, strict=True))
 
 
 @lru_cache(maxsize=16)
 def _salted(algorithm: str, password: bytes, salt: bytes, iterations: int) -> bytes:
-    """The salted password: some ms of work, and the same for every connection to the brokers of a cluster."""
+    """The salted password, cached: it takes some ms, and is the same for every connection to a cluster's brokers."""
     return hashlib.pbkdf2_hmac(algorithm, password, salt, iterations)

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-# The first bytes of other protocols in, what they are in a few words out: a request line, a banner, a greeting.
+# The first bytes of other protocols in, a short description out: a request line, a banner, a greeting.
 #
-# Nothing that may be a secret is told (paths without their query, commands without their arguments), and nothing that a
-# terminal could take for a command.
+# A description has nothing that may be a secret (paths without their query, commands without their arguments), and
+# nothing that a terminal could take for a command.
 
 
 LINE_MAX: Final = 80
@@ -36,19 +36,19 @@ def first_line(data: bytes) -> bytes:
 
 
 def tell_tls(data: bytes) -> str:
-    """What the first record of TLS is."""
+    """A description of the first record of TLS."""
     from decoders.tls.first_record import tell  # most captures have no TLS
 
     return tell(data)
 
 
 def tell_text(data: bytes) -> str:
-    """A protocol of lines: the first one."""
+    """The first line of a protocol of lines."""
     return text_of(first_line(data))
 
 
 def tell_http1(data: bytes) -> str:
-    """`GET /metrics`, without query; `HTTP/1.1 400 Bad Request`."""
+    """An HTTP/1 request without its query, `GET /metrics`, or a response, `answer 400 Bad Request`."""
     line = first_line(data)
     if line.startswith(b"HTTP/"):
         return f"answer {text_of(line[9:])}"
@@ -58,36 +58,36 @@ def tell_http1(data: bytes) -> str:
 
 
 def tell_ssh(data: bytes) -> str:
-    """The banner."""
+    """The SSH banner, without `SSH-`."""
     return text_of(first_line(data)[4:])
 
 
 def tell_amqp(data: bytes) -> str:
-    """The version of the protocol header."""
+    """The version in the AMQP protocol header."""
     return "version " + ".".join(map(str, data[5:8])) if len(data) >= 8 else ""
 
 
 def tell_proxy(data: bytes) -> str:
-    """The version, and for whom the proxy speaks."""
+    """The version of the PROXY protocol, and for whom the proxy speaks."""
     if data.startswith(b"PROXY "):
         return f"version 1, {text_of(first_line(data)[6:])}"
     return f"version 2, {_ADDRESSES.get(data[13], 'another family')}" if len(data) > 13 else "version 2"
 
 
 def tell_mqtt(data: bytes) -> str:
-    """The version of a CONNECT packet."""
+    """The version in an MQTT CONNECT packet."""
     versions = {3: "3.1", 4: "3.1.1", 5: "5.0"}
     size = int.from_bytes(data[2:4], "big")
     return "CONNECT" + (f" {versions[data[4 + size]]}" if len(data) > 4 + size and data[4 + size] in versions else "")
 
 
 def tell_mysql(data: bytes) -> str:
-    """The server's version in its greeting."""
+    """The server's version in a MySQL greeting."""
     return f"server's greeting, {text_of(data[5:].partition(bytes(1))[0], 40)}"
 
 
 def tell_redis(data: bytes) -> str:
-    """The command, without its arguments; or the kind of answer."""
+    """The Redis command, without its arguments; or the first line of the answer."""
     if data.startswith(b"*"):
         lines = data.split(b"\r\n", 3)
         word = lines[2] if len(lines) > 3 and lines[1].startswith(b"$") else b""
@@ -98,12 +98,12 @@ def tell_redis(data: bytes) -> str:
 
 
 def tell_mongodb(data: bytes) -> str:
-    """The kind of message."""
+    """The kind of a MongoDB message."""
     return _MONGODB.get(int.from_bytes(data[12:16], "little"), "")
 
 
 def tell_postgresql(data: bytes) -> str:
-    """Which start-up packet, or the server's error."""
+    """The kind of a PostgreSQL start-up packet, or the server's error."""
     if data[:1] == b"E":
         parts = {part[:1]: part[1:] for part in data[5:].split(b"\0") if part}
         return f"error {text_of(parts.get(b'M', b''))}".rstrip()
@@ -111,7 +111,7 @@ def tell_postgresql(data: bytes) -> str:
 
 
 def tell_zookeeper(data: bytes) -> str:
-    """A connect request or response, or one of the words that administrators send."""
+    """A ZooKeeper connect request or response, or one of the words that administrators send."""
     if data[:1] != b"\0":
         return f"word {text_of(data[:4])}" if data[:4].islower() else text_of(first_line(data))
     return "connect request" if data[3] in (0x2C, 0x2D) else "connect response"
@@ -121,11 +121,11 @@ def tell_zookeeper(data: bytes) -> str:
 #
 # Certain marks end the search at once; the others only give a name to a connection that proved not to be Kafka, because
 # by themselves they could be a Kafka frame (PostgreSQL's start-up packet looks like Metadata 0).
-# frames/explain_number.py reads the same table: what exactly the bytes are, and what one does about it.
+# frames/explain_number.py reads the same table, for a description of the bytes and a remedy.
 
 
 TLS: Final = "TLS"
-# First bytes that are kept, or looked at, to say what they are: a ClientHello has the server's name there.
+# The most first bytes that are kept or read for a description: a ClientHello has the server's name there.
 FIRST_MAX: Final = 512
 _TLS: Final = re.compile(rb"[\x14-\x17]\x03[\x00-\x04][\x00-\x48]|[\x80-\x8f].\x01\x03[\x00-\x03]", re.DOTALL)
 _HTTP1: Final = re.compile(rb"(GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH|TRACE|CONNECT) [^ ]* HTTP/1|HTTP/1\.[01] ")
@@ -138,9 +138,9 @@ _TELNET: Final = (b"\xff\xfb", b"\xff\xfc", b"\xff\xfd", b"\xff\xfe")
 
 
 class Signature(NamedTuple):
-    """One protocol: `known` says whether bytes begin with its mark, `tell` what exactly they are (may be empty).
+    """One protocol: `known` says whether bytes begin with its mark, `tell` describes them (may be empty).
 
-    `certain`: no Kafka connection begins so; as the size of a frame the mark would be far beyond every limit.
+    `certain`: no Kafka connection begins with the mark; as the size of a frame it would be far beyond every limit.
     """
 
     name: str
@@ -151,7 +151,7 @@ class Signature(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """What bytes or a number are (`TLS`), what exactly (may be empty), and what one does about it (may be empty)."""
+    """A name for bytes or a number (`TLS`), a description (may be empty), and a remedy (may be empty)."""
 
     what: str
     detail: str
@@ -159,7 +159,7 @@ class Finding(NamedTuple):
 
     @property
     def text(self) -> str:
-        """`TLS: ClientHello for kafka1.example`."""
+        """The finding in one line: `TLS: ClientHello for kafka1.example`."""
         return f"{self.what}: {self.detail}" if self.detail else self.what
 
 
@@ -251,7 +251,7 @@ LIKELY: Final = tuple(mark for mark in MARKS if not mark.certain)
 
 
 def mark_of(data: bytes) -> Signature | None:
-    """The mark that first bytes of a direction have, certain ones first."""
+    """The signature that the first bytes of a direction match, certain ones first; None where they match none."""
     for marks in (CERTAIN, LIKELY):
         for mark in marks:
             if mark.known(data):
@@ -260,7 +260,7 @@ def mark_of(data: bytes) -> Signature | None:
 
 
 def certain(data: bytes) -> str:
-    """The protocol that these first bytes of a direction prove, or nothing."""
+    """The protocol that these first bytes of a direction prove; empty where they prove none."""
     for mark in CERTAIN:
         if mark.known(data):
             return mark.name
@@ -268,13 +268,13 @@ def certain(data: bytes) -> str:
 
 
 def likely(data: bytes) -> str:
-    """The protocol that these first bytes of a direction, no Kafka for all that was tried, most likely are."""
+    """The most likely protocol of these first bytes of a direction that is not Kafka; empty where none is known."""
     mark = mark_of(data)
     return mark.name if mark else ""
 
 
 def described(data: bytes) -> str:
-    """The same with what exactly they are: `TLS: ClientHello for kafka1.example, TLS 1.2, 1.3`."""
+    """The most likely protocol of first bytes, described: `TLS: ClientHello for kafka1.example, TLS 1.2, 1.3`."""
     mark = mark_of(data)
     if mark is None:
         return ""
@@ -283,5 +283,5 @@ def described(data: bytes) -> str:
 
 
 def surely(data: bytes) -> str:
-    """The same only where the bytes prove it: in the middle of a stream likely marks are chance."""
+    """`described` of bytes that prove their protocol, else empty: in mid-stream likely marks are chance."""
     return described(data) if certain(data) else ""

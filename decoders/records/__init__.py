@@ -1,4 +1,4 @@
-"""Records: the contents of a records field in, batches and records out, in all three formats; and back in the newest.
+"""A records field in any of the three formats in, batches and records out; and back.
 
 Each name is loaded when it is first used (PEP 562).
 """
@@ -32,7 +32,7 @@ __all__ = [
     "summarize",
 ]
 
-# Public name → the module that has it.
+# Public name → the module that defines it.
 _HOMES: Final = {
     "Batch": "model",
     "Budget": "model",

@@ -1,12 +1,12 @@
-"""Records of magic 2 in one tight pass: plain bytes in, rows (the fields of Record) out, or Unusual.
+"""Batches of magic 2 in, their JSON-ready dicts out; records are read in one fast pass, as rows (the fields of Record).
 
-Strategy: neighbours in a batch are alike, so the widths of length, timestamp and offset (one or two bytes each) of one
-record are tried on the next: one `unpack_from` takes them with the key's length, and tables turn them into values. A
-table has None where a width does not fit; then the widths are looked up anew, and where a field is wider than two bytes
-the rest of the batch goes through the loop for any widths. Nothing but the end is compared with the buffer: each record
-must end where its length says and the last one exactly at `stop`. What does not raises Unusual (or IndexError or
-struct.error at the end of the buffer), and the caller reads the same bytes with `plain_rows`, which says where and
-what, and which is the oracle in tests. Benchmark: tests/bench/records.py.
+Strategy: neighbouring records in a batch are alike, so the widths of length, timestamp and offset (one or two bytes
+each) of one record are tried on the next: one `unpack_from` takes them with the key's length, and tables turn them into
+values. A table has None where a width does not fit; then the widths are looked up anew, and where a field is wider than
+two bytes the rest of the batch goes through the loop for any widths. Only ends are compared with the buffer: each
+record must end where its length says and the last one exactly at `stop`. Other records raise NotPlain (or IndexError
+or struct.error at the end of the buffer), and the caller reads the same bytes with `plain_rows`, which says what is
+wrong and where, and which the tests compare with. Benchmark: tests/bench/records.py.
 """
 
 from __future__ import annotations
@@ -45,21 +45,21 @@ _INT64 = 1 << 64
 
 
 def int64(number: int) -> int:
-    """The number as a Java long holds it: sums of hostile bases and deltas wrap."""
+    """The number as a Java long holds it: sums of hostile base values and deltas wrap."""
     return (number + (_INT64 >> 1)) % _INT64 - (_INT64 >> 1)
 
 
 def plain_rows(
     data: bytes, at: int, stop: int, count: int, base_offset: int, base_timestamp: int, budget: Budget
 ) -> Iterator[Row]:
-    """`count` records from `at` on; raises at the first that cannot be read, and when they do not end at `stop`."""
+    """The rows of `count` records from `at` to `stop`. Raises DecodeError at the first record that cannot be read."""
     for index in range(count):
         start = at
         size, at = read_varint(data, at, stop)
         end = at + size
         if size < 0 or end > stop:
             raise Truncated(f"record {index} of {in_bytes(size)}, {stop - at} are left", offset=start)
-        stamp, at = read_varlong(data, min(at + 1, end), end)  # after the attributes, a byte without use
+        stamp, at = read_varlong(data, min(at + 1, end), end)  # after the attributes, an unused byte
         delta, at = read_varint(data, at, end)
         key, at = _sized(data, at, end)
         value, at = _sized(data, at, end)
@@ -105,7 +105,7 @@ def _headers(data: bytes, at: int, end: int, budget: Budget) -> tuple[tuple[Head
 
 
 class NotPlain(Exception):
-    """The plain reader has to look at this batch."""
+    """The fast readers cannot read this batch; `plain_rows` has to."""
 
 
 Table = tuple[int | None, ...]
@@ -116,12 +116,12 @@ _SEEN_SIZE: Final = 4096
 
 
 def _one_byte(extra: int, *, signed: bool) -> Table:
-    """By a byte: the value of a zigzag varint of that byte alone, plus `extra`; None for negative ones if unsigned."""
+    """Zigzag varints of one byte, by that byte: the value plus `extra`; None for negative ones unless `signed`."""
     return (*_half(0, extra, signed=signed), *_NONE)
 
 
 def _two_bytes(extra: int, *, signed: bool) -> Table:
-    """The same by the little-endian number of two bytes."""
+    """Zigzag varints of two bytes, by their little-endian number: the value plus `extra`; negative only if `signed`."""
     out: list[int | None] = []
     for high in range(128):
         out += _NONE
@@ -131,7 +131,7 @@ def _two_bytes(extra: int, *, signed: bool) -> Table:
 
 
 def _half(high: int, extra: int, *, signed: bool) -> list[int | None]:
-    """The values of the 128 varints whose low bits count through and whose high bits are given."""
+    """The values, plus `extra`, of the 128 zigzag varints whose bits from the eighth on are `high`."""
     first = high << 6
     out: list[int | None] = [None] * 128
     out[::2] = range(first + extra, first + extra + 64)
@@ -143,14 +143,14 @@ def _half(high: int, extra: int, *, signed: bool) -> list[int | None]:
 _NONE: Final[Table] = (None,) * 128
 _VALUE: Final = (_one_byte(0, signed=True), _two_bytes(0, signed=True))
 _LENGTH_1, _LENGTH_2 = _one_byte(0, signed=False), _two_bytes(0, signed=False)
-# The length of a record, counted from the first byte of the length itself.
+# The length of a record, counted from the start of its length field.
 _EXTENT: Final = (_one_byte(1, signed=False), _two_bytes(2, signed=False))
 
 _Layout = tuple[Callable[[bytes, int], tuple[int, ...]], Table, Table, Table, int]
 
 
 def _layout(length: int, timestamp: int, offset: int) -> _Layout:
-    """How to read a record's head up to the byte of the key's length: by the widths less one."""
+    """How to read a record up to the first byte of the key's length, by the widths of three fields, each less one."""
     form = Struct(f"<{'BH'[length]}x{'BH'[timestamp]}{'BH'[offset]}B")
     return form.unpack_from, _EXTENT[length], _VALUE[timestamp], _VALUE[offset], form.size
 
@@ -175,7 +175,7 @@ def _find_layout(data: bytes, at: int) -> _Layout | None:
 def fast_rows(  # noqa: C901 - one loop without calls is the point
     data: bytes, at: int, stop: int, count: int, base_offset: int, base_timestamp: int, budget: Budget
 ) -> Iterator[Row]:
-    """`count` records from `at` on, which must end at `stop`."""
+    """The rows of `count` records from `at` to `stop`. Raises NotPlain, IndexError or struct.error for unusual ones."""
     unpack, extents, timestamps, offsets, head = _LAYOUTS[0]
     lengths, lengths_2 = _LENGTH_1, _LENGTH_2
     names: _Names = {}
@@ -250,11 +250,11 @@ def fast_rows(  # noqa: C901 - one loop without calls is the point
 def wide_rows(  # noqa: C901 - as above
     data: bytes, at: int, stop: int, count: int, base_offset: int, base_timestamp: int, budget: Budget
 ) -> Iterator[Row]:
-    """The same for fields of any width; a byte that is the whole varint is taken here, a longer one by `_varint`.
+    """The rows of `count` records from `at` to `stop`, with fields of any width. Raises NotPlain or IndexError.
 
-    Batches whose times are eight seconds apart or more, and those of a compacted topic, are read here three times as
-    fast as by `plain_rows` (915 ns a record against 2,770), those of values of 20 KB in three quarters of the time:
-    `python -m tests.bench.records`, "event times".
+    Batches whose timestamps are eight seconds apart or more, and batches of a compacted topic, are read here three
+    times as fast as by `plain_rows` (915 ns a record against 2,770), batches with values of 20 KB in three quarters of
+    the time: `python -m tests.bench.records`, "event times".
     """
     lengths, lengths_2 = _LENGTH_1, _LENGTH_2
     names: _Names = {}
@@ -351,7 +351,7 @@ def _varint(data: bytes, at: int, last_shift: int = 28) -> tuple[int, int]:
 
 
 def _plain_sized(data: bytes, at: int) -> tuple[bytes | None, int]:
-    """Bytes with their length before them, and the offset after them."""
+    """The bytes (None for null) whose length is at `at`, and the offset after them. Raises NotPlain."""
     raw, at = _varint(data, at)
     if raw & 1:
         if raw != 1:
@@ -364,9 +364,9 @@ def _plain_sized(data: bytes, at: int) -> tuple[bytes | None, int]:
 
 
 def read_headers(data: bytes, at: int, budget: Budget, names: _Names) -> tuple[tuple[Header, ...], int]:
-    """The headers of a record from their count on, and the offset after them; takes them off the budget.
+    """The headers of a record, whose count is at `at`, and the offset after them. Charges the budget; raises NotPlain.
 
-    `names` keeps the keys met so far, by their bytes: the headers of a batch mostly have the same ones.
+    `names` keeps the keys of the batch so far, by their bytes: most records have the same header keys.
     """
     raw = data[at]
     if raw > 127:
@@ -410,24 +410,24 @@ def read_headers(data: bytes, at: int, budget: Budget, names: _Names) -> tuple[t
     return tuple(out), at
 
 
-# Batches of magic 2: a whole batch in, its JSON-ready dict out (header, checksum, records in a given form).
+# A whole batch of magic 2 in, its JSON-ready dict out (header, checksum, records in a given form).
 #
-# 61 bytes of header, then the records, compressed together or plain (protocol guide, "Record Batch"). The CRC-32C
-# covers everything from the attributes on.
+# A batch has 61 bytes of header, then the records, compressed together or plain (protocol guide, "Record Batch"). The
+# CRC-32C covers everything from the attributes on.
 
 
-# Length, attributes, two deltas, two lengths and a count of headers, one byte each.
+# The smallest record: length, attributes, two deltas, two lengths and a count of headers, one byte each.
 RECORD_MIN: Final = 7
-# What a failed decompression costs the exchange: what came out before the failure is not known.
+# A failed decompression costs the exchange this much: how much came out before the failure is not known.
 _FAILURE_COST: Final = 4 * MIB
-# Bases beyond this may wrap.
+# Sums with base offsets or timestamps beyond this may wrap.
 FAR: Final = 1 << 62
 _CODECS: Final = tuple(map(codec_name, range(CODEC_MASK + 1)))
 Problem = tuple[str, str]
 
 
 def header_fields(data: bytes, at: int, size: int) -> tuple[dict[str, Any], int, int]:
-    """The header at `at` of a batch with `size` bytes on the wire; besides the checksum it says and its attributes."""
+    """The JSON-ready dict of a batch header at `at` (`size`: of the batch), its checksum field, and its attributes."""
     (base, _, epoch, magic, crc, attributes, delta, first, last, producer, producer_epoch, sequence, count) = (
         HEADER.unpack_from(data, at)
     )
@@ -454,7 +454,7 @@ def header_fields(data: bytes, at: int, size: int) -> tuple[dict[str, Any], int,
     return fields, crc, attributes
 
 
-# By the bytes of the header that must be there: what they tell.
+# How many bytes of the header each field needs.
 _KNOWN_FROM: Final = (
     (8, ("base_offset",)),
     (16, ("partition_leader_epoch",)),
@@ -471,7 +471,7 @@ _KNOWN_FROM: Final = (
 
 
 def cut_fields(data: bytes, at: int, size: int) -> dict[str, Any]:
-    """What the header says of a batch of which only `size` bytes are there."""
+    """The JSON-ready dict of a truncated batch, of which only `size` bytes are there."""
     fields, _, _ = header_fields(data[at : at + min(size, SIZE)].ljust(SIZE, b"\0"), 0, size)
     for need, names in _KNOWN_FROM:
         if size < need:
@@ -482,7 +482,7 @@ def cut_fields(data: bytes, at: int, size: int) -> dict[str, Any]:
 
 
 def read(data: bytes, at: int, stop: int, budget: Budget, form: Form | None) -> dict[str, Any]:
-    """The whole batch from `at` to `stop`; with its records where a form for them is given."""
+    """The JSON-ready dict of the whole batch from `at` to `stop`; with its records if a form is given."""
     fields, crc, attributes = header_fields(data, at, stop - at)
     body = data[at + CRC_START : stop]
     found: int = google_crc32c.value(body)
@@ -497,7 +497,7 @@ def read(data: bytes, at: int, stop: int, budget: Budget, form: Form | None) -> 
         return fields if problem is None else failed(fields, *problem)
     records: list[Any] | DeferredRecords = []
     bad = fields["crc"] == "bad"
-    if count >= 0:  # records are shown as far as they can be read, also where something in them is wrong
+    if count >= 0:  # records are shown up to the first that cannot be read, even if the checksum is wrong
         records, failure = _records(fields, data, at + SIZE, stop, attributes, budget, form)
         problem = problem or failure
     if problem is not None:
@@ -509,7 +509,10 @@ def read(data: bytes, at: int, stop: int, budget: Budget, form: Form | None) -> 
 
 
 def spend(number: int, data: memoryview, budget: Budget, magic: int, most: int = BATCH_INFLATED_MAX) -> bytes:
-    """Decompress within what one batch and the exchange may still cost; what comes out is taken off the budget."""
+    """Decompress within the limits of one batch and of the budget, and charge the result to the budget.
+
+    Raises LimitExceeded or another DecodeError.
+    """
     cap = min(most, budget.inflated)
     try:
         out = inflate(number, data, cap, magic)
@@ -526,7 +529,7 @@ def spend(number: int, data: memoryview, budget: Budget, magic: int, most: int =
 def _records(
     fields: dict[str, Any], data: bytes, start: int, stop: int, attributes: int, budget: Budget, form: Form
 ) -> tuple[list[Any] | DeferredRecords, Problem | None]:
-    """The records of a batch: all, those before a failure, or those that the budget allows."""
+    """The records of a batch and the problem in them: all, those before a failure, or as many as the budget allows."""
     count = fields["record_count"]
     number = attributes & CODEC_MASK
     packed = data, start, stop
@@ -547,7 +550,7 @@ def _records(
             raise TooLarge
         budget.records -= take
         payload = _Payload(fields, packed, attributes, budget)
-        # Of a batch with a wrong checksum it is said already that something is wrong.
+        # A batch with a wrong checksum has an error already: a failure in its records is not shown.
         rows_of = payload.rows if fields["crc"] == "ok" else lambda _: payload.rows([])
         return DeferredRecords(rows_of, take, count, budget, form), None
     base, first = fields["base_offset"], fields["base_timestamp"]
@@ -571,7 +574,7 @@ def _records(
 
 
 class _Payload:
-    """The records of one batch as they came, to be read whenever they are asked for."""
+    """The undecoded records of one batch, which can be read any number of times."""
 
     __slots__ = ("_attributes", "_budget", "_fields", "_packed")
 
@@ -582,7 +585,7 @@ class _Payload:
         self._budget = budget
 
     def rows(self, failures: Failures) -> Iterator[Row]:
-        """The rows before a failure; what is decompressed again is not taken off the budget again."""
+        """The rows before a failure, which goes to `failures`; decompressing again does not charge the budget again."""
         data, start, stop = self._packed
         number = self._attributes & CODEC_MASK
         data = inflate(number, memoryview(data)[start:stop], BATCH_INFLATED_MAX, 2) if number else data[start:stop]
@@ -592,9 +595,9 @@ class _Payload:
         return rows
 
     def _either(self, data: bytes) -> Iterator[Row]:
-        """The rows by the fast reader; from where it gives up on by the plain one.
+        """The rows as the fast reader gives them, and after it gives up, as the plain reader gives them.
 
-        Only the last row that the fast reader gave before it gave up may be wrong: it is not yet handed on.
+        Only the last row before the fast reader gives up may be wrong, so each row is held until the next one is read.
         """
         count, base, first = (self._fields[name] for name in ("record_count", "base_offset", "base_timestamp"))
         budget = self._budget
@@ -627,7 +630,7 @@ def _until_failure(rows: Iterator[Row], failures: Failures) -> Iterator[Row]:
 
 
 def _as_batch(rows: Iterator[Row], attributes: int, max_timestamp: int) -> Iterator[Row]:
-    """Rows with what the batch knows of them: the append time, the meaning of control records."""
+    """Rows completed by their batch's attributes: the log append time, decoded control records."""
     if attributes & LOG_APPEND:
         rows = ((at, max_timestamp, key, value, headers, None) for at, _, key, value, headers, _ in rows)
     if attributes & CONTROL:

@@ -1,7 +1,7 @@
-"""A records field in, the parts of its batches out (schema/walk.py): headers, records of plain batches, what is broken.
+"""A records field in, the byte parts of its batches out (schema/walk.py): header fields, and fields of plain records.
 
-Batches of magic 2 and messages of magic 0 and 1. What is compressed is one part; what cannot be read is one as well,
-with the reason as its value.
+Covers batches of magic 2 and messages of magic 0 and 1. Compressed records are one part; bytes that cannot be read are
+one part as well, with the reason as its value.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from decoders.wire.text import in_bytes
 
 _INT32: Final = Struct(">i")
 _CRC: Final = Struct(">I")
-# The header of each magic in wire order; message sets go on with key and value.
+# The header of each magic in wire order; in message sets the key and the value follow.
 HEADERS: Final[dict[int, tuple[tuple[str, str], ...]]] = {
     2: (
         ("base_offset", "int64"),
@@ -53,15 +53,15 @@ HEADERS: Final[dict[int, tuple[tuple[str, str], ...]]] = {
 }
 _TIMESTAMP: Final = ("timestamp", "int64")
 _SIZE_MIN: Final = {0: 14, 1: 22, 2: SIZE - LOG_OVERHEAD}
-# Records of one field taken apart; what follows is one part.
+# How many records of one batch are taken apart; the rest is one part.
 RECORDS_MAX: Final = 10_000
-# Headers of one record taken apart, each into four parts; those of a record with more are one part.
+# How many headers of one record are taken apart, into four parts each; a record's headers beyond that are one part.
 NAMED_HEADERS_MAX: Final = PARTS_MAX // 4
 Hide = Callable[[bytes], bool]
 
 
 def batch_parts(data: bytes, at: int, end: int, path: str, hide: Hide | None = None) -> Iterator[BytePart]:
-    """The parts of the batches between two offsets. With `hide`, values that it says are secret, and what is unread."""
+    """The parts of the batches in `data[at:end]`; with `hide`, values it is true for and unread bytes are secret."""
     number = 0
     while at < end:
         place = f"{path}[{number}]"
@@ -89,7 +89,7 @@ def _header_size(magic: int) -> int:
 
 
 def _header(data: bytes, at: int, end: int, magic: int, place: str, crc: str) -> Iterator[BytePart]:
-    """The fields of a header as far as they are there."""
+    """The parts of a header, as many as are there."""
     fields = HEADERS[2] if magic == 2 else HEADERS[0] + ((_TIMESTAMP,) if magic else ())
     for name, kind in fields:
         form = STRUCTS[kind]
@@ -145,7 +145,7 @@ def _batch(data: bytes, at: int, stop: int, magic: int, place: str, hide: Hide |
 
 
 def _record(data: bytes, at: int, stop: int, place: str, hide: Hide | None) -> tuple[list[BytePart], int]:
-    """The parts of one record, and the offset behind it. Raises DecodeError."""
+    """The parts of one record, and the offset after it. Raises DecodeError."""
     size, start = read_varint(data, at, stop)
     end = start + size
     if size < 1 or end > stop:
@@ -165,7 +165,7 @@ def _record(data: bytes, at: int, stop: int, place: str, hide: Hide | None) -> t
     at = after
     if count > NAMED_HEADERS_MAX:
         text = f"{count:,} headers in {in_bytes(end - at)}"
-        if count > (end - at) // 2:  # the sizes of its key and value take a byte each
+        if count > (end - at) // 2:  # each header takes two bytes at least: the sizes of its key and its value
             raise DecodeError(text, offset=at)
         parts.append(BytePart(f"{place}.headers", at, end, "value", text, "bytes", hide is not None))
         return parts, end
@@ -190,7 +190,7 @@ def _sized(data: bytes, at: int, end: int, path: str, parts: list[BytePart], hid
 
 
 def _message(data: bytes, at: int, stop: int, magic: int, place: str, hide: Hide | None) -> Iterator[BytePart]:
-    """An outer message of magic 0 or 1."""
+    """The parts of an outer message of magic 0 or 1."""
     good = zlib.crc32(memoryview(data)[at + 16 : stop]) == _CRC.unpack_from(data, at + 12)[0]
     yield from _header(data, at, stop, magic, place, "ok" if good else "bad")
     codec = data[at + 17] & CODEC_MASK

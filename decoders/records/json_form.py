@@ -1,4 +1,4 @@
-"""Records in, their JSON form out: keys, values, control records, secrets; made as they are written where many."""
+"""Records in, their JSON form out: keys, values, control records, redacted secrets; made while written if large."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from decoders.wire.deferred import DeferredList, DeferredText
 from decoders.wire.primitives import read_uvarint
 from decoders.wire.text import is_plain, json_bytes, json_text
 
-# Number of the type: its name, and the structure of the value.
+# Type number of a control record → its name, and the structure of its value.
 TYPES: Final[dict[int, tuple[str, str]]] = {
     0: ("ABORT", "EndTxnMarker"),
     1: ("COMMIT", "EndTxnMarker"),
@@ -31,9 +31,9 @@ _KEY: Final = Struct(">hh")
 
 
 def control_record(key: bytes | None, value: bytes | None) -> dict[str, Any]:
-    """{"type": name, "version": of the key, "value"}; name and version None where the key is too short for them.
+    """A control record as {"type": name, "version": of the key, "value"}; type and version None for too short a key.
 
-    The value is the structure's dict, or the bytes as they are where they hold none.
+    The value is the decoded structure, or the bytes if they cannot be decoded.
     """
     name, version, structure = _kind(key)
     found: Any = value
@@ -46,7 +46,7 @@ def control_record(key: bytes | None, value: bytes | None) -> dict[str, Any]:
 
 
 def control_json(key: bytes | None, value: bytes | None) -> dict[str, Any]:
-    """The same in JSON form."""
+    """A control record in JSON form: {"type": name, "version": of the key, "value"}."""
     name, version, structure = _kind(key)
     found: Any = embedded_json(structure, value) if structure else None
     if found is None and value is not None:
@@ -55,12 +55,12 @@ def control_json(key: bytes | None, value: bytes | None) -> dict[str, Any]:
 
 
 def control_structures(key: bytes | None) -> tuple[str, str | None]:
-    """The names of the structures in key and value of a control record; None where the type's value is not known."""
+    """The names of the structures in a control record's key and value; None for the value if its type is not known."""
     return "ControlRecordTypeSchema", _kind(key)[2] or None
 
 
 def _kind(key: bytes | None) -> tuple[str | None, int | None, str]:
-    """Name of the type, version of the key, and the value's structure (empty: not known)."""
+    """A control record's type name, key version, and value structure (empty if not known)."""
     if key is None or len(key) < _KEY.size:
         return None, None, ""
     version, number = _KEY.unpack_from(key)
@@ -68,10 +68,10 @@ def _kind(key: bytes | None) -> tuple[str | None, int | None, str]:
     return name, version, structure
 
 
-# Secrets inside records: the value of a record of `__cluster_metadata` in, whether it must not be shown out.
+# The value of a record of `__cluster_metadata` in, whether it holds a secret out.
 #
-# A KRaft record is framed by three unsigned varints: frame version, type, version of the type. SCRAM credentials and
-# the values of configs that are not known to be public are secret; so is what cannot be read.
+# A KRaft record begins with three unsigned varints: frame version, type, version of the type. SCRAM credentials and the
+# values of configs that are not known to be public are secret; so are values that cannot be read.
 
 
 _CONFIG: Final = 4
@@ -88,7 +88,7 @@ def holds_secret(value: bytes) -> bool:
         _, at = read_uvarint(value, at, end)
         if kind != _CONFIG:
             return kind == _SCRAM or kind > _LAST_TYPE
-        # int8 resource type, then the resource's name and the config's as compact strings.
+        # int8 resource type, then the resource's name and the config's name as compact strings.
         size, at = read_uvarint(value, at + 1, end)
         size, at = read_uvarint(value, at + max(size - 1, 0), end)
     except DecodeError:
@@ -97,17 +97,17 @@ def holds_secret(value: bytes) -> bool:
     return not is_public(name.decode("utf-8", "replace"))
 
 
-# Records as JSON shows them: rows in, JSON-ready dicts out (bytes as text where they are text, else base64).
+# Rows in, JSON-ready dicts of records out (bytes as text where they are text, else base64).
 
 
-# Rows looked at together, so that what is made on the way stays small.
+# How many rows are converted together, so that the lists made on the way stay small.
 _CHUNK: Final = 128
 _FEW: Final = 6
 _key, _value = itemgetter(2), itemgetter(3)
 
 
 def records_json(rows: Iterator[Row], hide: Callable[[bytes], bool] | None = None) -> list[dict[str, Any]]:
-    """A dict for each row; values for which `hide` is true are shown as {"redacted": N}."""
+    """The JSON-ready dict of each row; values for which `hide` is true are shown as {"redacted": N}."""
     out: list[dict[str, Any]] = []
     key_text: Callable[[bytes], object]
     value_text: Callable[[bytes], object]
@@ -115,7 +115,7 @@ def records_json(rows: Iterator[Row], hide: Callable[[bytes], bool] | None = Non
         if len(chunk) < _FEW:
             key_text = value_text = json_bytes
         else:
-            # Most keys and values are plain text: one look at all of them is cheaper than one at each.
+            # Most keys and values are plain text: one check of all of them is cheaper than one of each.
             key_text, value_text = _shower(map(_key, chunk)), _shower(map(_value, chunk))
         if hide is not None:
             value_text = _hiding(hide)
@@ -138,7 +138,7 @@ def records_json(rows: Iterator[Row], hide: Callable[[bytes], bool] | None = Non
 
 
 def _shower(data: Iterable[bytes | None]) -> Callable[[bytes], object]:
-    """What shows each of these."""
+    """The function that makes the JSON form of each of these byte strings: `bytes.decode` if all are plain text."""
     return bytes.decode if is_plain(b"".join(filter(None, data))) else json_bytes
 
 
@@ -164,7 +164,7 @@ def _headers(headers: tuple[Header, ...]) -> list[dict[str, Any]]:
 
 
 def batch_json(batch: Batch, hide: Callable[[bytes], bool] | None = None) -> dict[str, Any]:
-    """The JSON-ready dict of a batch, as `batches_json` gives it."""
+    """The JSON-ready dict of a batch, as `batches_json` makes it."""
     fields: dict[str, Any] = {name: getattr(batch, name) for name in ALWAYS}
     if batch.error is not None:
         failed(fields, *batch.error)
@@ -175,19 +175,19 @@ def batch_json(batch: Batch, hide: Callable[[bytes], bool] | None = None) -> dic
     return fields
 
 
-# Records of one batch that would take much room: read as they are written, from rows to JSON-ready dicts.
+# Records of one batch that would take much memory: read while they are written, from rows to JSON-ready dicts.
 
 
 Failures = list[DecodeError]
-# Gives the rows before a failure, which goes to the list.
+# A function that gives the rows before a failure, and adds the failure to the list.
 Open = Callable[[Failures], Iterator[Row]]
-# Rows made into dicts together, and about what one record has in JSON besides its bytes.
+# How many rows are converted together, and about how many bytes one record takes in JSON besides its own.
 _ROWS: Final = 128
 _RECORD: Final = 100
 
 
 class DeferredRecords(DeferredList):
-    """The first `take` of `count` records; how many were left out, and what is wrong with the next, stands beside."""
+    """The first `take` of `count` records; `beside()` gives the failure, or how many records were left out."""
 
     __slots__ = ("_began", "_budget", "_count", "_failures", "_form", "_given", "_open", "_take")
 
@@ -202,7 +202,7 @@ class DeferredRecords(DeferredList):
         self._failures: Failures = []
 
     def chunks(self) -> Iterator[list[Any]]:
-        """Some records at a time, long values deferred."""
+        """The records in lists of about PIECE bytes, long values deferred."""
         budget = self._budget
         if self._began is None:
             self._began = budget.headers, budget.shown
@@ -212,7 +212,7 @@ class DeferredRecords(DeferredList):
         chunk: list[Row] = []
         size = 0
         rows = self._open(self._failures)
-        # All are read to their end, where something may be wrong behind the last one.
+        # Without a cut the rows are read to their end: bytes after the last record are a failure too.
         for row in rows if self._take == self._count else islice(rows, self._take):
             its = _size(row)
             budget.shown -= its + _RECORD
@@ -234,14 +234,14 @@ class DeferredRecords(DeferredList):
             yield self._form(iter(chunk))
 
     def beside(self) -> dict[str, Any]:
-        """The failure, or else how many records were left out."""
+        """The keys beside the records: `error` for a failure, else `records_cut` if records were left out."""
         if self._failures:
             return {"error": {"reason": self._failures[0].reason, "text": self._failures[0].text}}
         left = self._count - self._given
         return {"records_cut": left} if left else {}
 
     def _long(self, row: Row) -> dict[str, Any]:
-        """The dict of a record with much in it; the form says of a key or value whether it is hidden."""
+        """The dict of a large record, its long fields deferred; the form decides whether a value is redacted."""
         offset, timestamp, key, value, headers, control = row
         short = _short(key), _short(value)
         names = tuple((name, _short(held)) for name, held in headers)
@@ -258,14 +258,14 @@ class DeferredRecords(DeferredList):
         return shown
 
     def _hidden(self, value: bytes) -> Any:
-        """What stands for a value that the form does not show."""
+        """The redacted form of a long value if the form redacts it, else None."""
         (shown,) = self._form(iter([(0, 0, None, value[:PIECE], (), None)]))
         hidden = isinstance(shown["value"], dict) and "redacted" in shown["value"]
         return {"redacted": len(value)} if hidden else None
 
 
 def _size(row: Row) -> int:
-    """The bytes in a record."""
+    """About how many bytes the key, value and headers of a record take."""
     _, _, key, value, headers, _ = row
     size = (len(key) if key else 0) + (len(value) if value else 0)
     if headers:
@@ -274,5 +274,5 @@ def _size(row: Row) -> int:
 
 
 def _short(data: bytes | None) -> bytes | None:
-    """The bytes, None where they are long."""
+    """The bytes, or None if they are longer than PIECE."""
     return None if data is None or len(data) > PIECE else data

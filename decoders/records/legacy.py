@@ -1,9 +1,9 @@
-"""Message sets of magic 0 and 1: an outer message in, its JSON-ready dict out, with the messages inside a wrapper.
+"""An outer message of magic 0 or 1 in, its JSON-ready dict out, with the messages inside a wrapper.
 
 A message: int64 offset, int32 size, then uint32 CRC-32 of what follows, int8 magic, int8 attributes, in magic 1 an
 int64 timestamp, and key and value as int32-sized bytes. A compressed message is a wrapper: its value is a message set.
-Inner offsets are absolute in magic 0; in magic 1 they count so that the last one is the wrapper's (Kafka's
-AbstractLegacyRecordBatch; librdkafka may leave 0 in the wrapper, the inner offsets are then as they are).
+Inner offsets are absolute in magic 0. In magic 1 they are relative, and the last inner message has the wrapper's offset
+(Kafka's AbstractLegacyRecordBatch); librdkafka may leave 0 in the wrapper, the inner offsets are then absolute.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _INT64: Final = Struct(">q")
 _INT32: Final = Struct(">i")
 _CRC_START: Final = 16
 _ATTRIBUTES_AT: Final = 17
-# Bytes of the smallest message.
+# The size of the smallest message.
 _LEAST: Final = 26
-# Smallest size field by magic: checksum, magic, attributes, (timestamp,) two lengths.
+# The smallest value of the size field by magic: checksum, magic, attributes, (timestamp,) two lengths.
 SIZE_MIN: Final[dict[int, int]] = {0: 14, 1: 22}
 
 
 class _Message(NamedTuple):
-    """One message as it stands; `timestamp` is None in magic 0."""
+    """One message as it is on the wire, without checksum; `timestamp` is None in magic 0."""
 
     offset: int
     attributes: int
@@ -46,9 +46,9 @@ class _Message(NamedTuple):
 
 
 class _Found:
-    """What a walk through a message collects: rows while the budget allows, and always count and first offset.
+    """What reading a message collects: rows while the budget allows, and always count and first offset.
 
-    Where the rows would take too much room they are `deferred`: there are none, and `taken` says how many there may be.
+    Where the rows would take too much memory they are `deferred`: `rows` is empty, `taken` says how many may be shown.
     """
 
     def __init__(self, budget: Budget, *, keep: bool) -> None:
@@ -80,7 +80,7 @@ class _Found:
 
 
 def _head_fields(data: bytes, at: int, size: int) -> tuple[dict[str, Any], int]:
-    """What the first 18 bytes of an outer message say; and its attributes."""
+    """The JSON-ready dict from the first 18 bytes of an outer message, and the message's attributes."""
     offset, _, _, magic, attributes = _HEAD.unpack_from(data, at)
     fields = blank(size)
     fields["last_offset"] = offset
@@ -95,7 +95,7 @@ def _head_fields(data: bytes, at: int, size: int) -> tuple[dict[str, Any], int]:
 
 
 def cut_fields(data: bytes, at: int, size: int) -> dict[str, Any]:
-    """What the header says of a message of which only `size` bytes are there."""
+    """The JSON-ready dict of a truncated message, of which only `size` bytes are there."""
     if size < _HEAD.size:
         fields = blank(size)
         (fields["last_offset"],) = _INT64.unpack_from(data, at)
@@ -109,7 +109,7 @@ def cut_fields(data: bytes, at: int, size: int) -> dict[str, Any]:
 
 
 def read(data: bytes, at: int, stop: int, budget: Budget, form: Form | None) -> dict[str, Any]:
-    """The whole outer message from `at` to `stop`; with its records where a form for them is given."""
+    """The JSON-ready dict of the whole outer message from `at` to `stop`; with its records if a form is given."""
     fields, attributes = _head_fields(data, at, stop - at)
     problem: Problem | None = None
     found = _Found(budget, keep=form is not None)
@@ -157,7 +157,7 @@ def count_records(data: bytes, at: int, stop: int, budget: Budget) -> int:
 
 
 def _count(data: bytes, at: int, stop: int, budget: Budget, depth: int) -> int:
-    """The same without its rows, of a message inside another one too. Raises DecodeError, where they do."""
+    """How many records a compressed message holds at nesting level `depth`. Raises DecodeError, as `_unwrap` does."""
     magic = data[at + _CRC_START]
     _, attributes, _, value = _places(data, at, stop, checked=True)
     inner = _inflated(_sized(data, value), attributes, magic, budget, depth)
@@ -181,7 +181,7 @@ class _BadCodec(Malformed):
 
 
 def _collect(message: _Message, magic: int, found: _Found) -> Problem | None:
-    """Collect what a message or wrapper holds; the problem that ended it early."""
+    """Collect the rows of a message or wrapper; returns the problem that ended it early, None if none did."""
     try:
         for row in _rows(message, magic, found.budget):
             found.add(row)
@@ -191,13 +191,13 @@ def _collect(message: _Message, magic: int, found: _Found) -> Problem | None:
 
 
 def _again(message: _Message, magic: int, _failures: Failures) -> Iterator[Row]:
-    """The same rows for a second time; what ends them is known, and what is decompressed costs nothing again."""
+    """The rows of an outer message, read again: a failure just ends them, and the exchange's budget is not charged."""
     with suppress(DecodeError):
         yield from _rows(message, magic, Budget())
 
 
 def _rows(message: _Message, magic: int, budget: Budget) -> Iterator[Row]:
-    """The rows of an outer message: its own, or those inside it."""
+    """The rows of an outer message: one if it is plain, those of its inner messages if it is a wrapper."""
     if message.attributes & CODEC_MASK:
         yield from _unwrap(message, message.offset, magic, budget, 1)
     else:
@@ -205,7 +205,7 @@ def _rows(message: _Message, magic: int, budget: Budget) -> Iterator[Row]:
 
 
 def _inflated(value: bytes | None, attributes: int, magic: int, budget: Budget, depth: int) -> bytes:
-    """The message set in a wrapper; at most RECORD_NESTING_MAX levels deep."""
+    """The decompressed message set of a wrapper at nesting level `depth`. Raises LimitExceeded or Malformed."""
     if depth > RECORD_NESTING_MAX:
         raise LimitExceeded(f"compressed messages more than {RECORD_NESTING_MAX} deep")
     if value is None:
@@ -220,7 +220,7 @@ def _inflated(value: bytes | None, attributes: int, magic: int, budget: Budget, 
 
 
 def _inner_places(data: bytes, magic: int) -> Iterator[tuple[int, int]]:
-    """Where each message of an inner set begins and ends; `_last` has looked at their sizes."""
+    """The start and end of each message of an inner set, whose sizes `_last` has checked."""
     at, end = 0, len(data)
     while at < end:
         stop = at + LOG_OVERHEAD + _INT32.unpack_from(data, at + 8)[0]
@@ -233,7 +233,7 @@ def _inner_places(data: bytes, magic: int) -> Iterator[tuple[int, int]]:
 
 
 def _unwrap(wrapper: _Message, offset: int, magic: int, budget: Budget, depth: int) -> Iterator[Row]:
-    """The messages in a wrapper whose absolute offset is `offset`."""
+    """The rows of the messages in a wrapper whose absolute offset is `offset`."""
     data = _inflated(wrapper.value, wrapper.attributes, magic, budget, depth)
     last = _last(data)
     base = 0
@@ -251,7 +251,7 @@ def _unwrap(wrapper: _Message, offset: int, magic: int, budget: Budget, depth: i
 
 
 def _last(data: bytes) -> int:
-    """Where the last message of an inner set begins; raises where the set does not end with one."""
+    """The start of the last message of an inner set. Raises DecodeError if the set does not end with a message."""
     last = -1
     at, end = 0, len(data)
     while at < end:
@@ -268,14 +268,14 @@ def _last(data: bytes) -> int:
 
 
 def _message(data: bytes, at: int, stop: int, *, checked: bool = True) -> _Message:
-    """One whole message, its checksum verified unless told otherwise."""
+    """One whole message; its checksum is verified if `checked`. Raises DecodeError."""
     offset, attributes, key, value = _places(data, at, stop, checked=checked)
     timestamp = _INT64.unpack_from(data, key - 8)[0] if data[at + _CRC_START] else None
     return _Message(offset, attributes, timestamp, _sized(data, key), _sized(data, value))
 
 
 def _places(data: bytes, at: int, stop: int, *, checked: bool) -> tuple[int, int, int, int]:
-    """Offset and attributes of a whole message, and where its key and its value begin, with their sizes."""
+    """The offset and attributes of a whole message, and where the size fields of its key and its value are."""
     offset, size, crc, magic, attributes = _HEAD.unpack_from(data, at)
     if checked:
         found = zlib.crc32(memoryview(data)[at + _CRC_START : stop])
@@ -292,7 +292,7 @@ def _places(data: bytes, at: int, stop: int, *, checked: bool) -> tuple[int, int
 
 
 def _behind(data: bytes, at: int, stop: int) -> int:
-    """The offset behind int32-sized bytes."""
+    """The offset after int32-sized bytes at `at`. Raises Truncated."""
     if at + 4 > stop:
         raise Truncated("the message is cut", offset=at)
     size: int = _INT32.unpack_from(data, at)[0]
@@ -302,6 +302,6 @@ def _behind(data: bytes, at: int, stop: int) -> int:
 
 
 def _sized(data: bytes, at: int) -> bytes | None:
-    """int32-sized bytes that are there, null where the size is negative."""
+    """The int32-sized bytes at `at`, None if the size is negative; `_behind` has checked them."""
     size: int = _INT32.unpack_from(data, at)[0]
     return data[at + 4 : at + 4 + size] if size >= 0 else None

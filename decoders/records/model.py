@@ -1,6 +1,6 @@
-"""What the readers give: Batch and Record, and the Budget that bounds one exchange; they hold, they do not decode.
+"""The values that the readers return, Batch and Record, and the Budget that bounds one exchange.
 
-And where things stand in a batch of magic 2 (protocol guide, "Record Batch"), and the magic byte in all formats.
+Also the layout of a batch of magic 2 (protocol guide, "Record Batch"), and where the magic byte is in all formats.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any, Final, NamedTuple
 
 from decoders.limits import BATCHES_MAX, EXCHANGE_INFLATED_MAX, RECORD_HEADERS_MAX, RECORDS_MAX, RECORDS_SHOWN_MAX
 
-# More than any input comes to.
+# More than any input has.
 NO_END: Final = 1 << 62
 Header = tuple[str, bytes | None]
-# A record as the readers give it: the fields of `Record` in its order.
+# A record as the readers return it: the fields of `Record` in order.
 Row = tuple[int, int | None, bytes | None, bytes | None, tuple[Header, ...], dict[str, Any] | None]
-# What becomes of the rows of a batch: a list of Record, or of JSON-ready dicts.
+# A function that makes a list of Record, or of JSON-ready dicts, from the rows of a batch.
 Form = Callable[[Iterator[Row]], list[Any]]
 
 
@@ -37,12 +37,12 @@ class Record(NamedTuple):
 
 @dataclass(slots=True)
 class Batch:
-    """A batch of magic 2, or an outer message of magic 0 and 1; None is what its magic lacks or what is cut off.
+    """A batch of magic 2, or an outer message of magic 0 or 1; fields that its magic lacks, or cut-off ones, are None.
 
-    `size` counts its bytes on the wire, so the sizes of all batches of a buffer are its length. `crc` is "ok", "bad" or
-    "unchecked". `error` is (reason, text) where it cannot be read: `crc`, `codec`, `limit`, `malformed`, and for a
-    structure that is no batch at all `malformed` as well. `records` is None where records were not asked for, and holds
-    those before the failure where there is one. `records_cut` says how many a limit left out.
+    `size` counts its bytes on the wire, so the sizes of all batches of a buffer add up to its length. `crc` is "ok",
+    "bad" or "unchecked". `error` is (reason, text) where the batch cannot be read: `crc`, `codec`, `limit` or
+    `malformed`, which also stands for bytes that are no batch at all. `records` is None where records were not asked
+    for; after a failure it holds the records before it. `records_cut` says how many records a limit left out.
     """
 
     base_offset: int | None = None
@@ -69,15 +69,15 @@ class Batch:
 
 
 class TooLarge(Exception):
-    """As values these records would take more room than there is: they are to be read as they are written."""
+    """The records would take more memory as Python values than is allowed; read them while the output is written."""
 
 
 class Budget:
-    """What one exchange may still cost: bytes out of decompression, records and headers shown, batches.
+    """What one exchange may still cost: decompressed bytes, records, record headers and batches.
 
-    `shown` are bytes of records that are written as they are read; `held` is the room for values, without an end unless
-    somebody sets one. Where it is used up the readers raise TooLarge, or leave the records of that batch for later
-    where they are `deferring`.
+    `shown` is for the bytes of records that are read while they are written; `held` is for Python values, unlimited
+    unless a caller sets it. When `held` is used up the readers raise TooLarge, or, if `deferring`, leave the records of
+    that batch to be read later.
     """
 
     __slots__ = ("_whole", "batches", "deferring", "headers", "held", "inflated", "records", "shown")
@@ -95,12 +95,12 @@ class Budget:
         self.refill()
 
     def refill(self) -> None:
-        """Start anew, for another exchange."""
+        """Reset the budget for the next exchange."""
         self.state = self._whole
 
     @property
     def state(self) -> tuple[int, int, int, int, int]:
-        """What is left, to come back to where the same records are read again."""
+        """The amounts that are left; set it back before the same records are read again."""
         return self.inflated, self.records, self.headers, self.batches, self.shown
 
     @state.setter
@@ -113,7 +113,7 @@ ALWAYS: Final = tuple(Batch.__dataclass_fields__)[: list(Batch.__dataclass_field
 
 
 def blank(size: int) -> dict[str, Any]:
-    """The JSON-ready dict of a batch of which nothing is known but its bytes on the wire."""
+    """The JSON-ready dict of a batch of which only the size on the wire is known."""
     fields: dict[str, Any] = dict.fromkeys(ALWAYS)
     fields["crc"] = "unchecked"
     fields["size"] = size
@@ -122,7 +122,7 @@ def blank(size: int) -> dict[str, Any]:
 
 
 def failed(fields: dict[str, Any], reason: str, text: str) -> dict[str, Any]:
-    """The same fields with their error."""
+    """Set the `error` of a batch's JSON-ready dict; returns the dict."""
     fields["error"] = {"reason": reason, "text": text}
     return fields
 
@@ -131,10 +131,10 @@ def failed(fields: dict[str, Any], reason: str, text: str) -> dict[str, Any]:
 # producer epoch, base sequence, record count
 HEADER: Final = Struct(">qiibIhiqqqhii")
 SIZE: Final = HEADER.size
-# Bytes before those that the length counts, and those that the checksum covers.
+# Bytes of a batch before those that its length counts, and before those that its checksum covers.
 LOG_OVERHEAD: Final = 12
 CRC_START: Final = 21
-# Where a batch or message of any format has its magic byte.
+# Offset of the magic byte in a batch or message of any format.
 MAGIC_AT: Final = 16
 # Bits of the attributes; the lowest three are the codec's number.
 LOG_APPEND, TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x08, 0x10, 0x20, 0x40

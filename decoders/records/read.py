@@ -31,16 +31,16 @@ from decoders.wire.deferred import DeferredList
 from decoders.wire.text import in_bytes, json_bytes
 
 _MAGIC_MAX: Final = 2
-# A record of one-byte fields with neither key nor value nor headers.
+# The size of a batch with one record of one-byte fields, without key, value and headers.
 _LEAST: Final = SIZE + 7
 _TWO_BYTES: Final = 0x4000
-# From the attributes on: no codec, create time, no transaction, a last offset delta of 0.
+# The bytes from the attributes on: no codec, create time, no transaction, a last offset delta of 0.
 _PLAIN: Final = bytes(6)
 _ONE_RECORD: Final = b"\0\0\0\x01"
 
 
 def single_json(data: bytes) -> list[dict[str, Any]] | None:
-    """The `records` value with its one record; None where this is not the case or anything is wrong."""
+    """The `records` value of one plain batch with one record; None for all other fields, and if anything is wrong."""
     size = len(data)
     if size < _LEAST or data[SIZE - 4 : SIZE] != _ONE_RECORD or data[MAGIC_AT] != _MAGIC_MAX:
         return None
@@ -53,7 +53,7 @@ def single_json(data: bytes) -> list[dict[str, Any]] | None:
     if not -FAR < base < FAR or not -FAR < first < FAR or google_crc32c.value(data[CRC_START:]) != crc:
         return None
     length, at = _length(data, SIZE)
-    # Attributes and the two deltas, which are 0 in a first record.
+    # After the attributes come the timestamp and offset deltas, which are 0 in a first record.
     if length is None or at + length != size or data[at + 1 : at + 3] != b"\0\0":
         return None
     key, at = _shown(data, at + 3, size)
@@ -65,7 +65,7 @@ def single_json(data: bytes) -> list[dict[str, Any]] | None:
 
 
 def _length(data: bytes, at: int) -> tuple[int | None, int]:
-    """A length of one or two bytes and the offset behind it; None for -1 and whatever else is no such length."""
+    """A length of one or two bytes and the offset after it; None for -1 and for any other number."""
     number = data[at]
     at += 1
     if number > 127 and at < len(data):
@@ -75,7 +75,7 @@ def _length(data: bytes, at: int) -> tuple[int | None, int]:
 
 
 def _shown(data: bytes, at: int, size: int) -> tuple[Any, int]:
-    """The JSON form of a key or value and the offset behind it, which is `size` where it is no usual one."""
+    """The JSON form of a key or value and the offset after it; the offset is `size` if its length is unusual."""
     if at >= size:
         return None, size
     if data[at] == 1:
@@ -86,10 +86,10 @@ def _shown(data: bytes, at: int, size: int) -> tuple[Any, int]:
     return json_bytes(data[start : start + length]), start + length
 
 
-# A records field in, its batches out: as JSON-ready dicts, or as Batch and Record; whatever the magics in it.
+# A records field of any magic in, its batches out: as JSON-ready dicts, or as Batch and Record.
 #
-# A batch that cannot be read is a value with an error, never an exception. What cannot be stepped over (a size that
-# cannot be) takes the rest of the buffer with it.
+# A batch that cannot be read is a value with an error, never an exception. A batch that cannot be stepped over (its
+# size is impossible) takes the rest of the buffer with it.
 
 
 _INT32: Final = Struct(">i")
@@ -97,22 +97,22 @@ _LENGTH_MIN: Final = (legacy.SIZE_MIN[0], legacy.SIZE_MIN[1], SIZE - LOG_OVERHEA
 _Reader = Callable[[bytes, int, int, Budget, Form | None], dict[str, Any]]
 _READERS: Final[tuple[_Reader, ...]] = (legacy.read, legacy.read, batch.read)
 _CUT: Final = (legacy.cut_fields, legacy.cut_fields, batch.cut_fields)
-# Room for the batches that are made together where they are read as they are written.
+# The memory for the batches that are made together where batches are read while they are written.
 _AT_ONCE: Final = PIECE * RECORD_BYTE_COST
-_new: Final = tuple.__new__  # half the price of the class's own
+_new: Final = tuple.__new__  # half the cost of the class's own
 
 
 def as_records(rows: Iterator[Row]) -> list[Any]:
-    """The form of the library: a list of Record."""
+    """The rows of a batch as a list of Record: the form that the library uses."""
     return list(map(_new, repeat(Record), rows))
 
 
 def batches_json(
     data: bytes | None, *, records: bool = False, budget: Budget | None = None, form: Form = records_json
 ) -> list[dict[str, Any]] | None:
-    """The `records` value of the exchange record; null stays null.
+    """The `records` value of an exchange record from a records field; null stays null.
 
-    With `records` each batch has its records, in the given form. The budget is that of the exchange.
+    With `records`, each batch has its records, in the given form. The budget is that of the exchange.
     """
     if data is None:
         return None
@@ -125,7 +125,7 @@ def batches_json(
 
 
 def _single(data: bytes, budget: Budget) -> list[dict[str, Any]] | None:
-    """The records field of one batch with one record, as most are; None for any other."""
+    """The `records` value of one plain batch with one record, charged to the budget; None for all other fields."""
     if budget.batches <= 0 or budget.records <= 0:
         return None
     single = single_json(data)
@@ -137,7 +137,7 @@ def _single(data: bytes, budget: Budget) -> list[dict[str, Any]] | None:
 
 
 class DeferredBatches(DeferredList):
-    """The batches of a records field that would take much room, read as they are written."""
+    """The batches of a records field that would take much memory, read while they are written."""
 
     __slots__ = ("_began", "_budget", "_data", "_form")
 
@@ -148,11 +148,11 @@ class DeferredBatches(DeferredList):
         self._began: tuple[int, int, int, int, int] | None = None
 
     def chunks(self) -> Iterator[list[Any]]:
-        """Some batches at a time, the large ones without their records, which are deferred as well."""
+        """The batches, some at a time; the records of large ones are deferred as well."""
         budget = self._budget
         if self._began is None:
             self._began = budget.state
-        budget.state = self._began  # read for a second time they cost nothing more
+        budget.state = self._began  # reading the batches again costs nothing more
         chunk: list[Any] = []
         try:
             budget.deferring, budget.held = True, _AT_ONCE
@@ -171,7 +171,7 @@ class DeferredBatches(DeferredList):
 def deferrable_batches(
     data: bytes | None, budget: Budget, *, records: bool, form: Form = records_json
 ) -> list[dict[str, Any]] | DeferredBatches | None:
-    """As `batches_json`; where that would take more room than the budget has, the batches are read as written."""
+    """The `records` value of an exchange record; a DeferredBatches if it would take more memory than the budget has."""
     if data is None:
         return None
     if budget.held < 0:
@@ -185,17 +185,17 @@ def deferrable_batches(
         return batches_json(data, records=records, budget=budget, form=form)
     except TooLarge:
         budget.state = began
-        budget.held = -1  # all that follow are read as they are written too: the budget is spent in their order
+        budget.held = -1  # later fields are deferred too, so that the budget is spent in their order
         return DeferredBatches(data, budget, form if records else None)
 
 
 def read_batches(data: bytes | None, *, records: bool, budget: Budget | None = None) -> list[Batch]:
-    """The batches of a records field (none of a null one), with their records where asked for."""
+    """The batches of a records field (empty for null), with their records if `records`."""
     return list(map(_batch, _fields(bytes(data or b""), budget or Budget(), as_records if records else None)))
 
 
 def read_parts(data: bytes, budget: Budget, part: Form) -> Iterator[list[Any]]:
-    """For each batch what `part` makes of its rows, those before a failure included; one batch is held at a time."""
+    """For each batch, the result of `part` for its rows up to a failure; one batch is held in memory at a time."""
     for fields in _fields(data, budget, part):
         yield fields["records"]
 
@@ -216,13 +216,13 @@ def _batch(fields: dict[str, Any]) -> Batch:
 def decode_records(data: bytes) -> list[Batch]:
     """All batches of a records field with all their records, in any of the three formats.
 
-    What a broken batch has to say is in its `error`; nothing is raised.
+    Nothing is raised: a broken batch says in its `error` what is wrong.
     """
     return read_batches(data, records=True)
 
 
 def _fields(data: bytes, budget: Budget, form: Form | None) -> Iterator[dict[str, Any]]:
-    """One dict for each batch or outer message; their sizes add up to the buffer's."""
+    """The JSON-ready dict of each batch or outer message; their sizes add up to the buffer's length."""
     at, end = 0, len(data)
     while at < end:
         budget.batches -= 1
@@ -233,7 +233,7 @@ def _fields(data: bytes, budget: Budget, form: Form | None) -> Iterator[dict[str
             yield failed(_nothing(end - at, form), "limit", "too many batches for one exchange")
             return
         if end - at >= SIZE and data[at + MAGIC_AT] == _MAGIC_MAX:
-            # What nearly every one is: a whole batch of magic 2.
+            # Nearly all batches are whole ones of magic 2.
             (length,) = _INT32.unpack_from(data, at + 8)
             stop = at + LOG_OVERHEAD + length
             if length >= _LENGTH_MIN[_MAGIC_MAX] and stop <= end:
@@ -255,7 +255,7 @@ def _fields(data: bytes, budget: Budget, form: Form | None) -> Iterator[dict[str
 
 
 def _extent(data: bytes, at: int, end: int) -> tuple[int, str]:
-    """Where the batch at `at` ends (beyond `end` where it is cut off), or what keeps it from being one."""
+    """The end of the batch at `at` (beyond `end` if it is cut off), and why it is no batch (empty if it is)."""
     left = end - at
     if left < LOG_OVERHEAD:
         return end + 1, ""

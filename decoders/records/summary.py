@@ -1,7 +1,7 @@
-"""A records field in, the few numbers of a text line out; by headers alone, without checksums (0.3 µs a batch).
+"""A records field in, the numbers for a text line out; from batch headers alone, without checksums (0.3 µs a batch).
 
-Only a compressed message of magic 0 or 1 does not say how many records it holds; it is decompressed to count them.
-What reads records themselves is not loaded for this.
+Only a compressed message of magic 0 or 1 does not say how many records it holds; it is decompressed to count them. The
+modules that read records are not loaded unless they are needed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # base offset, length; magic; low byte of the attributes; last offset delta; record count
 _HEADER: Final = Struct(">qi4xb5xBi30xi")
-# The same of a message of magic 0 or 1: offset, size; magic; attributes. Its least bytes; least sizes by magic.
+# A message of magic 0 or 1: offset, size; magic; attributes. Then its least bytes, and the least size field by magic.
 _MESSAGE: Final = Struct(">qi4xbb")
 _MESSAGE_LEAST: Final = 26
 _LENGTH_MIN: Final = (14, 22)
@@ -33,9 +33,9 @@ _unpack_message: Final = _MESSAGE.unpack_from
 
 
 class RecordsSummary(NamedTuple):
-    """What a records field holds.
+    """The batches of a records field in numbers.
 
-    `records` counts those of the whole batches, `size` all bytes. Codecs and magics in order of appearance.
+    `records` counts the records of whole batches, `size` all bytes. Codecs and magics are in order of appearance.
     `last_offset` is None where there is no whole batch. `truncated`: the last batch is cut off.
     """
 
@@ -55,16 +55,16 @@ def is_sound(buf: bytes, at: int, stop: int) -> bool:
 
 @cache
 def _crc32c() -> Callable[[bytes], int]:
-    import google_crc32c  # lines of text do without
+    import google_crc32c  # text lines do not need it
 
     value: Callable[[bytes], int] = google_crc32c.value
     return value
 
 
 def sole(buf: bytes, at: int, size: int, *, checked: bool = False) -> tuple[int, str] | None:
-    """Records and codec of a records field that is one whole batch of magic 2, as most are; None for any other.
+    """The record count and codec of a records field that is one whole batch of magic 2, as most are; None for others.
 
-    With `checked` one with a wrong checksum is any other.
+    With `checked`, None for a batch with a wrong checksum too.
     """
     if size < SIZE:
         return None
@@ -79,7 +79,7 @@ def sole(buf: bytes, at: int, size: int, *, checked: bool = False) -> tuple[int,
 def summarize(buf: bytes, at: int = 0, size: int | None = None, *, checked: bool = False) -> RecordsSummary:
     """The summary of the `size` bytes (default: the rest) of `buf` from `at` on.
 
-    With `checked` the records of batches with a wrong checksum do not count; the batches do.
+    With `checked`, the records of batches with a wrong checksum do not count; the batches do.
     """
     end = len(buf) if size is None else at + size
     start = at
@@ -111,16 +111,16 @@ def summarize(buf: bytes, at: int = 0, size: int | None = None, *, checked: bool
 
 
 def summarize_json(batches: Iterable[Mapping[str, Any]], *, checked: bool = False) -> RecordsSummary:
-    """The summary of a `records` value of the exchange record, as that of the bytes that it was made of."""
+    """The summary of a `records` value of the exchange record: the same as of the bytes that it was made from."""
     batches = list(batches)
     size = sum(batch["size"] or 0 for batch in batches)
     return _with(RecordsSummary(0, 0, size, (), (), None, False), batches, checked=checked)
 
 
 def summarize_view(records: Any, raw: bytes | None, *, checked: bool = False) -> RecordsSummary | None:
-    """The summary of what a view has of a records field: the span of its bytes in `raw`, or the value of a record.
+    """The summary of a view's records field: a span of bytes in `raw`, or the JSON value of an exchange record.
 
-    None where there is nothing.
+    None if the field is null or empty.
     """
     if not records:
         return None
@@ -130,7 +130,7 @@ def summarize_view(records: Any, raw: bytes | None, *, checked: bool = False) ->
 
 
 def _with_messages(found: RecordsSummary, buf: bytes, at: int, end: int) -> tuple[RecordsSummary, int]:
-    """The same with the whole messages of magic 0 and 1 that come next, and where they end."""
+    """`found` plus the whole messages of magic 0 and 1 from `at` on, and the offset after them."""
     batches, records, size, codecs, magics, last, truncated = found
     budget: Budget | None = None
     most = batches + BATCHES_MAX
@@ -160,14 +160,14 @@ def _with_messages(found: RecordsSummary, buf: bytes, at: int, end: int) -> tupl
 
 
 def _with_rest(found: RecordsSummary, data: bytes, *, checked: bool) -> RecordsSummary:
-    """The same with the batches that are not whole ones of magic 2."""
+    """`found` plus the batches in `data`, which begins where no whole batch of magic 2 does."""
     from decoders.records.read import batches_json
 
     return _with(found, batches_json(data) or [], checked=checked)
 
 
 def _with(found: RecordsSummary, more: Iterable[Mapping[str, Any]], *, checked: bool) -> RecordsSummary:
-    """The same with batches in JSON form."""
+    """`found` plus batches in JSON form."""
     batches, records, size, codecs, magics, last, truncated = found
     for fields in more:
         if fields["truncated"]:
@@ -185,9 +185,9 @@ def _with(found: RecordsSummary, more: Iterable[Mapping[str, Any]], *, checked: 
 
 
 class BatchHead(NamedTuple):
-    """What the header of a batch says; `sound`: its checksum is right, or nobody can tell.
+    """The header of a batch; `sound`: its checksum is right, or is not known.
 
-    What a magic lacks is -1; `crc` is None where the value of a record does not tell it.
+    Fields that a magic lacks are -1; `crc` is None for a batch in JSON form.
     """
 
     magic: int
@@ -205,11 +205,11 @@ class BatchHead(NamedTuple):
 
 
 def batch_heads(records: Any, raw: bytes | None) -> Iterable[BatchHead]:
-    """The headers of what a view has of a records field (`summarize_view`), one a whole batch, in order."""
+    """The header of each whole batch of a view's records field (see `summarize_view`), in order."""
     if records.__class__ is tuple and raw is not None:
         at, size = records
         if size >= SIZE and LOG_OVERHEAD + int.from_bytes(raw[at + 8 : at + 12], "big") == size:
-            # One batch, as most are: a generator would cost more than its header.
+            # One batch, as most fields have: a generator would cost more than reading its header.
             head = _head_at(raw, at, at + size)
             if head is not None:
                 return (head,)
@@ -217,7 +217,7 @@ def batch_heads(records: Any, raw: bytes | None) -> Iterable[BatchHead]:
 
 
 def _head_at(raw: bytes, at: int, end: int) -> BatchHead | None:
-    """The header of the whole batch of magic 2 at an offset; None where there is none."""
+    """The header of the whole batch of magic 2 at an offset; None if there is no such batch."""
     base, length, _, magic, crc, attributes, delta, _, newest, producer, epoch, sequence, count = HEADER.unpack_from(
         raw, at
     )

@@ -1,4 +1,4 @@
-"""Records, or the JSON form of batches, in; a records field in any of the three formats out, as Kafka writes it."""
+"""Records, or batches in JSON form, in; a records field in any of the three formats out, as Kafka writes it."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def encode_message_set(
     timestamp_type: str | None = None,
     max_timestamp: int | None = None,
 ) -> bytes:
-    """One message a record, or all of them in one wrapper when there is a codec. Raises EncodeError.
+    """A message set of magic 0 or 1: one message per record, or one wrapper of all with a codec. Raises EncodeError.
 
-    `last_offset` and `max_timestamp` are what the wrapper says, where that does not follow from the records.
+    `last_offset` and `max_timestamp` are the wrapper's, if they do not follow from the records.
     """
     _check(records, magic, codec, timestamp_type)
     kind = TIMESTAMP_TYPES[timestamp_type or "create"] if magic else 0
@@ -74,7 +74,7 @@ def encode_message_set(
 
 
 def _check(records: Sequence[Record], magic: int, codec: str, timestamp_type: str | None) -> None:
-    """Whether these records can be written in this format."""
+    """Raise EncodeError if these records cannot be written as a message set of this magic."""
     if magic not in (0, 1):
         raise EncodeError(f"no records have magic {magic}; there are 0, 1 and 2", path="magic")
     if codec in NUMBERS and codec not in _CODECS:
@@ -96,7 +96,7 @@ def _check(records: Sequence[Record], magic: int, codec: str, timestamp_type: st
 def _message(
     offset: int, magic: int, attributes: int, timestamp: int, key: bytes | None, value: bytes | None, path: str
 ) -> bytes:
-    """One message with its offset, size and checksum before it."""
+    """The bytes of one message, with offset, size and checksum. Raises EncodeError."""
     try:
         head = _HEADS[magic].pack(magic, attributes, *([timestamp] if magic else []))
         body = b"".join((head, *_int32_sized(key), *_int32_sized(value)))
@@ -109,9 +109,9 @@ def _int32_sized(data: bytes | None) -> tuple[bytes, ...]:
     return (_NULL_SIZE,) if data is None else (_INT32.pack(len(data)), data)
 
 
-# Records and what their batch says in, the bytes of a batch out, as Kafka's Java code writes them.
+# Records and the header of their batch in, the bytes of the batch out, as Kafka's Java code writes them.
 #
-# Magic 2 is written here, the message sets of magic 0 and 1 by `write_legacy`.
+# Magic 2 is written here, the message sets of magic 0 and 1 by `encode_message_set`.
 
 
 _MAGIC: Final = 2
@@ -124,12 +124,12 @@ _ONLY_MAGIC_2: Final = (
 
 
 def encode_batch(records: Sequence[Record], header: Batch | None = None) -> bytes:
-    """One batch, or the messages of magic 0 and 1: one a record, or a wrapper of all where there is a codec.
+    """The bytes of one batch, or of the messages of magic 0 and 1: one per record, or a wrapper of all with a codec.
 
-    `header` has everything besides the records; its magic is 2 and its codec none where left out. Offsets and
-    timestamps left out follow from the records; a delete horizon is the base timestamp. Without records the offsets are
-    those of the header (default 0 and base - 1) and the timestamps -1. Raises EncodeError, also for what the magic has
-    no room for.
+    `header` holds everything besides the records; magic 2 and codec none are its defaults. Offsets and timestamps left
+    out follow from the records; a delete horizon is the base timestamp. Without records the offsets are those of the
+    header (default 0 and base - 1) and the timestamps -1. Raises EncodeError, also for fields that the magic does not
+    have.
     """
     header = Batch() if header is None else header
     codec = header.codec or "none"
@@ -179,7 +179,7 @@ def _refuse_fields_of_magic_2(header: Batch) -> None:
 
 
 def _offsets(records: Sequence[Record], first: int | None, last: int | None) -> tuple[int, int]:
-    """The first and the last offset, as given or as the records have them."""
+    """The first and the last offset: as given, or else of the records."""
     if first is None:
         first = records[0].offset if records else 0
     if last is None:
@@ -195,7 +195,7 @@ def _timestamp_flag(kind: str | None) -> int:
 
 
 def _batch(packed: bytes, base_offset: int, epoch: int, *rest: int) -> bytes:
-    """Header and records of magic 2; `rest` are the fields of the header from the attributes on."""
+    """The bytes of a batch of magic 2; `rest` are the header's fields from the attributes on. Raises EncodeError."""
     try:
         head = HEADER.pack(base_offset, HEADER.size - LOG_OVERHEAD + len(packed), epoch, _MAGIC, 0, *rest)
     except error as failure:
@@ -206,9 +206,9 @@ def _batch(packed: bytes, base_offset: int, epoch: int, *rest: int) -> bytes:
 
 
 def encode_records(batches: Iterable[Batch]) -> bytes:
-    """Whole batches that were read with their records, or made; of any magic, 2 where none is said. Raises EncodeError.
+    """The bytes of whole batches with their records, of any magic (2 if it is None). Raises EncodeError.
 
-    What is in a wrapper of magic 0 or 1 is written as one wrapper again, one level deep.
+    The records of a wrapper of magic 0 or 1 are written as one wrapper again, one level deep.
     """
     return b"".join(_again(batch, f"[{index}]") for index, batch in enumerate(batches))
 
@@ -225,7 +225,7 @@ def _again(batch: Batch, path: str) -> bytes:
 
 
 def _record(record: Record, timestamp_delta: int, base_offset: int, index: int) -> bytes:
-    """One record with its length before it."""
+    """The bytes of one record, length included. Raises EncodeError."""
     offset_delta = record.offset - base_offset
     if not -(1 << 31) <= offset_delta < 1 << 31:
         raise EncodeError(f"{record.offset} is too far from {base_offset}", path=f"records[{index}].offset")
@@ -251,13 +251,13 @@ def _varint_sized(data: bytes | None) -> bytes:
 
 # The JSON form of a records field in (a list of batches with their records), its bytes out.
 #
-# What follows from the records is not read: `size`, `crc`, `record_count`. What the JSON form does not hold cannot come
-# back: how the batch was compressed exactly, the own timestamps of records that the broker stamped (`log_append`), the
-# rest of a batch that was cut off.
+# Fields that follow from the records are not read: `size`, `crc`, `record_count`. Details that the JSON form does not
+# hold are lost: how exactly the batch was compressed, the original timestamps of records that the broker stamped
+# (`log_append`), the rest of a batch that was cut off.
 
 
 MAGIC_MAX: Final = 2
-# Kinds of the fields that say something; those that are derived are passed over.
+# The kinds of the fields that are read; derived fields are ignored.
 _NUMBERS: Final = {
     "base_offset": "int64",
     "last_offset": "int64",
@@ -280,12 +280,12 @@ _HEADER: Final = frozenset({"key", "value"})
 
 
 def records_from_json(batches: list[Any], path: str) -> bytes:
-    """The bytes of a records field. Raises EncodeError, the path of the batch before its own."""
+    """The bytes of a records field from its JSON form. Raises EncodeError, whose path begins with the batch's."""
     return b"".join(_written(batch, f"{path}[{index}]") for index, batch in enumerate(batches))
 
 
 def batch_from_json(value: object, path: str) -> Batch:
-    """One batch with its records; what is left out follows from them. Raises EncodeError."""
+    """One batch with its records from its JSON form; fields left out follow from the records. Raises EncodeError."""
     fields = _named(value, _BATCH, "a batch", path)
     _check_whole(fields, path)
     known: dict[str, Any] = {}
@@ -313,7 +313,7 @@ def _written(value: object, path: str) -> bytes:
     try:
         return encode_records([batch])
     except EncodeError as failure:
-        # The path inside begins with the number of the one batch.
+        # The failure's path begins with the index of the one batch.
         raise EncodeError(failure.text, path=path + failure.path.removeprefix("[0]")) from None
 
 
@@ -357,7 +357,7 @@ def _headers(value: object, path: str) -> Iterator[Header]:
 
 
 def _named(value: object, names: frozenset[str], what: str, path: str) -> dict[str, Any]:
-    """The fields of an object under their names, camelCase accepted."""
+    """The fields of an object under their snake_case names; camelCase is accepted. Raises EncodeError."""
     if not isinstance(value, Mapping):
         raise EncodeError(f"{what} (an object) expected, not {shown(value)}", path=path)
     known = {name.replace("_", ""): name for name in names}
@@ -381,7 +381,7 @@ def _int64(value: object, path: str) -> int:
 
 def _data(value: object, path: str) -> bytes | None:
     if isinstance(value, dict) and "$type" in value:
-        from decoders.embedded import embedded_from_json  # records of internal topics
+        from decoders.embedded import embedded_from_json  # only records of internal topics need it
 
         return embedded_from_json(value, path)
     return None if value is None else bytes_from_json(value, path)

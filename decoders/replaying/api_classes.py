@@ -1,10 +1,10 @@
-"""An API in, its class out: whether a recorded request of it may be asked again of another cluster.
+"""An API key in, its class out: whether a recorded request may be sent again to another cluster.
 
-- `read`: changes nothing; asked again by default.
-- `data`: what producers and consumers change: records, groups, offsets, transactions, share sessions, pushed metrics.
-- `admin`: what tools change: topics, configurations, ACLs, quotas, credentials, groups and offsets of others.
-- `never`: logins and delegation tokens, which are secrets of another cluster; what brokers and controllers say to each
-  other; what names parts of one cluster that another has not (voters of a quorum by their directories).
+- `read`: changes nothing; sent again by default.
+- `data`: changes by producers and consumers: records, groups, offsets, transactions, share sessions, pushed metrics.
+- `admin`: changes by tools: topics, configurations, ACLs, quotas, credentials, groups and offsets of other clients.
+- `never`: logins and delegation tokens, which are secrets of one cluster; requests between brokers and controllers;
+  requests that name parts of one cluster that another does not have (voters of a quorum by their directories).
 
 The table is literal: an API without a row is never sent, and a test fails for it.
 """
@@ -119,5 +119,5 @@ API_CLASSES: Final[Mapping[int, ApiClass]] = {
 
 
 def api_class(key: int) -> ApiClass:
-    """The class of an API; what the table does not have is never sent."""
+    """The class of an API; `never` if the table lacks it."""
     return API_CLASSES.get(key, "never")

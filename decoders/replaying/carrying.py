@@ -1,7 +1,7 @@
-"""A body of one version in, the same said in another one's fields out: requests that a cluster takes in other versions.
+"""A body of one version in, the same content in the fields of another version out, for clusters with other versions.
 
-What a version only calls otherwise, or has beside other fields, needs nothing here: encoding drops what may be dropped
-and refuses the rest. Here are those that say the same in another shape, a function for each API and side.
+Fields that a version renames, adds or lacks need nothing here: encoding drops those that may be dropped and refuses the
+rest. This module has the versions that say the same in another shape, a function for each API and side.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from decoders.schema.model import Versions
 __all__ = ["carry_answer", "carry_request", "nearest_version"]
 
 Body = dict[str, Any]
-# From these versions on: several coordinators, groups, members are asked for at once; topics of Metadata may be none;
-# topics to delete may be named by their ids; a consumer says how long it may take to join.
+# The first versions that name several coordinators, groups, members; in which null means all topics of Metadata; that
+# delete topics by id; that have a rebalance timeout in JoinGroup; that list one offset per partition.
 _COORDINATORS: Final = 4
 _GROUPS: Final = 8
 _MEMBERS: Final = 3
@@ -26,12 +26,12 @@ _ONE_OFFSET: Final = 1
 
 
 def nearest_version(recorded: int, served: Versions) -> int:
-    """The version of those served that is nearest to the recorded one."""
+    """The served version that is nearest to the recorded one."""
     return min(max(recorded, served.low), served.high)
 
 
 def carry_request(key: int, since: int, to: int, body: Mapping[str, Any]) -> Body:
-    """The request of version `since` in the shape of version `to`, fields that `to` has not among them."""
+    """A request of version `since` in the shape of version `to`; fields that `to` lacks may be left in it."""
     made = dict(body)
     carry = _REQUESTS.get(key)
     if carry is not None and since != to:
@@ -40,7 +40,7 @@ def carry_request(key: int, since: int, to: int, body: Mapping[str, Any]) -> Bod
 
 
 def carry_answer(key: int, body: Mapping[str, Any], asked: Mapping[str, Any]) -> Body:
-    """An answer in JSON form in the newest shape, whatever its version; `asked` is its request."""
+    """An answer of any version, in JSON form, in the newest shape; `asked` is its request."""
     made = dict(body)
     carry = _ANSWERS.get(key)
     if carry is not None:
@@ -50,7 +50,7 @@ def carry_answer(key: int, body: Mapping[str, Any], asked: Mapping[str, Any]) ->
 
 def _metadata(made: Body, since: int, to: int) -> None:
     if since < _NO_TOPICS <= to and not made.get("topics"):
-        made["topics"] = None  # no topics meant all of them
+        made["topics"] = None  # before, an empty list meant all topics
 
 
 def _offset_fetch(made: Body, since: int, to: int) -> None:

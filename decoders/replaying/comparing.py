@@ -1,14 +1,14 @@
-"""A recorded answer and a new one in, both in JSON form; how they differ out, and what that means for the replay.
+"""A recorded answer and a new one in JSON form in, their differences out, and the verdict on them.
 
-The problem. Two clusters never answer with the same bytes: their ids, offsets, addresses and times are their own. A
-difference that matters must not drown among those.
+The problem. Two clusters never answer with the same bytes: each has its own ids, offsets, addresses and times. A
+difference that matters must not be lost among these.
 
-The idea. Both answers are walked side by side by their declaration. Elements of arrays meet by what they are about
-(a topic, a partition, an API), not by their place. Each field is the same, or differs in what is every cluster's own
-(field_roles.py), or differs:
+The idea. Both answers are walked side by side by their declaration. Elements of arrays are matched by what they are
+about (a topic, a partition, an API), not by their index. Each field is the same, or differs because each cluster has
+its own value (field_roles.py), or differs otherwise:
 
 ```
-same       nothing but what no two answers have in common (throttle times, wordings)
+same       no difference, except in fields that never agree (throttle times, wordings)
 other_ids  ids, offsets, epochs, addresses, times alone: expected
 refused    an error where the recorded answer has none
 different  anything else: another error, another value, something missing or more
@@ -34,7 +34,7 @@ __all__ = ["Answer", "Difference", "Verdict", "compare_answers", "merge_answers"
 Verdict = Literal["same", "other_ids", "different", "refused", "uncompared"]
 Kind = Literal["ids", "error", "value", "missing", "extra"]
 
-# What an element of an array is about: the fields that tell, the first of these that the array has.
+# The fields that say what an element of an array is about: the first row whose fields the element has.
 LIST_KEYS: Final[tuple[tuple[str, ...], ...]] = (
     ("api_key",),
     ("resource_type", "resource_name"),
@@ -56,12 +56,12 @@ LIST_KEYS: Final[tuple[tuple[str, ...], ...]] = (
     ("broker_id",),
     ("feature",),
 )
-# Topics of Kafka's own.
+# Kafka's internal topics.
 INTERNAL_TOPICS: Final = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 _ERROR: Final = "error_code"
 _NO_NAME: Final = (None, "")
 _TOPIC_NAMES: Final = ("name", "topic", "topic_name")
-# Of a batch: what is compared beside its records, and what every cluster gives its own.
+# Fields of a batch that are compared besides its records, and fields for which each cluster has its own values.
 _OF_BATCHES: Final = ("codec", "magic", "transactional", "control", "crc", "timestamp_type", "record_count")
 _OWN_OF_BATCHES: Final = (
     *("base_offset", "last_offset", "base_timestamp", "max_timestamp", "partition_leader_epoch"),
@@ -70,13 +70,13 @@ _OWN_OF_BATCHES: Final = (
 
 
 class Translator(Protocol):
-    """What knows what a recorded id is in the other cluster (mapping.py)."""
+    """Translates recorded ids into ids of the other cluster (IdMap in mapping.py)."""
 
     def there(self, role: Role, value: Any, group: str | None) -> Any:
-        """The id there."""
+        """The other cluster's id for a recorded id."""
 
     def topic_there(self, text: str) -> tuple[str, str]:
-        """Name and id there of a topic that is named by its recorded name or id."""
+        """The name and id in the other cluster of a topic given by its recorded name or id."""
 
 
 class Answer(NamedTuple):
@@ -88,8 +88,8 @@ class Answer(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """`path` leads to the field in the recorded answer (in the new one, where only that has it), `about` says in names
-    what it is of. Values are those of fields; of what is missing or more a short form.
+    """A difference of two answers. `path` is the field's path in the recorded answer (in the new one, if only that has
+    it), `about` names what the field belongs to. Missing and extra elements have a short form as their value.
     """
 
     path: str
@@ -100,7 +100,7 @@ class Difference(NamedTuple):
 
 
 def compare_answers(key: int, recorded: Answer, new: Answer, there: Translator) -> list[Difference]:
-    """All differences, in the order of the recorded answer."""
+    """All differences of two answers, in the order of the recorded one; `there` translates the ids of elements."""
     message = api(key).response
     shapes = [each.body for each in (recorded, new)]
     versions = (recorded.version, new.version)
@@ -116,14 +116,14 @@ def compare_answers(key: int, recorded: Answer, new: Answer, there: Translator) 
 def _shape_versions(
     known: Versions, versions: tuple[int, int], shapes: Sequence[Mapping[str, Any]], recorded: Answer, new: Answer
 ) -> tuple[int, int]:
-    """The versions whose fields the shapes have: the newest for one that was made anew."""
+    """The versions whose fields the shapes have: the newest one for a shape that was changed."""
     first = known.high if shapes[0].keys() != recorded.body.keys() else versions[0]
     second = known.high if shapes[1].keys() != new.body.keys() else versions[1]
     return first, second
 
 
 def verdict_of(differences: Sequence[Difference]) -> Verdict:
-    """What they mean together."""
+    """The verdict on the differences of two answers."""
     kinds = {difference.kind for difference in differences}
     if any(each.kind == "error" and not each.recorded and each.new for each in differences):
         return "refused"
@@ -133,7 +133,7 @@ def verdict_of(differences: Sequence[Difference]) -> Verdict:
 
 
 def merge_answers(key: int, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The answers to the shares of one request, as one node would have given them together."""
+    """One answer from the answers to the parts of a request that was split among nodes."""
     first, *others = answers
     made = dict(first)
     for other in others:
@@ -162,7 +162,7 @@ def _key_of(element: Mapping[str, Any]) -> tuple[Any, ...] | None:
 
 
 class _At(NamedTuple):
-    """Where the walk is: the path, the names on the way, the array or struct around, the group that it is of."""
+    """The place of the walk: the path, the names on the way, the array or struct around it, the group it belongs to."""
 
     path: str
     about: str
@@ -170,7 +170,7 @@ class _At(NamedTuple):
     group: str | None
 
     def field(self, name: str) -> str:
-        """The path of a field here."""
+        """The path of a field of this struct."""
         return f"{self.path}.{name}" if self.path else name
 
 
@@ -218,7 +218,7 @@ class _Walk:
         for place, (element, other) in enumerate(pairs):
             inner = _At(f"{path}[{place}]", self._about(at.about, field, element), field.name, at.group)
             if other is None and left and not self._tells(field, element):
-                other = left.pop(0)  # nothing says which is which: by their order
+                other = left.pop(0)  # elements that say nothing are matched in order
             if other is None:
                 kind: Kind = "ids" if _is_internal(element) else "missing"
                 yield Difference(inner.path, inner.about, kind, _short(element), None)
@@ -230,7 +230,7 @@ class _Walk:
             yield Difference(f"{path}[{other}]", about, kind, None, _short(now[other]))
 
     def _names(self, field: Field, element: Mapping[str, Any], group: str | None) -> list[dict[str, Any]]:
-        """What an element is about, as the other cluster calls it, in one way or another; empty where nothing tells."""
+        """The possible names, in the other cluster, of what an element is about; empty if its fields do not say."""
         names = _names_of(element)
         if not names:
             return []
@@ -244,7 +244,7 @@ class _Walk:
         return value if role is None else self._there.there(role, value, group)
 
     def _about(self, about: str, field: Field, element: Mapping[str, Any]) -> str:
-        """`orders`, then `orders 2`: what leads to an element."""
+        """The names on the way to an element: `orders`, then `orders 2`."""
         names = [name for name in _names_of(element) if name != "resource_type"] or ["resource_type"]
         said = [self._said(field, name, element[name]) for name in names if name in element] or [field.name]
         return " ".join([about, *said]).lstrip()
@@ -255,13 +255,13 @@ class _Walk:
         return self._there.topic_there(value)[0] if role_of(field.name, name) == "topic_id" else str(value)
 
     def _tells(self, field: Field, element: Mapping[str, Any]) -> bool:
-        """Whether an element says what it is about by more than an id that its cluster gave out."""
+        """Whether an element says what it is about, by more than a member id, which its cluster gave out."""
         names = _names_of(element)
         return bool(names) and role_of(field.name, names[0]) != "member"
 
 
 class _NewElements:
-    """The elements of an array of a new answer, to be found by what they are about, each once."""
+    """The elements of an array of a new answer, each to be matched once, by what it is about."""
 
     def __init__(self, elements: Sequence[Mapping[str, Any]]) -> None:
         self._elements = elements
@@ -269,7 +269,7 @@ class _NewElements:
         self._by_names: dict[tuple[str, ...], dict[tuple[Any, ...], list[int]]] = {}
 
     def take(self, ways: Sequence[Mapping[str, Any]]) -> int | None:
-        """The place of the first that bears the names of one of the ways; None where none does."""
+        """Take the first element that has one of the possible names; returns its index, None if there is none."""
         for names in ways:
             known = self._by_names.get(tuple(names))
             if known is None:
@@ -283,17 +283,17 @@ class _NewElements:
         return None
 
     def left(self) -> list[int]:
-        """The places of the others."""
+        """The indices of the elements that were not taken."""
         return [place for place in range(len(self._elements)) if place not in self._taken]
 
 
 def _is_internal(element: Mapping[str, Any]) -> bool:
-    """Whether an element is about a topic of Kafka's own, which brokers make when they first need it."""
+    """Whether an element is about an internal topic, which brokers create when they first need it."""
     return any(element.get(name) in INTERNAL_TOPICS for name in _TOPIC_NAMES)
 
 
 def _names_of(element: Mapping[str, Any]) -> tuple[str, ...]:
-    """The fields of an element that say what it is about; none where nothing does."""
+    """The names of the fields that say what an element is about; empty if there are none."""
     for names in LIST_KEYS:
         if all(element.get(name) not in _NO_NAME for name in names):
             return names
@@ -301,12 +301,12 @@ def _names_of(element: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _absent(field: Field) -> Any:
-    """What a tagged field is that is not on the wire."""
+    """The value of a tagged field that is not on the wire."""
     return [] if field.array else {} if field.fields else field.default
 
 
 def _short(value: Any) -> Any:
-    """What stands for a struct or an array: its scalars, or how many it has."""
+    """The short form of a struct or an array: its scalars, or its number of elements."""
     if isinstance(value, list):
         return value if not any(isinstance(each, dict | list) for each in value) else f"{len(value)} elements"
     if isinstance(value, dict):
@@ -335,7 +335,7 @@ def _records(was: Any, now: Any, path: str, about: str) -> Iterator[Difference]:
 
 
 def _contents(batches: Sequence[Mapping[str, Any]]) -> list[tuple[Any, Any, Any]] | None:
-    """Key, value and headers of all records that clients wrote; None where a batch has not all of its records."""
+    """Key, value and headers of all records except control records; None if a batch lacks some of its records."""
     found: list[tuple[Any, Any, Any]] = []
     for batch in batches:
         records = batch.get("records")
@@ -352,7 +352,7 @@ def _count(batches: Sequence[Mapping[str, Any]]) -> int:
 
 
 def _apart(held: Sequence[Any], holds: Sequence[Any]) -> tuple[str, str]:
-    """In a few words, where two lists of records part."""
+    """In a few words for each list, where two lists of records differ first."""
     if len(held) != len(holds):
         return f"{len(held):,} records", f"{len(holds):,} records"
     place = next(place for place, (one, other) in enumerate(zip(held, holds, strict=True)) if one != other)
@@ -364,5 +364,5 @@ _PARTS: Final = ("key", "value", "headers")
 
 
 def error_text(value: Any) -> Any:
-    """The name of an error code in a difference, as people read it."""
+    """The name of the error code in a difference, or `no error`."""
     return error_name(value) if isinstance(value, int) and value else "no error"

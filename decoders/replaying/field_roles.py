@@ -1,8 +1,7 @@
-"""What the fields of messages mean to a replay: ids and offsets of one cluster, which another has others for.
+"""A field in, its role in a replay out: fields with ids or offsets of one cluster, which are different in another.
 
-Names of topics, groups, transactions and members are known by the table that scrubbing goes by
-(scrubbing/field_kinds.py); here is what that table has not: numbers and UUIDs. A field that has no role means the same
-in both clusters.
+Names of topics, groups, transactions and members are in the table of scrubbing (scrubbing/field_kinds.py); this table
+has numbers and UUIDs. A field that has no role means the same in both clusters.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from decoders.scrubbing.field_kinds import kind_of
 
 __all__ = ["ROLES", "Role", "role_of"]
 
-# `volatile` differs from one answer to the next of the same broker, and is never looked at. `sibling`: a name of which
-# the field beside it says what it names.
+# `volatile` differs between any two answers of the same broker, and is never compared. `sibling`: a name whose kind a
+# sibling field says.
 Role = Literal[
     "topic",
     "topic_id",
@@ -95,7 +94,7 @@ _CHOSEN: Final = frozenset({"group_instance_id", "instance_id", "process_id"})
 
 @cache
 def role_of(owner: str, name: str) -> Role | None:
-    """The role of a field by its name and that of the array or struct that it stands in, or of its message."""
+    """The role of a field, by its name and the name of the array, struct or message around it; None if it has none."""
     found = ROLES.get(f"{owner}.{name}") or ROLES.get(name)
     if found is not None or name in _CHOSEN:
         return found

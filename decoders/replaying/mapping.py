@@ -1,10 +1,10 @@
-"""A recorded request in, the same for another cluster out; the answers of both in, their ids learnt.
+"""A recorded request in, the same request for another cluster out; two answers in, the ids in them learnt.
 
 The problem. A request is full of ids that only its own cluster gave out: topic ids, member ids and generations,
-producer ids, fetch sessions, node ids, leader epochs. Sent as they are, they are refused, or mean something else.
+producer ids, fetch sessions, node ids, leader epochs. Another cluster refuses them, or takes them for something else.
 
-The idea. What gives an id out is an answer. Each request that is asked again has two answers, the recorded one and the
-new one, and where both give an id the one stands for the other from then on:
+The idea. Ids are given out in answers. Each request that is sent again has two answers, the recorded one and the new
+one. Where both give out an id, the new id replaces the recorded one in all later requests:
 
 ```
 recorded  JoinGroup ─► member billing-1-bc16…, generation 1     Heartbeat billing-1-bc16…, 1
@@ -12,15 +12,15 @@ recorded  JoinGroup ─► member billing-1-bc16…, generation 1     Heartbeat 
 new       JoinGroup ─► member kw-77aa…,        generation 5     Heartbeat kw-77aa…, 5
 ```
 
-Topics go by their names, which may be mapped (`--map`), and get the id that the other cluster has for the name. Nodes
-go by their ids, or in their order where the other cluster has other ids. Offsets that producers got in the replay move
-those that consumers ask for. Epochs of leaders are not sent.
+Topics are matched by name (`--map` changes names), and a topic id is replaced by the other cluster's id for the name.
+Nodes are matched by id, or in order where the other cluster has other ids. Offsets that consumers ask for move by the
+difference between the recorded offsets of producers and those in the replay. Leader epochs are not sent.
 
-What always holds: a request is sent only when every id in it is one of the other cluster's own, or one that a client
-chose itself; else `NotReplayable` says which was given out before the recording, or by a request that was not asked
-again. A read leaves out who asks where that is not known (OffsetFetch without its member).
+What always holds: a request is sent only if every id in it was given out by the other cluster or chosen by the client.
+Else `NotReplayable` says which id was given out before the recording, or by a request that was not sent again. A read
+leaves out the member that asks if it is not known (OffsetFetch).
 
-What is given up: ids inside records and inside other structures than subscriptions and assignments.
+What is given up: ids inside records and inside structures other than subscriptions and assignments.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ __all__ = ["Ends", "IdMap", "MappedRequest", "NameMap", "NotReplayable", "match_
 
 TOPIC_NAMES: Final = ("name", "topic", "topic_name")
 PARTITIONS: Final = ("partition_index", "partition", "index")
-# Fields that hold the number of a group's coordinator key: of a share `group:topic id:partition`.
+# The key type of coordinators for share groups, whose keys are `group:topic id:partition`.
 _SHARE: Final = 2
-# Requests whose member ids the clients make themselves, or may (KIP-848): the heartbeats.
+# Requests whose member ids the clients may choose themselves (KIP-848): the heartbeats.
 _HEARTBEATS: Final = frozenset({68, 76, 88})
-# Offsets of a partition that move with what producers got.
+# Fields with offsets of a partition that move with the offsets that producers got.
 _MOVING: Final = frozenset({"fetch_offset", "committed_offset"})
 
 
 class NotReplayable(Exception):
-    """Why a request cannot be asked again: a word that reasons are counted by, and a text with the particulars."""
+    """A request cannot be sent again: `reason` is a word to count reasons by, `text` has the details."""
 
     def __init__(self, reason: str, text: str) -> None:
         super().__init__(text)
@@ -67,7 +67,7 @@ class NotReplayable(Exception):
 
 
 class NameMap(NamedTuple):
-    """What is called otherwise in the other cluster: recorded name → its name there."""
+    """Names that are different in the other cluster: recorded name → name there."""
 
     topics: Mapping[str, str] = {}
     groups: Mapping[str, str] = {}
@@ -75,7 +75,7 @@ class NameMap(NamedTuple):
 
 
 class FetchSessionThere(NamedTuple):
-    """A fetch session of the other cluster: its id, the node that has it, the epoch of its next request."""
+    """A fetch session in the other cluster: its id, the node that has it, the epoch of its next request."""
 
     identity: int
     node: int
@@ -83,14 +83,14 @@ class FetchSessionThere(NamedTuple):
 
 
 class MappedRequest(NamedTuple):
-    """`node`: the one that has to get it, where its body does not say that (an incremental Fetch); else None."""
+    """A request for the other cluster, and the node that has to get it if its body does not say (incremental Fetch)."""
 
     body: dict[str, Any]
     node: int | None = None
 
 
 class _Place(NamedTuple):
-    """Around a field: the group, topic and partition that it is of, as recorded, and whether the API only reads."""
+    """The context of a field: the recorded group, topic and partition around it, and whether the API only reads."""
 
     key: int
     version: int
@@ -101,16 +101,16 @@ class _Place(NamedTuple):
 
 
 class IdMap:
-    """The ids of the recording's cluster and those of the other one. Not for several threads at once."""
+    """Maps the ids of the recorded cluster to those of the other one. Not thread-safe."""
 
     def __init__(self, names: NameMap, nodes: Mapping[int, int], cluster_id: str | None = None) -> None:
-        """`nodes`: recorded node id → that of the other cluster. What follows may be set by users that know
-        more: how many nodes there are, name → id there, recorded id → recorded name.
+        """`nodes`: recorded node id → node id in the other cluster. Callers that know more may set the public
+        attributes: the number of nodes there, topic name → id there, topic id → name, recorded and there.
         """
         self.names = names
         self.nodes = nodes
         self.cluster_id = cluster_id
-        self.node_count = 0  # of the other cluster; 0: not known
+        self.node_count = 0  # in the other cluster; 0: not known
         self.topic_id: Callable[[str], UUID | None] = lambda _name: None
         self.topic_named: Callable[[UUID], str | None] = lambda _identity: None
         self.topic_named_there: Callable[[UUID], str | None] = lambda _identity: None
@@ -125,7 +125,7 @@ class IdMap:
     # Requests
 
     def request(self, key: int, version: int, body: Mapping[str, Any], *, broker: str) -> MappedRequest:
-        """The body for `version` of the request; `broker` is the recorded one's address. Raises NotReplayable."""
+        """The request for the other cluster, in `version`; `broker`: the recorded address. Raises NotReplayable."""
         message = api(key).request
         place = _Place(key, version, api_class(key) == "read")
         made = self._struct(message.fields, body, message.name, place)
@@ -191,7 +191,7 @@ class IdMap:
     def _name_topic(
         self, known: Mapping[str, Field], value: Mapping[str, Any], made: dict[str, Any], place: _Place
     ) -> None:
-        """Have a struct name its topic as `version` does: by name, by id, or as it did where there are both."""
+        """Make a struct name its topic as the version does: by name, by id, or as recorded if it can do both."""
         identity = known.get("topic_id")
         if identity is None or identity.kind != "uuid" or not place.topic:
             return
@@ -210,13 +210,13 @@ class IdMap:
             if not by_name:
                 made.pop(name, None)
 
-    # Values of one role; each gets the struct around it and what it is of.
+    # Each function maps a value of one role; it gets the struct and the context around the value.
 
     def _topic(self, value: Any, _beside: Any, _place: _Place, _field: Field) -> Any:
         return self.names.topics.get(value, value)
 
     def _topic_id(self, value: Any, _beside: Any, place: _Place, _field: Field) -> Any:
-        if value == NULL_ID or place.topic is not None:  # which _name_topic sees to
+        if value == NULL_ID or place.topic is not None:  # _name_topic replaces it
             return value
         raise NotReplayable(
             "unnamed_topic", f"the recording has no name for the topic id {uuid_text(uuid_bytes(value))}"
@@ -288,7 +288,7 @@ class IdMap:
         return max(0, value + self._moved.get((place.topic, place.partition), 0))
 
     def _sibling(self, name: str, value: Any, beside: Mapping[str, Any]) -> Any:
-        """A name, or some, of what the field beside says: a topic, a group, a transactional id, a broker."""
+        """Map a name, or a list of names, whose kind a sibling field says: topic, group, transactional id, broker."""
         told_by, kinds = BY_SIBLING[name]
         number = beside.get(told_by, 0)
         kind = kinds.get(number)
@@ -336,7 +336,7 @@ class IdMap:
         return value if name not in _TOPICS_INSIDE else self._structure(name, value)
 
     def _structure(self, name: str, data: bytes) -> bytes:
-        """A subscription or an assignment with the other names of topics."""
+        """The bytes of a subscription or an assignment with the topic names of the other cluster."""
         try:
             value = decode_embedded(name, data)
         except DecodeError:
@@ -372,7 +372,7 @@ class IdMap:
         return found.node
 
     def _replicas(self, made: Mapping[str, Any]) -> None:
-        """No topic has more replicas than there are nodes."""
+        """Reduce the replicas of topics to be created to the number of nodes."""
         for topic in made.get("topics") or ():
             if self.node_count:
                 topic["replication_factor"] = min(topic["replication_factor"], self.node_count)
@@ -396,7 +396,7 @@ class IdMap:
     def learn(
         self, key: int, asked: Mapping[str, Any], recorded: Mapping[str, Any], new: Mapping[str, Any], ends: Ends
     ) -> None:
-        """Take the ids that both answers give, in JSON form; `asked` is the recorded request."""
+        """Learn the ids that two answers in JSON form give out; `asked` is the recorded request."""
         learn = _LEARNERS.get(key)
         if learn is not None:
             learn(self, asked, recorded, new, ends)
@@ -422,7 +422,7 @@ class IdMap:
             self._producers[was] = now
             self._producer_epochs[was, recorded["producer_epoch"]] = new["producer_epoch"]
         elif was >= 0 and not new.get("error_code") and "committed" in asked:
-            # EndTxn of before KIP-890: the same epoch goes on, where the recorded one was raised.
+            # EndTxn before KIP-890: the epoch stays the same, where the recorded answer raised it.
             before = asked["producer_id"], asked["producer_epoch"]
             if before[0] in self._producers:
                 self._producers[was] = self._producers[before[0]]
@@ -443,7 +443,7 @@ class IdMap:
                 self._moved[named or topic, number] = now - offset
 
     def _name_of(self, text: str, *, there: bool = False) -> str | None:
-        """The recorded name of a topic, where the text is its id; `there`: the name that the other cluster has."""
+        """The recorded name of the topic whose id a text is, or with `there` its name in the other cluster; or None."""
         named = self.topic_named_there if there else self.topic_named
         try:
             return named(UUID(bytes=uuid_bytes(text)))
@@ -453,7 +453,7 @@ class IdMap:
     # Values of answers
 
     def there(self, role: Role, value: Any, group: str | None) -> Any:
-        """What a recorded id in an answer, in JSON form, is in the other cluster; itself where nothing is known."""
+        """The other cluster's id for a recorded id from an answer in JSON form; the same id if none is known."""
         if role == "topic":
             return self.names.topics.get(value, value)
         if role == "topic_id":
@@ -467,7 +467,7 @@ class IdMap:
         return self.nodes.get(value, value) if role == "node" else value
 
     def topic_there(self, text: str) -> tuple[str, str]:
-        """Name and id (empty: it has none) there of a topic that an answer names by its recorded name or id."""
+        """The name and id (or empty) in the other cluster of a topic that an answer names by recorded name or id."""
         known = self._name_of(text)
         if known is None:
             known = self._name_of(text, there=True) or text
@@ -486,7 +486,7 @@ class IdMap:
 
 
 class Ends(NamedTuple):
-    """Who answered: the recorded broker's address, the other cluster's node (-1 where its id is not known)."""
+    """The nodes that answered: the recorded broker's address, the other cluster's node id (-1 if not known)."""
 
     broker: str
     node: int
@@ -523,7 +523,7 @@ _LEARNERS: Final[Mapping[int, Callable[[IdMap, Any, Any, Any, Ends], None]]] = {
 
 
 def _offsets(answer: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
-    """Topic, by its name or its id, partition and base offset of each partition that took what was produced."""
+    """Topic (name or id), partition and base offset of each partition without an error in a Produce answer."""
     _, answered = TOPIC_ARRAYS[PRODUCE]
     for topic, row in partitions_in(answer, answered):
         if not row.get(answered.error):
@@ -531,9 +531,9 @@ def _offsets(answer: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
 
 
 def match_nodes(recorded: Iterable[int], there: Iterable[int]) -> dict[int, int]:
-    """Recorded node id → the one that stands for it: the same where there is one, else by their order, round and round.
+    """Recorded node id → node id in the other cluster: the same id if it exists there, else the next one in rotation.
 
-    Nodes that bear an id of their own in both clusters are not given out twice as long as others are left.
+    Nodes that have the same id in both clusters are not used for other ids as long as there are other nodes.
     """
     targets = sorted(there)
     if not targets:
@@ -553,9 +553,9 @@ _MAGIC: Final = 2
 
 
 def renumber_producer(data: bytes, there: Callable[[int, int], tuple[int, int]]) -> bytes:
-    """`there` gives the producer id and epoch that stand for recorded ones; batches without a producer stay.
+    """A records field with other producer ids and epochs, as `there` gives them; batches without a producer stay.
 
-    Bytes that are no whole batch of magic 2 stay as they are: what is wrong with them is for the broker to say.
+    Bytes that are no whole batch of magic 2 stay as they are: the broker will say what is wrong with them.
     """
     out = bytearray(data)
     at = 0

@@ -1,9 +1,9 @@
-"""Plan and bytes in, values out, and back: the entry points of the schema machine, with exact errors.
+"""Plan and bytes in, values out, and back: the entry points for decoding and encoding messages, with exact errors.
 
-Functions are made when they are first used. Generated code does the work for kinds of message that come again; the
-first of each kind are read by the walker, since generating costs as much as walking some thirty small messages. Where
-generated code fails, or does not end where the message ends, the walker reads the same bytes again and says where and
-why; where the generated encoder fails, the plain one does it or says why not.
+Functions are generated on use. The walker reads the first messages of each kind, since generating code costs as much as
+walking some thirty small messages; generated code reads the later ones. Where generated code fails, or does not end
+where the message ends, the walker reads the same bytes again and says where and why. Where the generated encoder fails,
+walk.py encodes the value or says what is wrong with it.
 
 """
 
@@ -45,13 +45,13 @@ __all__ = [
     "trailing",
 ]
 
-# Calls and bytes after which code is generated.
+# A decoder's code is generated after this many calls, or this many bytes.
 CALLS: Final = 20
 BYTES: Final = 4000
 
 
 class LazyDecoder:
-    """Stands in for a decoder until `generate` is worth its cost; `function` is then given the generated code."""
+    """Decodes with the walker until `generate` is worth its cost; `function` then gets the generated code."""
 
     def __init__(
         self, plan: Plan, want: Want, mode: Mode, names: dict[str, object], generate: Callable[[], CodeType]
@@ -68,7 +68,7 @@ class LazyDecoder:
         self.function: Callable[..., Any] = FunctionType(template.__code__, names, "decode")
 
     def finish(self) -> None:
-        """Generate the code, if that was not done."""
+        """Generate the code unless it is already generated."""
         if not self._done:
             self._done = True
             self.function.__code__ = self._generate()
@@ -98,10 +98,10 @@ def _start_json(buf: bytes, at: int, end: int, table: Any) -> Any:
     return start(buf, at, end, table)  # type: ignore[name-defined]  # noqa: F821 - a global of the decoder
 
 
-# Plan in, functions out that decode, project and encode, made once each.
+# Plan in, the functions that decode, project and encode it out; each is made once.
 #
-# Decoders are functions at once, but generate their code only when messages come again, and again for what
-# comes often (specialize/learn.py). The figures are those of `python -m tests.bench.codec`.
+# A decoder is a function from the start, but its code is generated only when messages come again, and once more for
+# shapes that come often (specialize/learn.py). The figures are those of `python -m tests.bench.codec`.
 #
 # All functions either end exactly where the message ends, or raise one of `CRUDE`; the walker then says what is wrong
 # and where.
@@ -115,17 +115,17 @@ Projector = Callable[[bytes, int, int], tuple[dict[str, Any], Errors | None, int
 
 
 def decoder(plan: Plan, *, raw_uuids: bool = False) -> Decoder:
-    """The function that reads `buf[at:end]`, where `end <= len(buf)`, as Python values; it gives the offset after them.
+    """The function that reads `buf[at:end]`, where `end <= len(buf)`, as Python values and the offset after them.
 
-    It fails with one of CRUDE where the bytes are no such message; fewer bytes than `end` says are no failure: compare
-    the offset. `raw_uuids` leaves uuids as 16 bytes (to compare speed with libraries that do).
+    The function raises one of CRUDE where the bytes are no such message. A message that ends before `end` is no
+    failure: compare the offset. `raw_uuids` leaves UUIDs as 16 bytes (to compare speed with libraries that do).
     """
     key = ("decode", raw_uuids)
     return plan.made.get(key) or _made(plan, key, ALL, Mode(raw_uuids=raw_uuids))
 
 
 def json_decoder(plan: Plan, hooks: Mapping[str, str] | None = None, reveal: bool = False) -> JsonDecoder:
-    """As decoder, in JSON form (see json_form.py); the function takes the table of hooks as its last argument."""
+    """The function that reads `buf[at:end]` in JSON form (json_form.py); its last argument is the table of hooks."""
     key = ("json", frozenset((hooks or {}).items()), reveal)
     return plan.made.get(key) or _made(plan, key, ALL, Mode(json=True, reveal=reveal, hooks=dict(hooks or {})))
 
@@ -134,9 +134,9 @@ def projector(plan: Plan, paths: frozenset[str], errors: bool) -> Projector:
     """The function that reads only the fields that `paths` name (see projection.py), and checks the bytes of the
     others.
 
-    It gives the view, a list of (path with indices, code) of the error codes that are not 0 (None where there is none,
-    or `errors` is not set), and the offset after the message. It fails exactly when the decoder does. Secrets are
-    redacted in a view unless their path ends in `:raw`.
+    The function returns the view, a list of (path with indices, code) of the error codes that are not 0 (None where
+    all are 0, or `errors` is not set), and the offset after the message. It fails exactly when the decoder does.
+    Secrets are redacted in a view unless their path ends in `:raw`.
     """
     key = ("project", paths, errors)
     made = plan.made.get(key)
@@ -147,7 +147,7 @@ def projector(plan: Plan, paths: frozenset[str], errors: bool) -> Projector:
 
 
 def encoder(plan: Plan) -> Encoder:
-    """The function that encodes complete values; for others it raises one of ENCODE_CRUDE, and walk.py does it."""
+    """The function that encodes complete values; for others it raises one of ENCODE_CRUDE: use walk.py for those."""
     made = plan.made.get("encode")
     if made is None:
         made = plan.made["encode"] = _generate().build_encoder(plan)
@@ -164,7 +164,7 @@ def has_errors(plan: Plan) -> bool:
 
 
 def _made(plan: Plan, key: tuple[object, ...], want: Want, mode: Mode) -> Callable[..., Any]:
-    """A decoder that begins with the walker."""
+    """Make a decoder or projector that begins with the walker, and keep it in `plan.made`."""
     purpose = str(key[0])
     if mode.raw_uuids:
         function: Callable[..., Any] = _generate().build(plan, purpose, want, mode)
@@ -181,14 +181,14 @@ def _made(plan: Plan, key: tuple[object, ...], want: Want, mode: Mode) -> Callab
 
 
 def _generate() -> ModuleType:
-    """The module that generates code; not loaded before there is any need, as that takes some time."""
+    """The module that generates code, loaded on first use because loading takes some time."""
     from decoders.schema.specialize import learn
 
     return learn
 
 
 TRAILING: Final = "_trailing"
-# Bytes written plainly before an encoder is worth its cost, and what a message counts besides its own.
+# How much walk.py encodes before an encoder is worth its cost, in bytes; each message counts MESSAGE bytes more.
 WRITTEN: Final = 4000
 MESSAGE: Final = 200
 
@@ -196,8 +196,8 @@ MESSAGE: Final = 200
 def decode(plan: Plan, data: bytes, at: int = 0, end: int | None = None, *, strict: bool = True) -> dict[str, Any]:
     """The message in `data[at:end]` as Python values. Raises DecodeError.
 
-    Offsets of errors count from the start of `data`. Bytes after the message are an error when strict, else they are
-    kept under `_trailing`.
+    Offsets of errors count from the start of `data`. Bytes after the message are an error if `strict`; else they
+    are kept under `_trailing`.
     """
     stop = len(data) if end is None else min(end, len(data))
     try:
@@ -212,7 +212,7 @@ def decode(plan: Plan, data: bytes, at: int = 0, end: int | None = None, *, stri
 
 
 def examine(plan: Plan, data: bytes, at: int, end: int, *, strict: bool = True) -> dict[str, Any]:
-    """What decode() gives, read by the walker alone: the exact answer after generated code has failed."""
+    """Decode a message by the walker alone: the exact answer after generated code has failed. Raises DecodeError."""
     walker = Walker(data)
     after = walker.read(plan, at, end)
     if after != end:
@@ -240,7 +240,7 @@ def encode(plan: Plan, value: Mapping[str, Any]) -> bytes:
 
 
 def failure_of(walker: Walker, plan: Plan, at: int, end: int) -> DecodeError | None:
-    """Have a walker read a message that ends at `end`; why it cannot, where it cannot."""
+    """Have a walker read a message that ends at `end`; returns why it cannot be read, None where it can."""
     try:
         after = walker.read(plan, at, end)
     except DecodeError as failure:
@@ -259,7 +259,7 @@ def partial(
     table: Mapping[str, Hook] | None = None,
     reveal: bool = False,
 ) -> tuple[dict[str, Any], DecodeError | None]:
-    """The fields that can be read before the first failure, and that failure (None where there is none).
+    """The fields that can be read before the first failure, and that failure (None if the whole message is read).
 
     With `json` the fields are in JSON form; `hooks`, `table` and `reveal` are those of to_json().
     """

@@ -1,7 +1,7 @@
-"""Plan in, source of a decoder out: of everything as Python values or in JSON form, or of the wanted fields only.
+"""Plan in, source of a decoder out: for all fields as Python values or in JSON form, or for the wanted fields only.
 
-What is not wanted is stepped over (projection.py). Tagged fields are read by functions of their own, called only when
-there are any.
+Fields that are not wanted are stepped over (projection.py). Tagged fields are read by functions of their own, called
+only when a struct has any.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from decoders.schema.specialize.speculate import Guessing
 from decoders.schema.walk import UNKNOWN, weight
 from decoders.wire.primitives import LETTERS
 
-# Messages of fewer bytes may be read in one step.
+# Only messages of fewer bytes may be read in one step.
 SMALL: Final = 2048
-# From this many elements on, arrays of fixed structs are unpacked by one iterator.
+# Arrays of more fixed-size structs than this are unpacked by one iterator.
 MANY = 4
 _RUNTIME: Final = (
     "Crude", "add_error", "count", "count_or_null", "long_count", "long_count_or_null", "long_data",
@@ -32,23 +32,23 @@ _RUNTIME: Final = (
 
 
 class Shown(NamedTuple):
-    """The value of a wanted string, bytes or records, as expressions."""
+    """The expressions for the value of a wanted string, bytes or records."""
 
-    convert: str  # of the raw bytes `{}`
-    null: str
-    by_place: str  # of {start} and {size}, where the bytes are not needed; else empty
-    secret: bool  # a secret unless the name before it says otherwise
+    convert: str  # the value, from the raw bytes `{}`
+    null: str  # the value for null
+    by_place: str  # the value, from {start} and {size}, if it does not need the bytes; else empty
+    secret: bool  # whether to redact it unless the sibling `unless` holds a name known to be public
 
     def unless_secret(self, raw: str, before: dict[str, str], name: str) -> str:
-        """The expression for raw bytes in a variable that may have to be redacted."""
+        """The expression that converts the bytes in the variable `raw`, or redacts them unless their name is public."""
         public = f"is_public(table, {before.get(name, 'None')})"
         return f"({self.convert.format(raw)} if {public} else {{'redacted': len({raw})}})"
 
 
 class DecoderSource:
-    """The reading of one message: puts the function `decode`, and all that it calls, into a unit.
+    """Generates one decoder: puts the function `decode`, and all functions that it calls, into a unit.
 
-    `guesses` gives an element like most of an array, by the array's path without indices.
+    `guesses` maps an array's path without indices to an element of its most frequent shape.
     """
 
     def __init__(self, unit: Unit, mode: Mode, guesses: Mapping[str, Mapping[str, Any]] | None = None) -> None:
@@ -66,10 +66,11 @@ class DecoderSource:
         )
 
     def root(self, plan: Plan, want: Want, *, asks: bool = False, studies: bool = False) -> None:
-        """The function `decode(buf, at, end)`; JSON decoders also take the hook table, projections return errors.
+        """Put the function `decode(buf, at, end)` into the unit.
 
-        One that `asks` looks in `shapes`, by the size of the message, for a function that reads such messages in one
-        step; one that `studies` shows large messages to `study` (see specialize/learn.py).
+        JSON decoders also take the hook table, projections return errors. If it `asks`, the function looks in `shapes`,
+        by the size of the message, for a function that reads such messages in one step. If it `studies`, it passes
+        large messages to `study` (see specialize/learn.py).
         """
         body = Body(self.unit)
         careful = self.mode.careful
@@ -103,7 +104,7 @@ class DecoderSource:
         body.finish()
 
     def result(self, value: str | None, errors: str = "errs or None") -> str:
-        """What a decoder returns besides the offset."""
+        """The expressions of all that a decoder returns besides the offset."""
         if not self.mode.projection:
             return str(value)
         return f"{value}, {errors if self.mode.errors else None}"
@@ -120,9 +121,9 @@ class DecoderSource:
             body.put("else:", f"    study({arguments})")
 
     def struct(self, body: Body, plan: Plan, want: Want, path: str, place: str) -> str | None:
-        """Lines that read a struct; the expression of its value, None where nothing of it is wanted.
+        """Put lines that read a struct; returns the expression of its value, None where nothing of it is wanted.
 
-        `path` leads to its fields without indices, `place` likewise with them as the text of an f-string.
+        `path` is the prefix of its fields' paths without indices, `place` the prefix with indices, as f-string text.
         """
         entries: dict[str, str] = {}
         for inner in plan.fields:
@@ -145,7 +146,7 @@ class DecoderSource:
     def field(
         self, body: Body, inner: PlanField, want: Want, path: str, place: str, before: dict[str, str]
     ) -> str | None:
-        """Lines that read a field; the expression of its value, None where it is not wanted."""
+        """Put lines that read a field; returns the expression of its value, None where it is not wanted."""
         path += inner.name
         place += inner.name
         outer, body.field = body.field, path
@@ -161,7 +162,7 @@ class DecoderSource:
         return value
 
     def number(self, body: Body, inner: PlanField, want: Want, place: str) -> str | None:
-        """A value of fixed size, or a varint."""
+        """Put lines that read a number, a bool, a uuid or a varint; returns the expression of its value, or None."""
         value = body.new("v")
         letter = LETTERS.get(inner.kind)
         if letter is None:
@@ -183,7 +184,7 @@ class DecoderSource:
         return self.mode.errors and inner.kind == "int16" and not inner.array and inner.name.endswith("error_code")
 
     def convert(self, kind: str) -> str:
-        """The final form of what struct or a slice gives for `{}`."""
+        """The expression of a value's final form; `{}` is the value as the struct module or a slice gives it."""
         if self.mode.json:
             return _JSON.get(kind, "{}") if kind != "string" or self.mode.careful else "{}.decode()"
         if kind == "string":
@@ -193,7 +194,7 @@ class DecoderSource:
     def sized(
         self, body: Body, inner: PlanField, nullable: bool, want: Want, path: str, before: dict[str, str]
     ) -> str | None:
-        """A string, bytes or records."""
+        """Put lines that read a string, bytes or records; returns the expression of the value, or None."""
         text = inner.kind == "string"
         size = body.new("m")
         body.piece("S" if inner.compact else "h" if text else "i", size)
@@ -211,7 +212,7 @@ class DecoderSource:
         return f"({shown.null} if {value} is None else {shown.unless_secret(value, before, inner.unless)})"
 
     def shown(self, inner: PlanField, want: Want, path: str, before: Mapping[str, str]) -> Shown:
-        """What becomes of a wanted string, bytes or records."""
+        """The expressions for a wanted string, bytes or records: converted, redacted, passed to a hook, or its span."""
         secret = inner.secret and want != "raw" and not self.mode.reveal
         if want == "span":
             return Shown("", "None", "({start}, {size})", False)
@@ -225,7 +226,7 @@ class DecoderSource:
         return Shown(self.convert(inner.kind), "None", "", secret)
 
     def _pass(self, body: Body, compact: bool, nullable: bool, size: str, value: str, form: str) -> str | None:
-        """Step over bytes; with a form, make a value of where they are and how many."""
+        """Put lines that step over sized bytes; `form` makes a value from their {start} and {size}."""
         body.flush()
         shift = body.shift
         body.shift = 0
@@ -282,7 +283,7 @@ class DecoderSource:
         return None if want is None else value
 
     def tags(self, plan: Plan, want: Want, path: str, place: str, into: str, end: str) -> str:
-        """The call that reads the tag section whose count is the byte before `at`; its value is the offset after it."""
+        """The call that reads the tag section whose count is the byte before `at`; it returns the offset after it."""
         left = ", left" if self.mode.careful else ""
         if not plan.tagged:
             if part(want, UNKNOWN) is None:
@@ -324,7 +325,7 @@ class DecoderSource:
 
 
 def _reads_text(plan: Plan) -> bool:
-    """Whether a message has strings, which may be no UTF-8."""
+    """Whether a message has strings, whose bytes may be no UTF-8."""
     return any(
         field.kind == "string" or (field.plan is not None and _reads_text(field.plan))
         for field in (*plan.fields, *plan.tagged)
@@ -332,7 +333,7 @@ def _reads_text(plan: Plan) -> bool:
 
 
 def counts_values(plan: Plan) -> bool:
-    """Whether a message can hold so many values that they must be counted: in arrays, or several tag sections.
+    """Whether values must be counted, because a message has arrays or several tag sections.
 
     A single tag section is bounded by tag_count() itself.
     """
@@ -360,7 +361,7 @@ _JSON: Final = {
 
 
 class ArrayReading:
-    """The reading of one array: `path` and `place` are those of Reading.struct, `before` the values before it."""
+    """Generates the lines that read one array: `path` and `place` as in DecoderSource.struct, `before` its siblings."""
 
     def __init__(
         self,
@@ -379,14 +380,14 @@ class ArrayReading:
         self.path = path
         self.place = place
         self.before = before
-        self.number = body.new("n")  # the variable of the count as read: a compact one is one more, 0 for null
+        self.number = body.new("n")  # the variable of the count as read: if compact, the count plus one, 0 for null
         self.value = body.new("x")
         self.count = f"{self.number} - 1" if field.compact else self.number
-        # A projection of a large message keeps no more elements than there is room for.
+        # A projection of a large message keeps at most VIEW_ELEMENTS_MAX elements.
         self.capped = reading.mode.careful and reading.mode.projection and want is not None
 
     def read(self) -> str | None:
-        """Lines that read the array; the expression of its value, None where it is not wanted."""
+        """Put lines that read the array; returns the expression of its value, None where it is not wanted."""
         body, field, want, value = self.body, self.field, self.want, self.value
         body.piece("S" if field.compact else "i", self.number)
         body.flush()
@@ -409,7 +410,7 @@ class ArrayReading:
         return None if want is None else value
 
     def _check(self) -> None:
-        """Check the count and bring `at` behind it."""
+        """Put lines that check the count and advance `at` beyond it."""
         body, field, number = self.body, self.field, self.number
         body.sync()
         least = least_element(field)
@@ -424,7 +425,7 @@ class ArrayReading:
             body.put(f"if {number} > 0:", f"    spend(left, ({self.count}) * {weight(field)})")
 
     def _take(self, unpack: str, at: str) -> None:
-        """Make the array of what an unpack_from gives."""
+        """Put the line that makes the array from the result of an unpack_from."""
         if self.want is None:
             return
         each = self.reading.convert(self.field.kind).format("w")
@@ -432,7 +433,7 @@ class ArrayReading:
         self.body.put(f"{self.value} = [*{values}]" if each == "w" else f"{self.value} = [{each} for w in {values}]")
 
     def _numbers(self, letter: str, width: int) -> None:
-        """An array of a fixed type, in one unpack_from by its count."""
+        """Put lines that read an array of a fixed-size type by one unpack_from for its count."""
         body, field, number = self.body, self.field, self.number
         form = "%d" + letter if len(letter) == 1 else letter
         tables = table(form, "", 1) if field.compact else long_table(form, "")
@@ -453,7 +454,7 @@ class ArrayReading:
                 body.put(f"{number}, at = {long}(buf, {plus('at', shift - 1)}, {body.end}, {width})", f"{number} -= 1")
             else:
                 body.put(f"at += {shift}", f"{number} = count({number}, at, {body.end}, {width})")
-            if field.nullable and field.compact:  # null may be written in more bytes than one
+            if field.nullable and field.compact:  # a uvarint 0 of more than one byte is null too
                 body.put(f"if {number} < 0:", *(["    " + line for line in null] or ["    pass"]))
                 with body.block("else:"):
                     self._take(f"many({letter!r}, {number})", "at")
@@ -463,7 +464,7 @@ class ArrayReading:
                 body.put(f"at += {width} * {number}")
 
     def _elements(self) -> None:
-        """Lines that read the elements of an array whose count is known."""
+        """Put lines that read the elements, once the count is read."""
         if self.field.plan is None:
             self._leaves()
             return
@@ -494,7 +495,7 @@ class ArrayReading:
             self._loop(self.field.plan)
 
     def _leaves(self) -> None:
-        """Numbers at once; strings, bytes and varints one by one."""
+        """Put lines that read elements of a primitive type: fixed-size ones at once, the others one by one."""
         body, field = self.body, self.field
         width = FIXED.get(field.kind)
         if width is not None:
@@ -514,13 +515,13 @@ class ArrayReading:
                 self._add(item)
 
     def _numbers_up(self) -> str:
-        """The expression of 0, 1, 2 … below the count."""
+        """The expression of a range of the indices 0, 1, 2 … below the count."""
         kept = self.body.const("ranges", emit.RANGES)
         index = self.number if self.field.compact else f"{self.number} + 1"
         return f"({kept}[{index}] if {self.number} < 127 else range({self.count}))"
 
     def _guess(self, plan: Plan, sample: Mapping[str, Any]) -> tuple[int, list[str]]:
-        """Lines that read an element if it has the counts of the sample; the bytes that must be there for that."""
+        """The number of bytes that a guess reads first, and the lines that read an element shaped like the sample."""
         body = self.body
         kept, body.lines = body.lines, []
         depth = body.depth
@@ -535,7 +536,7 @@ class ArrayReading:
         return body.first_run, lines
 
     def _loop(self, plan: Plan) -> None:
-        """Structs one by one."""
+        """Put the loop that reads structs one by one."""
         body = self.body
         if self.want is not None:
             body.put(f"{self.value} = []")
@@ -558,7 +559,7 @@ class ArrayReading:
                 self._add(str(each))
 
     def _add(self, value: str) -> None:
-        """The line that adds an element, in a large projection while there is room."""
+        """Put the line that appends an element; projections of large messages append only while there is room."""
         if self.capped:
             self.body.put("if room(left, 1):", f"    {self.value}.append({value})")
         else:
@@ -566,7 +567,7 @@ class ArrayReading:
 
 
 class FixedStruct(NamedTuple):
-    """A struct of fixed size when it has no tagged fields: `tags` are the offsets of its tag counts."""
+    """A struct that has a fixed size without tagged fields: `tags` are the offsets of its tag counts."""
 
     form: str
     size: int
@@ -577,7 +578,7 @@ class FixedStruct(NamedTuple):
 
 
 def fixed_struct(reading: DecoderSource, plan: Plan, want: Want) -> FixedStruct | None:
-    """How to read a struct in one step; None where its size varies or its errors are asked for."""
+    """How to read a struct in one step; None where its size varies, it has a secret, or its errors are wanted."""
     pieces: list[Piece] = []
     value = _flatten(reading, plan, want, pieces, want is not None)
     if value is None:
@@ -591,7 +592,7 @@ def fixed_struct(reading: DecoderSource, plan: Plan, want: Want) -> FixedStruct 
 
 
 def _flatten(reading: DecoderSource, plan: Plan, want: Want, pieces: list[Piece], tags: bool) -> str | None:
-    """Add a struct's pieces, with names for the tag counts; its value, None where its size varies."""
+    """Add a struct's pieces to `pieces`; returns the expression of its value, None where one step cannot read it."""
     entries: list[str] = []
     for field in plan.fields:
         part: Any = want.get(field.name) if isinstance(want, dict) else want

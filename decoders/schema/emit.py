@@ -1,4 +1,4 @@
-"""Steps of reading in, lines of Python out, with the functions that those lines call: the ground of all generators."""
+"""Reading steps in, lines of Python out; also the functions that generated lines call at run time."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ class Crude(Exception):
     """Generated code cannot go on; only the walker knows why."""
 
 
-# All that may come out of a generated decoder for bytes that are no such message.
+# All exceptions that a generated decoder may raise for bytes that are no such message.
 CRUDE: Final = (Crude, struct_error, IndexError, OverflowError)
-# All that a generated encoder may raise for a value that it cannot take.
+# All exceptions that a generated encoder may raise for a value that it cannot take.
 ENCODE_CRUDE: Final = (Crude, struct_error, LookupError, TypeError, AttributeError, ValueError, OverflowError)
 
-# Sizes of 7 bits stand in one byte; tables of structs are as long as that.
+# Sizes below this are a uvarint of one byte; tables of structs have this length.
 SHORT: Final = 128
-# By count plus one: 0, 1, 2 … below the count. Looking one up is a third of the cost of making one.
+# The range of the indices below a count, by count plus one. Looking one up is a third of the cost of making one.
 RANGES: Final = [range(number - 1) for number in range(SHORT + 1)]
-# Sizes up to which a struct of its own is kept for strings with int16 sizes.
+# Structs for strings with int16 sizes are kept for sizes below this.
 KEPT: Final = 512
-# Ids that are remembered.
+# How many UUIDs are kept as values.
 KEPT_VALUES: Final = 10_000
 
 
 def short_table(form: str, after: str, bias: int) -> list[Unpack]:
-    """unpack_from by size: entry n unpacks `form` for n - bias items, then `after`; each is made when first used."""
+    """unpack_from functions by size: entry n unpacks n - bias items of `form`, then `after`; made on first use."""
     entries: list[Unpack] = []
 
     def maker(number: int) -> Unpack:
@@ -54,7 +54,7 @@ def short_table(form: str, after: str, bias: int) -> list[Unpack]:
 
 
 class LongTable(dict[int, Unpack]):
-    """unpack_from by size, for sizes beyond a byte."""
+    """unpack_from functions by size, for sizes that may exceed one byte; each is made on first use."""
 
     def __init__(self, form: str, after: str) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ def _format(form: str, count: int, after: str) -> str:
 
 
 def many(letter: str, count: int) -> Unpack:
-    """unpack_from for an array too long for the tables."""
+    """The unpack_from function of an array too long for the tables."""
     return Struct(_format("%d" + letter if len(letter) == 1 else letter, count, "")).unpack_from
 
 
@@ -101,7 +101,7 @@ def uvarint(buf: bytes, at: int) -> tuple[int, int]:
 
 
 def size(buf: bytes, at: int, end: int) -> tuple[int, int]:
-    """The compact size at `at` of something that may not be null, which must end by `end`."""
+    """The compact size at `at` of a value that may not be null and must end by `end`, and the offset after the size."""
     value, at = uvarint(buf, at)
     if not value or at + value - 1 > end:
         raise Crude
@@ -109,7 +109,7 @@ def size(buf: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def size_or_null(buf: bytes, at: int, end: int) -> tuple[int, int]:
-    """The compact size at `at`, -1 for null."""
+    """The compact size at `at` (-1 for null) of a value that must end by `end`, and the offset after the size."""
     value, at = uvarint(buf, at)
     if at + value - 1 > end:
         raise Crude
@@ -117,19 +117,19 @@ def size_or_null(buf: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def long_data(buf: bytes, at: int, end: int) -> tuple[bytes, int]:
-    """Bytes with their compact size before them."""
+    """The bytes after their compact size at `at`, and the offset after them."""
     count, at = size(buf, at, end)
     return buf[at : at + count], at + count
 
 
 def long_data_or_null(buf: bytes, at: int, end: int) -> tuple[bytes | None, int]:
-    """Bytes with their compact size before them, or null."""
+    """The bytes after their compact size at `at` (None for null), and the offset after them."""
     count, at = size_or_null(buf, at, end)
     return (None, at) if count < 0 else (buf[at : at + count], at + count)
 
 
 def long_count(buf: bytes, at: int, end: int, least: int) -> tuple[int, int]:
-    """The compact count at `at`, plus one, of elements of at least `least` bytes."""
+    """The compact count plus one at `at`, of elements of at least `least` bytes, and the offset after it."""
     value, at = uvarint(buf, at)
     if not value or (value - 1) * least > end - at:
         raise Crude
@@ -137,7 +137,7 @@ def long_count(buf: bytes, at: int, end: int, least: int) -> tuple[int, int]:
 
 
 def long_count_or_null(buf: bytes, at: int, end: int, least: int) -> tuple[int, int]:
-    """As long_count, 0 for null."""
+    """The compact count plus one (0: null) at `at`, of elements of at least `least` bytes, and the offset after it."""
     value, at = uvarint(buf, at)
     if value and (value - 1) * least > end - at:
         raise Crude
@@ -145,47 +145,47 @@ def long_count_or_null(buf: bytes, at: int, end: int, least: int) -> tuple[int, 
 
 
 def count(number: int, at: int, end: int, least: int) -> int:
-    """An int32 count checked against what is left."""
+    """The int32 count `number` of elements of at least `least` bytes, checked against the bytes that are left."""
     if number < 0 or number * least > end - at:
         raise Crude
     return number
 
 
 def count_or_null(number: int, at: int, end: int, least: int) -> int:
-    """As count, -1 for null."""
+    """The int32 count `number` (-1 for null) of elements of at least `least` bytes, checked against the bytes left."""
     if number < -1 or number * least > end - at:
         raise Crude
     return number
 
 
 def add_error(found: list[tuple[str, int]], place: str, code: int) -> None:
-    """Add an error code to those of the message, of which no more are kept than are listed."""
+    """Add an error code to a message's list of them, which holds at most ERRORS_SHOWN_MAX."""
     if len(found) < ERRORS_SHOWN_MAX:
         found.append((place, code))
 
 
 def spend(left: list[int], values: int) -> None:
-    """Count values of a large message against VALUES_MAX."""
+    """Count values of a large message against VALUES_MAX. Raises Crude beyond it."""
     left[0] -= values
     if left[0] < 0:
         raise Crude
 
 
 def room(left: list[int], count: int) -> int:
-    """How many of so many elements a projection of a large message keeps; they are counted."""
+    """How many of `count` elements a projection of a large message keeps; uses up that much of the room."""
     kept = min(count, left[1])
     left[1] -= kept
     return kept
 
 
 def varint(buf: bytes, at: int) -> tuple[int, int]:
-    """A zigzag varint of 32 bits."""
+    """The zigzag varint of 32 bits at `at`, and the offset after it."""
     value, at = uvarint(buf, at)
     return (value >> 1) ^ -(value & 1), at
 
 
 def varlong(buf: bytes, at: int) -> tuple[int, int]:
-    """A zigzag varint of 64 bits."""
+    """The zigzag varint of 64 bits at `at`, and the offset after it."""
     value = shift = 0
     while shift < 70:
         byte = buf[at]
@@ -200,7 +200,7 @@ def varlong(buf: bytes, at: int) -> tuple[int, int]:
 
 
 def text(data: bytes) -> str:
-    """A string whatever its bytes are."""
+    """The string of any bytes, UTF-8 or not (surrogateescape)."""
     return data.decode("utf-8", "surrogateescape")
 
 
@@ -211,7 +211,7 @@ _from_bytes = int.from_bytes
 
 
 class Kept(dict[bytes, Any]):
-    """Values by their bytes, each made when first asked for: few ids come again and again."""
+    """Values by their bytes, each made on first use: messages repeat a few UUIDs again and again."""
 
     def __init__(self, make: Callable[[bytes], Any]) -> None:
         super().__init__()
@@ -231,13 +231,13 @@ def _uuid(data: bytes) -> UUID:
     return value
 
 
-# UUIDs by their 16 bytes, and as Kafka prints them.
+# By their 16 bytes: UUIDs, and the text of UUIDs as Kafka prints it.
 uuids: Final = Kept(_uuid)
 uuid_texts: Final = Kept(uuid_text)
 
 
 def put_last(into: dict[str, Any], names: tuple[str, ...], unknown: dict[int, bytes]) -> None:
-    """Bring tagged fields into ascending order, however they came, and add the unknown ones."""
+    """Put the tagged fields last, in the order of `names`, and add the unknown ones under `_tagged_fields`."""
     for name in names:
         if name in into:
             into[name] = into.pop(name)
@@ -246,26 +246,26 @@ def put_last(into: dict[str, Any], names: tuple[str, ...], unknown: dict[int, by
 
 
 def put_last_json(into: dict[str, Any], names: tuple[str, ...], unknown: dict[int, bytes]) -> None:
-    """As put_last, in JSON form."""
+    """Put the tagged fields last, in the order of `names`, and add the unknown ones in JSON form."""
     put_last(into, names, unknown)
     if unknown:
         into["_tagged_fields"] = {str(tag): base64_json(unknown[tag]) for tag in into["_tagged_fields"]}
 
 
 def long_skip(buf: bytes, at: int, end: int) -> int:
-    """The offset after bytes with their compact size before them."""
+    """The offset after bytes whose compact size is at `at`."""
     count, at = size(buf, at, end)
     return at + count
 
 
 def long_skip_or_null(buf: bytes, at: int, end: int) -> int:
-    """The offset after bytes with their compact size before them, or null."""
+    """The offset after bytes, or null, whose compact size is at `at`."""
     count, at = size_or_null(buf, at, end)
     return at + count if count > 0 else at
 
 
 def tag_count(buf: bytes, at: int, end: int, left: list[int] | None) -> tuple[int, int]:
-    """The number of tagged fields, checked against what is left, and the offset after it."""
+    """The number of tagged fields, checked against the bytes left, and the offset after it."""
     number, at = uvarint(buf, at)
     if number * 2 > end - at or number > TAGS_MAX:
         raise Crude
@@ -275,7 +275,7 @@ def tag_count(buf: bytes, at: int, end: int, left: list[int] | None) -> tuple[in
 
 
 def skip_tags(buf: bytes, at: int, end: int, left: list[int] | None = None) -> int:
-    """The offset after a tag section that holds nothing known."""
+    """The offset after a tag section of a struct without known tagged fields; no value is kept."""
     number, at = tag_count(buf, at, end, left)
     for _ in range(number):
         _, at = uvarint(buf, at)
@@ -287,7 +287,7 @@ def skip_tags(buf: bytes, at: int, end: int, left: list[int] | None = None) -> i
 
 
 def read_tags(buf: bytes, at: int, end: int, into: dict[str, Any], left: list[int] | None = None) -> int:
-    """Read a tag section that holds nothing known; the offset after it."""
+    """Read a tag section without known tagged fields: `into` gets `_tagged_fields`. Returns the offset after it."""
     number, at = tag_count(buf, at, end, left)
     unknown: dict[int, bytes] = {}
     for _ in range(number):
@@ -303,43 +303,43 @@ def read_tags(buf: bytes, at: int, end: int, into: dict[str, Any], left: list[in
 
 
 def read_tags_json(buf: bytes, at: int, end: int, into: dict[str, Any], left: list[int] | None = None) -> int:
-    """As read_tags, in JSON form."""
+    """Read a tag section without known tagged fields: `into` gets `_tagged_fields` in JSON form. Returns its end."""
     at = read_tags(buf, at, end, into, left)
     if "_tagged_fields" in into:
         into["_tagged_fields"] = {str(tag): base64_json(data) for tag, data in into["_tagged_fields"].items()}
     return at
 
 
-# Steps of reading in, lines of Python out: what the generators of decoders and projections share.
+# Reading steps in, lines of Python out: shared by the generators of decoders and projections.
 #
-# A `Unit` is the module that is being generated (functions and constants), a `Body` a function of it that reads. A body
-# collects fixed-width pieces into runs: each run is one `unpack_from` with a cached struct. A string whose size is
+# A `Unit` is the module that is being generated (functions and constants); a `Body` is one reading function of it. A
+# body collects fixed-width pieces into runs: each run is one `unpack_from` with a cached struct. A string whose size is
 # known to be short is unpacked together with the run after it, by a struct looked up by that size. `shift` counts bytes
 # that were read but not yet added to the variable `at`.
 
 
 @lru_cache(maxsize=4096)
 def unpacker(form: str) -> Unpack:
-    """The one unpack_from of a format."""
+    """The unpack_from function of a format, made once."""
     return Struct(">" + form).unpack_from
 
 
 @lru_cache(maxsize=1024)
 def table(form: str, after: str, bias: int) -> list[Unpack]:
-    """The one table of a format, by size byte."""
+    """The short_table of a format, by size byte, made once."""
     return short_table(form, after, bias)
 
 
 @lru_cache(maxsize=1024)
 def long_table(form: str, after: str) -> LongTable:
-    """The one table of a format, by size."""
+    """The LongTable of a format, by size, made once."""
     return LongTable(form, after)
 
 
 class Unit:
-    """A module in the making: `names` are its globals, `parts` the text of its functions.
+    """A module that is being generated: `names` are its globals, `parts` the texts of its functions.
 
-    One that is `commented`, for people, has beside each line the fields that it is about.
+    With `commented`, each line has a comment that names the fields it reads or writes.
     """
 
     def __init__(self, *, commented: bool = False) -> None:
@@ -350,12 +350,12 @@ class Unit:
         self._constants: dict[int, str] = {}
 
     def new(self, stem: str) -> str:
-        """A name not used before."""
+        """A variable name that the unit has not used before."""
         self._count += 1
         return f"{stem}{self._count}"
 
     def constant(self, stem: str, value: object) -> str:
-        """The global name of a value."""
+        """The name of the global that holds a value, added on first use."""
         name = self._constants.get(id(value))
         if name is None:
             name = self._constants[id(value)] = self.new(stem)
@@ -364,14 +364,14 @@ class Unit:
 
 
 class Piece(NamedTuple):
-    """A fixed-width piece: its struct letter (`S`: a size, count or flag byte) and the variable, empty to skip it."""
+    """A fixed-width piece: its struct letter (`S`: a size, count or flag byte) and its variable, empty to skip it."""
 
     letter: str
     target: str
 
 
 class Tail(NamedTuple):
-    """A string or bytes whose size was just read into `size`, and which the next run follows."""
+    """A string or bytes between the run that reads its size into the variable `size` and the next run."""
 
     size: str
     target: str
@@ -383,7 +383,7 @@ class Tail(NamedTuple):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Lines:
-    """The text of one function in the making; `field` is the one at hand."""
+    """The text of a function that is being generated; `field` is the path of the present field."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -392,43 +392,43 @@ class Lines:
         self.depth = 0
 
     def put(self, *lines: str) -> None:
-        """Lines at the present depth."""
+        """Add lines at the present depth."""
         if self.unit.fields is not None:
             lines = tuple(self._commented(line, self.unit.fields) for line in lines)
         self.lines += ["    " * self.depth + line for line in lines]
 
     def _commented(self, line: str, fields: dict[str, str]) -> str:
-        """A line with the fields of its variables, else the field at hand, beside it."""
+        """A line with a comment that names the fields of its variables, or else the present field."""
         found = [fields[word] for word in findall(r"\w+", line) if fields.get(word)] or [self.field]
         return f"{line}  # {', '.join(dict.fromkeys(found))}" if found != [""] else line
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """Lines below `head`."""
+        """Add the line `head`; lines put within the block are indented below it."""
         self.put(head)
         self.depth += 1
         yield
         self.depth -= 1
 
     def new(self, stem: str) -> str:
-        """A name not used before."""
+        """A variable name that the unit has not used before."""
         name = self.unit.new(stem)
         if self.unit.fields is not None:
             self.unit.fields[name] = self.field
         return name
 
     def const(self, stem: str, value: object) -> str:
-        """The global name of a value."""
+        """The name of the global that holds a value, added on first use."""
         return self.unit.constant(stem, value)
 
     def finish(self) -> None:
-        """Hand the function to the unit."""
+        """Add the finished function to the unit."""
         self.unit.parts.append("\n".join(self.lines))
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Body(Lines):
-    """A reading function in the making. `end` is the variable that bounds what it may read."""
+    """A reading function that is being generated. `end` is the variable of the offset that it must not read beyond."""
 
     def __init__(self, unit: Unit, end: str = "end") -> None:
         super().__init__(unit)
@@ -442,28 +442,28 @@ class Body(Lines):
         self._first_run = -1
 
     def fail_if(self, condition: str) -> None:
-        """Give up under a condition."""
+        """Put lines that raise Crude under a condition."""
         self.put(f"if {condition}:", "    raise Crude")
 
     def piece(self, letter: str, target: str = "") -> None:
-        """A fixed-width piece of the run, into `target`, or skipped."""
+        """Add a fixed-width piece to the run: read into the variable `target`, or skipped if that is empty."""
         self._pieces.append(Piece(letter, target))
 
     def after(self, *lines: str) -> None:
-        """Lines to put when the present run has been read."""
+        """Add lines that are put after the lines that read the present run."""
         self._after += lines
 
     def guess(self) -> None:
-        """Begin code that holds for one shape only: what expect() says is assumed to the end of the first run."""
+        """Begin code for one shape only: to the end of the first run, the expect() conditions are assumed to hold."""
         self._first_run = 0
 
     @property
     def first_run(self) -> int:
-        """Bytes that the first run since guess() reads, also where the shape is another one."""
+        """The number of bytes that the first run since guess() reads, even where the shape is another one."""
         return self._first_run
 
     def expect(self, letter: str, condition: str) -> None:
-        """A piece `{}` that must meet a condition; lines after the run that holds it are below an `if`."""
+        """Add a piece that must meet a condition; lines after its run are put below an `if` with that condition."""
         target = self.new("c")
         if self._first_run > 0:
             self.flush()
@@ -473,16 +473,16 @@ class Body(Lines):
             self.flush()
 
     def follow(self, tail: Tail) -> None:
-        """A string or bytes whose size is the last piece."""
+        """Add a string or bytes whose size is the last piece of the run."""
         self.flush()
         self._tail = tail
 
     def at(self, more: int = 0) -> str:
-        """The expression of the offset that reading has come to."""
+        """The expression of the offset up to which lines have been put, plus `more`."""
         return plus("at", self.shift + more)
 
     def is_short(self, size: str) -> str:
-        """The condition that a compact size stands in one byte and is not null."""
+        """The condition that a compact size is one byte and not null."""
         return f"0 < {size} < 128" if size in self._unsigned else f"{size} > 0"
 
     def is_negative(self, flag: str) -> str:
@@ -490,14 +490,14 @@ class Body(Lines):
         return f"{flag} > 127" if flag in self._unsigned else f"{flag} < 0"
 
     def sync(self) -> None:
-        """Read what is pending and bring `at` up to date."""
+        """Put lines that read the pending pieces and bring `at` up to date."""
         self.flush()
         if self.shift:
             self.put(f"at += {self.shift}")
             self.shift = 0
 
     def flush(self) -> None:
-        """Read what is pending."""
+        """Put lines that read the pending pieces."""
         tail, self._tail = self._tail, None
         pieces, self._pieces = self._pieces, []
         after, self._after = self._after, []
@@ -522,7 +522,7 @@ class Body(Lines):
         return f"{target} == {condition}" if condition != "0" else f"not {target}"
 
     def _read(self, core: list[Piece], offset: str) -> None:
-        """Lines that read a run which begins and ends with a wanted piece."""
+        """Put lines that read a run which begins and ends with a wanted piece."""
         if not core:
             return
         letter, target = core[0]
@@ -575,7 +575,7 @@ class Body(Lines):
         self.put(f"at = {plus(stop, lead + _size(core))}")
 
     def _slice_two(self, tail: Tail, lead: int, core: list[Piece]) -> None:
-        """Bytes whose size is a varint of two bytes, as that of most batches of records."""
+        """Put lines that read bytes whose size is a uvarint of two bytes, as is the size of most record batches."""
         low, stop = self.new("b"), self.new("e")
         there = "" if tail.null else f"{tail.size} and "
         with self.block(f"elif {there}0 < ({low} := buf[{self.at()}]) < 128:"):
@@ -597,7 +597,7 @@ class Body(Lines):
 
 
 def plus(base: str, more: int) -> str:
-    """The expression of a sum."""
+    """The expression `base` plus a number."""
     return base if not more else f"{base} + {more}" if more > 0 else f"{base} - {-more}"
 
 

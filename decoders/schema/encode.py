@@ -1,9 +1,9 @@
-"""Plan in, source of an encoder out: for complete values of the right types; anything else is left to walk.py.
+"""Plan in, source of an encoder out: for complete values of the right types; other values are left to walk.py.
 
 Fixed-width fields are packed in runs. A string, bytes or an array of numbers is packed with the fields around it by a
-struct looked up by its length. The pieces are joined at the end. A value that this cannot take (a field is missing,
-a name unknown, a number too large) makes the encoder fail in some way, and walk.py then encodes it or says what is
-wrong.
+struct looked up by its length. The pieces are joined at the end. A value that the encoder cannot take (a field is
+missing, a name unknown, a number too large) makes it raise one of ENCODE_CRUDE, and walk.py then encodes the value or
+says what is wrong.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from decoders.schema.walk import UNKNOWN, default_bytes, unknown_tags
 from decoders.wire.primitives import LETTERS, uuid_bytes, write_number, write_uvarint
 
 Pack = Callable[..., bytes]
-# Sizes that, one more, stand in one byte.
+# Below this, a size plus one is a uvarint of one byte.
 SHORT: Final = 127
-# Likewise in two bytes.
+# Below this, a size plus one is a uvarint of two bytes at most.
 TWO_BYTES: Final = (1 << 14) - 1
 SIZED: Final = frozenset({"string", "bytes", "records"})
 BOOLS: Final = {True: 1, False: 0}
 
 
 class PackTable(dict[int, Pack]):
-    """pack by length: of the fields before, the length, the data or numbers, the fields after."""
+    """Pack functions by length; each packs the fields before, the length, the data or numbers, and the fields after."""
 
     def __init__(self, before: str, each: str, after: str) -> None:
         super().__init__()
@@ -46,23 +46,23 @@ class PackTable(dict[int, Pack]):
 
 @lru_cache(maxsize=2048)
 def pack_table(before: str, each: str, after: str) -> PackTable:
-    """The one table of these formats."""
+    """The PackTable of these formats, made once."""
     return PackTable(before, each, after)
 
 
 @lru_cache(maxsize=2048)
 def packer(form: str) -> Pack:
-    """The one pack of a format."""
+    """The pack function of a format, made once."""
     return Struct(">" + form).pack
 
 
 def many(letter: str, values: list[Any]) -> bytes:
-    """An array too long for the tables."""
+    """The bytes of an array of numbers that is too long for the tables."""
     return Struct(f">{len(values)}{letter}" if len(letter) == 1 else ">" + letter * len(values)).pack(*values)
 
 
 def tag_section(tags: dict[int, bytes]) -> bytes:
-    """Tagged fields, ascending, with their count before them."""
+    """The bytes of a tag section: the count, then the tagged fields by ascending tag."""
     out = [write_uvarint(len(tags))]
     for tag in sorted(tags):
         out += (write_uvarint(tag), write_uvarint(len(tags[tag])), tags[tag])
@@ -70,7 +70,7 @@ def tag_section(tags: dict[int, bytes]) -> bytes:
 
 
 def add_unknown(tags: dict[int, bytes], value: object, known: frozenset[int]) -> None:
-    """Add what `_tagged_fields` holds."""
+    """Add the unknown tagged fields that `_tagged_fields` holds to `tags`. Raises Crude for a tag that is known."""
     unknown = unknown_tags(value, UNKNOWN)
     if not known.isdisjoint(unknown):
         raise emit.Crude
@@ -78,12 +78,12 @@ def add_unknown(tags: dict[int, bytes], value: object, known: frozenset[int]) ->
 
 
 def unfit() -> None:
-    """Give up on a value that only walk.py can judge."""
+    """Raise Crude: only walk.py can judge this value."""
     raise emit.Crude
 
 
 class Variable(NamedTuple):
-    """What a pack holds besides fields of fixed width: bytes, or numbers, whose length is in the variable `length`."""
+    """The item of variable length in a pack: bytes or numbers, whose length is in the variable `length`."""
 
     value: str
     length: str
@@ -94,7 +94,7 @@ class Variable(NamedTuple):
 
 
 class Writer(Lines):
-    """An encoding function in the making: `pending` fields go into one pack, with at most one variable item."""
+    """An encoding function that is being generated: pending fields go into one pack, with at most one variable item."""
 
     def __init__(self, unit: Unit, *, direct: bool = False) -> None:
         super().__init__(unit)
@@ -105,17 +105,17 @@ class Writer(Lines):
         self.after: list[tuple[str, str]] = []
 
     def piece(self, letter: str, value: str) -> None:
-        """A field of fixed width; value "" packs zeros."""
+        """Add a field of fixed width to the pending pack; value "" packs zeros."""
         (self.before if self.variable is None else self.after).append((letter, value))
 
     def add(self, variable: Variable) -> None:
-        """Bytes or numbers, with their size."""
+        """Add bytes or numbers, with their size, to the pending pack."""
         if self.variable is not None:
             self.flush()
         self.variable = variable
 
     def pack(self, pieces: list[tuple[str, str]]) -> str:
-        """The expression that packs fields of fixed width; empty where there are none."""
+        """The expression that packs fields of fixed width; empty if there are no fields."""
         if not pieces:
             return ""
         form = "".join("x" if not value else letter for letter, value in pieces)
@@ -124,7 +124,7 @@ class Writer(Lines):
         return f"{self.const('pack', packer(form))}({', '.join(value for _, value in pieces if value)})"
 
     def flush(self) -> None:
-        """Pack what is pending."""
+        """Put the lines that pack the pending fields."""
         before, variable, after = self.before, self.variable, self.after
         self.before, self.variable, self.after = [], None, []
         if variable is None:
@@ -143,7 +143,7 @@ class Writer(Lines):
                 self._put_variable(before, variable, after)
 
     def flush_with_count(self, count: str) -> None:
-        """Pack what is pending, and a compact count after it, which is nearly always short."""
+        """Put the lines that pack the pending fields and then a compact count, which is nearly always one byte."""
         before, variable, after = [*self.before], self.variable, [*self.after]
         with self.block(f"if {count} < {SHORT}:"):
             self.piece("b", f"{count} + 1")
@@ -182,12 +182,12 @@ class Writer(Lines):
                 self.out(self.pack([*before, (variable.size, length)]), data, self.pack(after))
 
     def begin(self) -> None:
-        """The next out() lines, one after the other or one of several, make the next piece of the message."""
+        """Begin the next piece of the message; the out() lines that follow, in all branches, make it."""
         if self._direct:
             self.parts.append(self.unit.new("p"))
 
     def out(self, *values: str) -> None:
-        """Lines that put out these expressions, of which some may be empty."""
+        """Put lines that add the values of these expressions to the message; empty expressions are left out."""
         if self._direct:
             self.put(f"{self.parts[-1]} = {' + '.join(value for value in values if value)}")
         else:
@@ -195,7 +195,7 @@ class Writer(Lines):
 
 
 class EncoderSource:
-    """The writing of one message: puts the function `encode`, and all that it calls, into a unit."""
+    """Generates one encoder: puts the function `encode`, and all functions that it calls, into a unit."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -205,7 +205,7 @@ class EncoderSource:
         )  # fmt: skip
 
     def root(self, plan: Plan) -> None:
-        """The function `encode(value)`."""
+        """Put the function `encode(value)` into the unit."""
         body = Writer(self.unit, direct=not _loops(plan))
         body.put("def encode(v):")
         body.depth = 1
@@ -224,7 +224,7 @@ class EncoderSource:
         body.finish()
 
     def struct(self, body: Writer, plan: Plan, value: str) -> None:
-        """Lines that encode a struct that is in a variable."""
+        """Put lines that encode the struct in the variable `value`."""
         if not plan.flexible:
             body.put(f"if len({value}) != {len(plan.fields)}:", "    unfit()")
         for field in plan.fields:
@@ -232,13 +232,13 @@ class EncoderSource:
         if plan.flexible:
             body.piece("b", "")
             body.flush()
-            # The count of tagged fields was put out as 0, as it nearly always is.
+            # The count of tagged fields was written as 0, which it nearly always is.
             body.put(f"if len({value}) != {len(plan.fields)}:")
             last = body.parts[-1] if body.parts else "parts[-1]"
             body.put(f"    {last} = {last}[:-1] + {self._tags(plan)}({value})")
 
     def field(self, body: Writer, field: PlanField, value: str) -> None:
-        """Lines that encode the field whose value this expression is."""
+        """Put lines that encode a field; `value` is the expression of its value."""
         outer, body.field = body.field, f"{body.field}.{field.name}".lstrip(".")
         if self.unit.fields is not None:
             self.unit.fields[field.name] = body.field  # the word in `value`
@@ -328,7 +328,7 @@ class EncoderSource:
             body.flush()
 
     def _tags(self, plan: Plan) -> str:
-        """The name of the function that makes a tag section."""
+        """Put the function that makes a struct's tag section into the unit; returns its name."""
         name = self.unit.new("tags")
         body = Writer(self.unit)
         body.put(f"def {name}(v):")
@@ -350,7 +350,7 @@ class EncoderSource:
 
 
 def _loops(plan: Plan) -> bool:
-    """Whether encoding needs loops, or pieces that are there or not."""
+    """Whether encoding needs loops, or pieces that depend on a null."""
     return any(
         (field.array and (field.plan is not None or field.kind not in FIXED))
         or (field.plan is not None and (field.nullable or _loops(field.plan)))
@@ -358,6 +358,6 @@ def _loops(plan: Plan) -> bool:
     )
 
 
-# Where struct is too tolerant, or packs another type.
+# For kinds where the struct module is too tolerant, or packs another type.
 _LETTERS: Final = {"bool": "B"}
 _CONVERT: Final = {"bool": "BOOLS[{}]", "uuid": "uuid_bytes({})"}

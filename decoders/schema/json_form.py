@@ -1,4 +1,4 @@
-"""Values of a message in, its JSON form out; and back (contract, "Bodies, as JSON")."""
+"""The values of a message in, its JSON form out; and back (contract, "Bodies, as JSON")."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from decoders.wire.primitives import RANGES, text_bytes, uuid_bytes, uuid_text
 from decoders.wire.text import has_hole, json_bytes
 
 Hook = Callable[..., Any]
-# The name in a hook table of `public(config name) -> bool`, which `secret unless FIELD` asks.
+# The key in a hook table of the function `public(config name) -> bool`, which `secret unless FIELD` calls.
 PUBLIC: Final = "public"
 _INFINITY: Final = float("inf")
 
 
 def base64_json(data: bytes) -> dict[str, str]:
-    """Bytes that are no text."""
+    """The JSON form of bytes that are no text."""
     return {"base64": b64encode(data).decode()}
 
 
 def string_json(data: bytes) -> str | dict[str, str]:
-    """The bytes of a string field: text where they are UTF-8, else base64."""
+    """The JSON form of a string field's bytes: text where they are UTF-8, else base64."""
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -35,7 +35,7 @@ def string_json(data: bytes) -> str | dict[str, str]:
 
 
 def float_json(value: float) -> float | str:
-    """A number, or the word for what JSON has no number for."""
+    """The JSON form of a float64: a number, or the word `NaN`, `Infinity` or `-Infinity`."""
     if value != value:
         return "NaN"
     if value in (_INFINITY, -_INFINITY):
@@ -44,12 +44,12 @@ def float_json(value: float) -> float | str:
 
 
 def redacted(size: int) -> dict[str, int]:
-    """What stands for a secret of `size` bytes."""
+    """The JSON form that stands for a secret of `size` bytes."""
     return {"redacted": size}
 
 
 def sibling_of(hook: str) -> str:
-    """The field that a hook wants to know besides its own: `compression_type` of `MetricsData(compression_type)`."""
+    """The sibling field that a hook needs besides its own: `compression_type` for `MetricsData(compression_type)`."""
     return hook.partition("(")[2].rstrip(")")
 
 
@@ -67,18 +67,18 @@ def to_json(
     *,
     reveal: bool = False,
 ) -> dict[str, Any]:
-    """The JSON form of a decoded message, or of the part of one that could be read.
+    """The JSON form of a decoded message, or of the part of a message that could be read.
 
-    `hooks` gives, for a field's path without indices (`topics[].partitions[].records`), a name in `table`, whose
-    function makes the JSON value of that field; `NAME(FIELD)` gets the value of a sibling before it too. `reveal` shows
-    secrets.
+    `hooks` maps a field's path without indices (`topics[].partitions[].records`) to a name in `table`, whose function
+    makes the JSON value of that field; the function of `NAME(FIELD)` also gets the value of the sibling FIELD, which
+    comes before. `reveal` shows secrets.
     """
     return JsonForm(hooks or {}, table or {}, reveal).struct(plan, value, "")
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class JsonForm:
-    """Makes the JSON form of decoded fields; `path` leads to a field, without indices."""
+    """Makes the JSON form of decoded fields; `path` is the path of a field, without indices."""
 
     __slots__ = ("hooks", "reveal", "table")
 
@@ -88,7 +88,7 @@ class JsonForm:
         self.reveal = reveal
 
     def struct(self, plan: Plan, value: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-        """The fields of a struct; `prefix` leads to them."""
+        """The JSON form of a struct; `prefix` is the start of its fields' paths."""
         fields = {field.name: field for field in (*plan.fields, *plan.tagged)}
         out: dict[str, Any] = {}
         for name, inner in value.items():
@@ -99,7 +99,7 @@ class JsonForm:
         return out
 
     def field(self, field: PlanField, value: Any, path: str, owner: Mapping[str, Any]) -> Any:
-        """A field of the struct `owner`."""
+        """The JSON form of a field of the struct `owner`."""
         if field.array:
             if value is None:
                 return None
@@ -107,7 +107,7 @@ class JsonForm:
         return self.element(field, value, path, owner)
 
     def element(self, field: PlanField, value: Any, path: str, owner: Mapping[str, Any]) -> Any:
-        """A field that is no array, or one element of an array."""
+        """The JSON form of a field that is no array, or of one element of an array."""
         if field.plan is not None:
             return None if value is None else self.struct(field.plan, value, path + ".")
         public = field.unless and is_public(self.table, owner.get(field.unless))
@@ -119,12 +119,12 @@ class JsonForm:
         return self.leaf(field.kind, value)
 
     def held(self, kind: str, hook: str, value: Any, owner: Mapping[str, Any]) -> Any:  # noqa: ARG002  # see large_body
-        """What the bytes of a field with a hook hold."""
+        """The JSON form of a field with a hook, as the hook's function makes it."""
         beside = sibling_of(hook)
         return self.table[hook](value, owner.get(beside)) if beside else self.table[hook](value)
 
     def leaf(self, kind: str, value: Any) -> Any:
-        """A primitive value."""
+        """The JSON form of a primitive value."""
         return leaf_json(kind, value)
 
 
@@ -149,17 +149,17 @@ def _size(field: PlanField, value: Any) -> int:
 
 # JSON form in, Python values that can be encoded out, with exact errors.
 #
-# What a bytes or records field may hold besides text and base64 (records, structures) is made by the caller's `Makers`,
-# told by the value's own shape, so that no table of fields is needed on the way back.
+# A bytes or records field may hold batches or a structure instead of text and base64: the caller's `Makers` encode
+# these. The JSON value itself shows which one it is, so that no table of fields is needed on the way back.
 
 
 # JSON value and the path of its field in, bytes out.
 Maker = Callable[[Any, str], bytes]
 BASE64: Final = "base64"
 REDACTED: Final = "redacted"
-# Beside the base64 of bytes that could not be read: why.
+# Stands beside the base64 of bytes that could not be read, and says why.
 ERROR: Final = "error"
-# The field in which brokers repeat what they refuse, and secrets are therefore taken from the text.
+# Brokers repeat refused values in this field, so secrets are removed from its text.
 MESSAGE: Final = "error_message"
 _HIDDEN: Final = "a redacted secret cannot be encoded; --reveal-secrets keeps its value"
 STRUCTURE: Final = "$type"
@@ -170,14 +170,14 @@ _KINDS: Final = {"bytes": 'bytes (text or {"base64": …})', "bool": "true or fa
 
 
 class Makers(NamedTuple):
-    """Who makes bytes of a list of batches, and of a structure with its `$type`."""
+    """The functions that encode a list of batches, and a structure with its `$type`."""
 
     records: Maker
     structure: Maker
 
 
 def from_json(plan: Plan, value: object, makers: Makers) -> dict[str, Any]:
-    """The message that a body in JSON form says, for encode(); missing fields stay missing. Raises EncodeError.
+    """The Python values of a body in JSON form, for encode(); missing fields stay missing. Raises EncodeError.
 
     Fields that this version lacks are kept for encode() to judge.
     """
@@ -208,7 +208,7 @@ class _Reading:
         return out
 
     def absent(self, field: Field, value: object, path: str) -> object:
-        """A field that this version lacks: its default may be given all the same."""
+        """The value of a field that this version lacks: encode() accepts it if it is the default."""
         if field.array or field.fields or value is None:
             return value
         return self.leaf(field.kind, value, path)
@@ -238,7 +238,7 @@ class _Reading:
 
 
 def leaf_from_json(kind: str, value: object, path: str) -> object:
-    """The Python value of one primitive that is not null. Raises EncodeError with the type and what was given."""
+    """The Python value of one primitive that is not null. Raises EncodeError, which names the type and the value."""
     if kind in RANGES:
         if not isinstance(value, int) or isinstance(value, bool):
             low, high = RANGES[kind]
@@ -270,7 +270,7 @@ def leaf_from_json(kind: str, value: object, path: str) -> object:
 
 
 def text_from_json(value: object, path: str) -> str:
-    """A string: text, or base64 where its bytes are no UTF-8 (which surrogateescape then stands for)."""
+    """A string from text, or from base64 where its bytes are no UTF-8 (decoded with surrogateescape)."""
     if isinstance(value, str):
         try:
             text_bytes(value)
@@ -285,7 +285,7 @@ def text_from_json(value: object, path: str) -> str:
 
 
 def bytes_from_json(value: object, path: str, kind: str = "bytes") -> bytes:
-    """Bytes: text, or {"base64": "…"}."""
+    """Bytes from text, or from {"base64": "…"}."""
     if isinstance(value, str):
         try:
             return text_bytes(value)
@@ -297,7 +297,7 @@ def bytes_from_json(value: object, path: str, kind: str = "bytes") -> bytes:
 
 
 def tags_from_json(value: object, path: str) -> dict[int, bytes]:
-    """What `_tagged_fields` holds: {"7": {"base64": "…"}}."""
+    """The bytes by tag from the JSON form of `_tagged_fields`: {"7": {"base64": "…"}}."""
     if not isinstance(value, Mapping):
         raise EncodeError(f"an object of tag: bytes expected, not {shown(value)}", path=path)
     tags: dict[int, bytes] = {}
@@ -312,7 +312,7 @@ def tags_from_json(value: object, path: str) -> dict[int, bytes]:
 
 
 def shown(value: object) -> str:
-    """A JSON value as an error line quotes it: short, whatever it is."""
+    """A JSON value as an error line quotes it, cut short."""
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -2,15 +2,15 @@
 
 The problem. A body of some MiB may hold millions of structs, each of which takes a hundred times its bytes as a value.
 
-The idea. Read such a body twice. First the walker goes through it and steps over each long array by generated code that
-keeps nothing (`check`); this finds the end, and the failure if there is one. Then, while the body is written, a
+The idea. Read such a body twice. First the walker reads it, and steps over each long array by generated code that keeps
+nothing (`check`); this finds the end, and the failure if there is one. Then, while the body is written out, a
 DeferredArray reads elements in pieces of PIECE bytes:
 
 ```
 body   │ field │ long array ………………………………… │ field │
 walk   │ value │ Unread(at, end, count)          │ value │        LargeWalker
 form   │ JSON  │ DeferredArray                   │ JSON  │        _LargeForm
-write          └► [ 64 KiB ][ 64 KiB ] …                         small elements: the usual JSON decoder; large: again so
+write          └► [ 64 KiB ][ 64 KiB ] …                         small elements: the JSON decoder; large: this way again
 ```
 
 What always holds: the same JSON, and the same failure at the same place, as the walker gives. Bodies up to
@@ -38,23 +38,23 @@ _NOTHING: Final[frozenset[str]] = frozenset()
 
 
 def is_large(size: int) -> bool:
-    """Whether a body of so many bytes is read in this way."""
+    """Whether a body of `size` bytes is read with long arrays deferred."""
     return size > BODY_WHOLE_MAX
 
 
 def check(plan: Plan, data: bytes, at: int, end: int) -> int:
-    """The offset after the message, of which nothing is kept. Raises one of CRUDE."""
+    """Check a message without keeping any value; returns the offset after it. Raises one of CRUDE."""
     return projector(plan, _NOTHING, False)(data, at, end)[2]
 
 
 class Spent(Protocol):
-    """What hooks spend; set back where the same elements are read again."""
+    """The budget that hooks spend; `state` is set back before the same elements are read again."""
 
     state: Any
 
 
 class BodyReader:
-    """How the fields of a message become JSON: as the arguments of to_json(), and what the hooks spend."""
+    """How the fields of a message become JSON: the arguments of to_json(), and the budget that the hooks spend."""
 
     __slots__ = ("budget", "hooks", "reveal", "table")
 
@@ -69,7 +69,7 @@ class BodyReader:
     def read(
         self, plan: Plan, data: bytes, at: int, end: int, path: str = ""
     ) -> tuple[dict[str, Any], int, DecodeError | None]:
-        """The fields that can be read before the first failure, the offset behind them, and that failure."""
+        """The fields that can be read before the first failure, the offset after them, and that failure (or None)."""
         walker = LargeWalker(data)
         failure = None
         after = at
@@ -83,7 +83,7 @@ class BodyReader:
 def partial(
     plan: Plan, data: bytes, at: int, end: int, reader: BodyReader
 ) -> tuple[dict[str, Any], DecodeError | None]:
-    """What codec.partial() gives in JSON form."""
+    """Read a large body as codec.partial() with `json`: the fields before the first failure, and that failure."""
     body, after, failure = reader.read(plan, data, at, end)
     if failure is None and after != end:
         failure = trailing(after, end)
@@ -91,14 +91,14 @@ def partial(
 
 
 def known(plan: Plan, data: bytes, at: int, end: int) -> tuple[dict[str, Any], DecodeError | None]:
-    """What codec.partial() gives, without the long arrays."""
+    """The Python values before the first failure, without the long arrays, and that failure (None if none)."""
     walker = LargeWalker(data)
     failure = failure_of(walker, plan, at, end)
     return _without_arrays(walker.root), failure
 
 
 class Unread:
-    """A long array that the walker has stepped over: its elements, and what was read of one that fails."""
+    """A long array that the walker has stepped over; `rest` holds the part that was read of a broken element."""
 
     __slots__ = ("at", "count", "data", "end", "field", "rest")
 
@@ -112,7 +112,7 @@ class Unread:
 
 
 class LargeWalker(Walker):
-    """Reads as the walker does, but leaves long arrays unread."""
+    """A Walker that leaves long arrays unread: their value is an Unread."""
 
     __slots__ = ()
 
@@ -132,7 +132,7 @@ class LargeWalker(Walker):
         return after
 
     def _failing(self, field: PlanField, at: int, end: int, count: int, into: dict[str, Any], path: str) -> int:
-        """An array that cannot be read to its end: the elements before the one that fails stay unread."""
+        """Step over an array that cannot be read to its end: the elements before the broken one stay unread."""
         self._spend(count * weight(field), at)
         unread = into[field.name] = Unread(field, self._buf, at, at, 0)
         for number in range(count):
@@ -150,7 +150,7 @@ class LargeWalker(Walker):
 
 
 class DeferredArray(DeferredList):
-    """The elements of an array that was left unread, in JSON form."""
+    """The elements of an Unread array in JSON form, read when they are iterated."""
 
     __slots__ = ("_began", "_path", "_reader", "_unread")
 
@@ -165,7 +165,7 @@ class DeferredArray(DeferredList):
         return self._unread.field.plan is not None
 
     def chunks(self) -> Iterator[list[Any]]:
-        """Elements of some KiB together."""
+        """The elements in lists of about PIECE bytes."""
         unread = self._unread
         field = unread.field
         budget = self._reader.budget
@@ -236,7 +236,7 @@ class DeferredArray(DeferredList):
 
 
 class _LargeForm(JsonForm):
-    """The JSON form of what a LargeWalker has read."""
+    """Makes the JSON form of the values that a LargeWalker has read."""
 
     __slots__ = ("_reader",)
 
@@ -251,7 +251,7 @@ class _LargeForm(JsonForm):
 
     def held(self, kind: str, hook: str, value: Any, owner: Mapping[str, Any]) -> Any:
         if kind == "bytes" and value is not None and len(value) > METRICS_SIZE_MAX:
-            return self.leaf(kind, value)  # nothing is looked for in so many
+            return self.leaf(kind, value)  # no structure is looked for in so many bytes
         return super().held(kind, hook, value, owner)
 
     def leaf(self, kind: str, value: Any) -> Any:
@@ -264,13 +264,13 @@ class _LargeForm(JsonForm):
 
 @cache
 def _array_plan(field: PlanField) -> Plan:
-    """The layout of a message that is nothing but this array."""
+    """The plan of a message that holds this array alone."""
     return Plan(field.name, 0, flexible=False, fields=(field,), tagged=())
 
 
 @cache
 def _element_plan(field: PlanField) -> Plan:
-    """The layout of one element of an array."""
+    """The plan of a message that holds one element of this array."""
     if field.plan is not None:
         return field.plan
     return Plan(field.name, 0, flexible=False, fields=(field._replace(array=False, nullable=False),), tagged=())

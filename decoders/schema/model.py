@@ -1,6 +1,7 @@
-"""Text of a declaration in, its model out; and of the model the plan of one version: which fields, in what form.
+"""The text of a declaration in, its model out; a model and a version in, the plan of that version out.
 
-`Api` and `Field` are what a declaration says of all versions, `Plan` and `PlanField` what is left of it in one version.
+`Api` and `Field` hold what a declaration says about all versions. `Plan` and `PlanField` hold one version: which fields
+it has, and in what form.
 Everything else in this folder works on plans.
 
 """
@@ -42,7 +43,7 @@ class Versions(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Versions:
-        """`5`, `0-13`, `9+` or `none`."""
+        """The range that a declaration writes as `5`, `0-13`, `9+` or `none`."""
         if text == "none":
             return NONE
         if text.endswith("+"):
@@ -83,17 +84,17 @@ class Field(NamedTuple):
     nullable: Versions = NONE
     tag: int | None = None
     tagged: Versions = NONE
-    default: Default = None  # as declared; None with has_default False means the type's own (0, "", empty)
+    default: Default = None  # as declared; None with has_default False means the type's default (0, "", empty)
     has_default: bool = False
     ignorable: bool = False
     key: bool = False
-    flexible: bool = True  # False: never compact, whatever the message (the client id of request headers)
+    flexible: bool = True  # False: never compact, even in flexible versions (the client id of request headers)
     secret: bool = False
     unless: str = ""  # the sibling before it that holds a config's name: secret unless that name is known to be public
     entity: str = ""
     means: str = ""  # the set in decoders/apis/enums.py that has words for some of its numbers
     was: tuple[str, ...] = ()
-    since: str = ""  # the release that put a tagged field into versions that were out already
+    since: str = ""  # the release that added a tagged field to versions that were already released
     struct: str = ""  # the common struct's name, where it is one
     fields: tuple[Field, ...] = ()
 
@@ -108,7 +109,7 @@ class Message:
         self.versions = versions
         self.flexible = flexible
         self.fields = fields
-        self.plans: dict[int, Plan] = {}  # what resolve() has made
+        self.plans: dict[int, Plan] = {}  # by version; resolve() fills it
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Message) and self._told() == other._told()
@@ -137,7 +138,7 @@ class Api(NamedTuple):
     early: Mapping[tuple[Side, int, str], Message] = MappingProxyType({})
 
     def message(self, side: Side) -> Message:
-        """The stable declaration of a side."""
+        """The request or response message as declared for stable versions."""
         return self.request if side == "request" else self.response
 
 
@@ -158,7 +159,7 @@ class PlanField(NamedTuple):
     ignorable: bool
     secret: bool
     entity: str
-    plan: Plan | None  # a struct's, or an array of structs' element
+    plan: Plan | None  # of a struct, or of one element of an array of structs
     means: str = ""  # as Field.means
     unless: str = ""  # as Field.unless; the JSON decoder asks `public(name)`, which it is given, about that sibling
 
@@ -166,8 +167,8 @@ class PlanField(NamedTuple):
 class Plan:
     """A struct or message at one version: plain fields in wire order, tagged ones by ascending tag.
 
-    Plans are compared by identity; `absent` holds declared fields that this version lacks, `made` the functions that
-    codec.py has made of this one, `written` how much was encoded without any.
+    Plans are compared by identity. `absent` holds declared fields that this version lacks, `made` the functions that
+    codec.py has generated for this plan, `written` how much was encoded before an encoder was generated.
     """
 
     __slots__ = ("absent", "fields", "flexible", "made", "name", "tagged", "version", "written")
@@ -194,14 +195,14 @@ class Plan:
         return f"Plan({self.name!r}, {self.version})"
 
 
-# Text of a declaration in, model objects out: the words that declarations are written in.
+# The text of a declaration in, model objects out: the words that declarations are written in.
 #
 # A declaration is one text block. Its head lines give a word and its value; a section (`request`, `response`, `fields`,
 # `struct NAME VERSIONS`, `early SIDE VERSION in RELEASE…`) holds one field a line, children indented below:
 #
 #     api 1 Fetch                     or: message ConsumerProtocolSubscription
 #     versions 0-18
-#     flexible 12+                    `none` where it never is
+#     flexible 12+                    `none` if no version is
 #     listeners broker controller
 #     was OlderName
 #     request
@@ -213,8 +214,8 @@ class Plan:
 #     `= LITERAL` default (JSON, no blanks) · `ignorable` · `key` map key · `inflexible` never compact · `secret` ·
 #     `secret unless FIELD` (a config value: unless FIELD, a sibling before it, holds a name known to be public) ·
 #     `is ENTITY` · `means SET` words for numbers (decoders/apis/enums.py) · `was NAME[,NAME]` older names ·
-#     `since RELEASE` a tagged field that this release put into versions
-#     which were out already. TYPE is a primitive, `struct`, a common struct's name, or [] of these.
+#     `since RELEASE` a tagged field that this release added to versions that were already released.
+#     TYPE is a primitive, `struct`, a common struct's name, or [] of these.
 
 
 _VERSIONS = re.compile(r"\d+(\+|-\d+)?$|none$")
@@ -281,7 +282,7 @@ def _parse_field(line: _Line, commons: dict[str, _Line]) -> Field:
 
 
 def _option(line: _Line, word: str, words: Iterator[str], versions: Versions, options: dict[str, object]) -> str | None:
-    """Read one option into `options`; the word after it, when it had to be looked at."""
+    """Read one option into `options`; returns the word after the option, None at the end of the line."""
     if word in {"ignorable", "key"}:
         options[word] = True
     elif word == "secret":
@@ -325,7 +326,7 @@ def _next(line: _Line, words: Iterator[str]) -> str:
 
 
 def _literal(line: _Line, text: str) -> Default:
-    """A JSON literal without escapes; the json module would cost as much as all else that is imported."""
+    """The value of a JSON literal without escapes. Importing json would cost as much as all other imports together."""
     if text in _WORDS:
         return _WORDS[text]
     if _STRING.match(text):
@@ -405,10 +406,10 @@ def parse_message(text: str) -> Message:
     return head.message(head.name, head.sections.get("fields"))
 
 
-# Declaration and version in, plan out: which fields are there, in what form, with what default.
+# Declaration and version in, plan out: which fields the version has, in what form, with what default.
 
 
-# What stands for "every field of the struct at its default".
+# The default value that stands for "every field of the struct at its default".
 STRUCT_DEFAULT: Final = "struct"
 
 
@@ -460,7 +461,7 @@ def _plan_field(owner: str, field: Field, version: int, flexible: bool) -> PlanF
 
 
 def default_value(field: Field, *, nullable: bool) -> object:
-    """A field's default in its final form (see PlanField); `nullable` is for the version meant."""
+    """A field's default in its final form (see PlanField); `nullable`: the version meant allows null."""
     value = field.default
     if field.has_default and value is None and nullable:
         return None
@@ -506,7 +507,7 @@ def is_default(field: Field, value: object) -> bool:
 
 
 def least_size(field: PlanField) -> int:
-    """Bytes that one plain value of this field takes at least on the wire."""
+    """The least number of bytes that one untagged value of this field takes on the wire."""
     if field.array:
         return 1 if field.compact else 4
     if field.plan is not None:
@@ -515,7 +516,7 @@ def least_size(field: PlanField) -> int:
 
 
 def least_element(field: PlanField) -> int:
-    """Bytes that one element of an array field takes at least; never 0, so that a count is always bounded."""
+    """The least number of bytes that an element of an array field takes; never 0, so that counts are always bounded."""
     if field.plan is not None:
         return max(1, least_struct(field.plan))
     fixed = FIXED.get(field.kind)
@@ -527,5 +528,5 @@ def least_element(field: PlanField) -> int:
 
 
 def least_struct(plan: Plan) -> int:
-    """Bytes that a struct takes at least."""
+    """The least number of bytes that a struct takes on the wire."""
     return sum(least_size(field) for field in plan.fields) + (1 if plan.flexible else 0)

@@ -1,21 +1,22 @@
-"""Paths in, what a projection keeps out: `topics[].partitions[].records:span` → {"topics": {"partitions": …}}.
+"""Field paths in, the fields to keep out: `topics[].partitions[].records:span` → {"topics": {"partitions": …}}.
 
-The problem. Most of what comes is never shown: a text line needs three fields of a Fetch response with a megabyte of
-records.
+The problem. Most fields of a message are never shown: a text line needs three fields of a Fetch response with a
+megabyte of records.
 
-The idea. Whoever needs fields (line, filter, statistics, pairing) names their paths (exchanges/api_versions.py). The
-union of them becomes a tree, and the decoder is generated for that tree:
+The idea. Each part that needs fields (line, filter, statistics, pairing) names their paths (exchanges/api_versions.py).
+The union of the paths becomes a tree, and the decoder is generated for that tree:
 
 ```
 {"topics": {"name": ALL, "partitions": {"records": "span"}}}
 wanted field        read, and kept
-unwanted fixed      stepped over: a number added to `at`
+unwanted fixed      stepped over: its size is added to `at`
 unwanted string     its size is read and checked, its bytes are not looked at
-`span`              where the bytes are, without a copy; `count`: of an array; `raw`: also where it is a secret
+`span`              where the bytes are, without a copy; `count`: of an array; `raw`: even a secret's value
 ```
 
-What always holds: a projection fails exactly when the whole decoder does, so that a line says `undecoded` where the
-record would. A field that other versions have is left out; one that no version has is a ValueError.
+What always holds: a projection fails exactly when the decoder of the whole message does, so that a text line says
+`undecoded` where the record would. A field that only other versions have is left out; a field that no version has is a
+ValueError.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ from decoders.schema.json_form import redacted
 from decoders.schema.model import FIXED, Field, Plan, PlanField
 from decoders.schema.walk import UNKNOWN, Span, walk
 
-# What a decoder is to make of a message: which of its fields, and in what form.
+# Which fields of a message a decoder keeps, and in what form.
 #
-# A `Want` says what of a field is kept: None skips it (its bytes are still checked), ALL keeps it whole, a dict keeps
-# those fields of a struct, a word is a cheap form (`span`: where the bytes are; `raw`: also where it is a secret;
-# `count`: of an array).
+# A `Want` says what is kept of a field: None skips it (its bytes are still checked), ALL keeps it whole, a dict keeps
+# the named fields of a struct, a word is a form (`span`: where the bytes are; `raw`: the value even of a secret;
+# `count`: the number of elements of an array).
 
 
 Want = Any  # None | str | dict[str, Want]
@@ -44,9 +45,9 @@ SIZED: Final = frozenset({"string", "bytes", "records"})
 
 
 class Mode(NamedTuple):
-    """Which values a decoder makes. A `careful` one reads any text and counts values; others pass such messages on.
+    """Which values a decoder makes. A `careful` decoder reads any text and counts values; others call it where needed.
 
-    A careful projection, which large messages have, keeps no more than VIEW_ELEMENTS_MAX elements of arrays.
+    A careful projection, used for large messages, keeps at most VIEW_ELEMENTS_MAX elements of arrays.
     """
 
     json: bool = False
@@ -59,15 +60,15 @@ class Mode(NamedTuple):
 
 
 def part(want: Want, name: str) -> Want:
-    """What is wanted of a field of a struct of which `want` is wanted."""
+    """The Want of the field `name` in a struct whose Want is `want`."""
     return want.get(name) if isinstance(want, dict) else None if want is None else ALL
 
 
 def wanted(plan: Plan, paths: Iterable[str]) -> Want:
-    """The tree of what these paths name. Raises ValueError for a path that no version of the message has.
+    """The tree of the fields that the paths name. Raises ValueError for a path that no version of the message has.
 
-    A path without indices takes all of what it names; a word after a colon picks a form (`span`, `raw`, `count`).
-    Where a field and parts of it are both asked for, the whole is kept.
+    Paths have no indices: an array is taken with all its elements. A word after a colon picks a form (`span`, `raw`,
+    `count`). Where a field and parts of it are both asked for, the whole field is kept.
     """
     tree: dict[str, Any] = {}
     for path in sorted(paths):
@@ -77,7 +78,7 @@ def wanted(plan: Plan, paths: Iterable[str]) -> Want:
 
 
 def _add(tree: dict[str, Any], plan: Plan, names: list[str], word: str, path: str) -> None:
-    """Follow one path down; fields that only other versions have leave no trace."""
+    """Add one path to the tree; a field that only other versions have adds nothing."""
     place = tree
     for depth, name in enumerate(names):
         fields = {field.name: field for field in (*plan.fields, *plan.tagged)}
@@ -121,9 +122,9 @@ def _check_word(field: PlanField, word: str, path: str) -> None:
         raise ValueError(f"{path!r}: this form is not for {field.kind}{'[]' if field.array else ''}")
 
 
-# What a projection gives, worked out plainly from what the walker reads: for messages too rare to generate code for.
+# Projections made from the values that the walker reads, for messages too rare to generate code for.
 #
-# It is also what the tests hold generated projections against.
+# The tests compare generated projections with these.
 
 
 Places = dict[str, tuple[int, int]]
@@ -132,7 +133,9 @@ Places = dict[str, tuple[int, int]]
 def project(
     plan: Plan, want: Want, errors: bool, buf: bytes, at: int, end: int
 ) -> tuple[dict[str, Any], list[tuple[str, int]] | None, int]:
-    """The view, the error codes that are not 0 with their paths, and the offset after the message. As a projector."""
+    """The view, the error codes that are not 0 with their paths, and the offset after the message, as a projector gives
+    them.
+    """
     spans: list[Span] | None = [] if _asks_places(want) else None
     value, after = walk(plan, buf, at, end, spans)
     places = {span.path: (span.at, span.end - span.at) for span in spans or () if span.what == "value"}
@@ -179,8 +182,8 @@ def _hidden(field: PlanField, value: Any) -> dict[str, int]:
 
 
 def hide_secrets(plan: Plan, value: dict[str, Any], wanted: frozenset[str], place: str = "") -> None:
-    """Hide the secrets in what could be read of a message, as a projection of a whole one does; those of which
-    `wanted` has `path:raw` stay.
+    """Redact the secrets in a message that was decoded in part, as a projection of a whole message does; a secret stays
+    where `wanted` has `path:raw`.
     """
     for field in (*plan.fields, *plan.tagged):
         inner = value.get(field.name)
@@ -210,10 +213,10 @@ def error_codes(plan: Plan, value: dict[str, Any], place: str = "") -> Iterator[
             yield here, inner
 
 
-# A path into a body in (`a`, `a.b`, `a[].b`, `a[2].b[]`), a function that finds its value in such a body out.
+# A path into a body in (`a`, `a.b`, `a[].b`, `a[2].b[]`), a function that finds the path's value in a body out.
 #
-# Through arrays it is a flat list. What is missing on the way is None; so is what a path cannot lead through, because
-# an older version has something else under the name. Text lines are full of it: measured by `python -m
+# The value of a path through arrays is a flat list. It is None where a field on the way is missing, or has another type
+# because an older version uses the name otherwise. Text lines use many getters: measured by `python -m
 # tests.bench.sniff`.
 
 
@@ -221,7 +224,7 @@ Get = Callable[[Any], Any]
 
 
 def getter(path: str) -> Get:
-    """The function for a path."""
+    """The function that returns the value at a path of a body."""
     head, _, rest = path.partition(".")
     name, bracket, index = head.partition("[")
     if index not in ("", "]"):

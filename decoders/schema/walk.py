@@ -1,6 +1,6 @@
-"""Plan and bytes in, values out, and back, slowly and exactly: with the path of whatever is wrong.
+"""Plan and bytes in, values out, and back, slowly and exactly: errors carry the path of the field that is wrong.
 
-This is the oracle of generated code, and what hex views stand on.
+Generated code is tested against this module, and hex views are built on it.
 
 """
 
@@ -29,10 +29,10 @@ What = Literal["value", "size", "flag", "tags", "tag"]
 
 
 class BytePart(NamedTuple):
-    """Bytes `at` to `end`: as walk.Span, with the type of the field as one says it and whether it is to be hidden.
+    """Bytes `at` to `end` and what they are, as in Span, with the field's type in words and whether it is a secret.
 
-    `array` says that a `size` is the count of an array. `kind` is `int32`, `compact string`, `varint`, …; empty where
-    the bytes are no field of their own.
+    `array`: a `size` is the count of an array. `kind` is `int32`, `compact string`, `varint`, …; empty where the bytes
+    are no field of their own.
     """
 
     path: str
@@ -48,8 +48,8 @@ class BytePart(NamedTuple):
 
 # Plan and bytes in, Python values out, slowly and exactly: with the path and the byte span of everything read.
 #
-# This is what says where a message is broken, what hex views stand on, and the oracle that generated code is tested
-# against. It fails exactly when generated code fails. With spans it stops at PARTS_MAX of them, as at any limit.
+# The walker says where a message is broken, hex views are built on it, and generated code is tested against it. It
+# fails exactly when generated code fails. With spans it raises LimitExceeded beyond PARTS_MAX of them.
 
 
 UNKNOWN: Final = "_tagged_fields"
@@ -58,7 +58,7 @@ TAG_LEAST: Final = 2
 
 
 class Span(NamedTuple):
-    """Bytes `at` to `end` and what they are: a value, the size before one, a null marker, a tag count, a tag."""
+    """Bytes `at` to `end` and what they are: a value, the size before a value, a null marker, a tag count, a tag."""
 
     path: str
     at: int
@@ -68,7 +68,7 @@ class Span(NamedTuple):
 
 
 def weight(field: PlanField) -> int:
-    """How many values one element of an array field counts for against VALUES_MAX."""
+    """How many values of VALUES_MAX one element of an array field uses up."""
     return 1 if field.plan is None else 1 + len(field.plan.fields)
 
 
@@ -85,11 +85,11 @@ class Walker:
         self.spans = spans
 
     def read(self, plan: Plan, at: int, end: int) -> int:
-        """Read a message into `root`; the offset after it. Raises DecodeError."""
+        """Read a message into `root`; returns the offset after the message. Raises DecodeError."""
         return self._struct(plan, at, end, self.root, "")
 
     def leaf(self, field: PlanField, at: int, end: int) -> tuple[object, int]:
-        """One element of an array field without structs, and the offset behind it. Raises DecodeError."""
+        """One element of an array field without structs, and the offset after it. Raises DecodeError."""
         return self._element(field, at, end, "")
 
     def _note(
@@ -220,7 +220,7 @@ class Walker:
 
 
 def put_tags_last(plan: Plan, into: dict[str, Any], unknown: dict[int, bytes]) -> None:
-    """Bring tagged fields into ascending order, however they came, and add the unknown ones."""
+    """Put the tagged fields last, in ascending order of tag, and add the unknown ones under `_tagged_fields`."""
     for field in plan.tagged:
         if field.name in into:
             into[field.name] = into.pop(field.name)
@@ -229,7 +229,7 @@ def put_tags_last(plan: Plan, into: dict[str, Any], unknown: dict[int, bytes]) -
 
 
 def at_path(path: str, read: Any, *arguments: Any) -> Any:
-    """Call `read`; a DecodeError out of it that names no field yet gets this path."""
+    """Call `read`; a DecodeError that names no field yet gets `path`."""
     try:
         return read(*arguments)
     except DecodeError as failure:
@@ -246,7 +246,7 @@ def walk(plan: Plan, buf: bytes, at: int, end: int, spans: list[Span] | None = N
 
 # Plan and values in, bytes out, slowly and exactly: fills in defaults and says which field is wrong.
 #
-# Generated encoders take complete values of the right types; whatever they cannot take comes here.
+# Generated encoders take complete values of the right types; all other values are encoded here.
 
 
 TAG_MAX: Final = (1 << 31) - 2  # Kafka refuses 2**31 - 1
@@ -379,14 +379,14 @@ def _tags(plan: Plan, value: Mapping[str, Any], out: list[bytes], prefix: str) -
 
 
 def default_bytes(field: PlanField) -> bytes:
-    """What a tagged field has on the wire when it is at its default, which is then left out."""
+    """The bytes of a tagged field's default value; a field with these bytes is left out."""
     content: list[bytes] = []
     _field(field, field.default, content, "")
     return b"".join(content)
 
 
 def unknown_tags(value: object, path: str) -> dict[int, bytes]:
-    """What `_tagged_fields` holds, with int keys (text ones are accepted), ascending. Raises EncodeError."""
+    """The bytes of `_tagged_fields` by tag as an int (text keys are accepted), ascending. Raises EncodeError."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):

@@ -1,9 +1,9 @@
-"""A records field in, the same field with its keys, values and headers overwritten out: of as many bytes, checked.
+"""A records field in, the field with its keys, values and headers overwritten out: same length, new checksums.
 
-Structures in the records of Kafka's own topics keep their shape; names in them are replaced. What cannot be read is
-overwritten whole. A batch is compressed again to the size that it had (exact_size.py). Where that does not fit, because
-names that were alike no longer are, its structures are overwritten as well; where that does not fit either it is
-emptied: it keeps its header, offsets and size, and has no records.
+Structures in the records of internal topics keep their shape; names in them are replaced. Bytes that cannot be read are
+overwritten. A batch is compressed again to the size that it had (exact_size.py). If it becomes too large, because names
+that were alike no longer are, its structures are overwritten as well. If it is still too large it is emptied: it keeps
+its header, offsets and size, and has no records.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from decoders.wire.primitives import read_varint, read_varlong
 
 __all__ = ["GARBAGE", "BatchScrubber", "inflated"]
 
-# What stands for bytes that nobody could read: no size and no length begins so.
+# Replaces bytes that could not be read: no size and no length begins with it.
 GARBAGE: Final = b"\xff"
-# The structure of these bytes, by its name, with its names replaced; None where it is not there.
+# A function: name and bytes of a structure in, its bytes with names replaced out; None if they hold no such structure.
 Rewrite = Callable[[str, bytes], bytes | None]
-# Takes the values of records, which must not be there any more afterwards.
+# A function that remembers the value of a record, which must not be found in the output.
 Sample = Callable[[bytes], None]
-# Where an overwritten part begins and ends.
+# Where a part of the bytes begins and ends.
 _Range = tuple[int, int]
 
 _INT32: Final = Struct(">i")
@@ -42,18 +42,19 @@ _UINT32: Final = Struct(">I")
 _COUNT_AT: Final = SIZE - 4
 _SIZE_MIN: Final = {0: 14, 1: 22, 2: SIZE - LOG_OVERHEAD}
 _HEADER_SIZES: Final = {0: 18, 1: 26, 2: SIZE}
-# Where numbers begin that are below 2**48, or 2**16 in four bytes, or -1: offset, epoch, last offset's delta, both
-# times, producer id, count of records; and of messages offset and time.
+# By magic: the header fields whose first two bytes are zeros or those of -1, as their numbers are below 2**48 (2**16 in
+# four bytes): offset, epoch, last offset delta, both timestamps, producer id, record count; in messages offset and
+# timestamp.
 _HIGH_BYTES: Final = {0: (0,), 1: (0, 18), 2: (0, 12, 23, 27, 35, 43, 57)}
 _SMALL, _MINUS = b"\0\0", b"\xff\xff"
-# In a message of magic 0 and 1.
+# Offsets in a message of magic 0 and 1.
 _MESSAGE_CRC_AT: Final = 12
 _MESSAGE_CRC_START: Final = 16
 _MESSAGE_ATTRIBUTES_AT: Final = 17
 
 
 class _Overwritten:
-    """Bytes of which parts are overwritten: `make` gives them with so many of these as letters without a pattern."""
+    """Bytes with overwritten parts; `make` gives them with some overwritten bytes as letters without a pattern."""
 
     def __init__(self, data: bytes, noise: bytes) -> None:
         self.data = bytearray(data)
@@ -82,7 +83,7 @@ class _Overwritten:
         return bytes(out)
 
     def _letters(self, at: int, size: int) -> bytes:
-        """Letters without a pattern, from a place on: they come again so far behind that no codec looks back."""
+        """`size` letters without a pattern, from place `at` on; they repeat too far apart for a codec to see it."""
         at %= len(self._noise)
         found = self._noise[at : at + size]
         while len(found) < size:
@@ -106,7 +107,7 @@ class _Batches:
             if magic not in _SIZE_MIN or length < _SIZE_MIN[magic] or not _is_batch(data, at, magic, length):
                 begun = at
                 if magic < 0 and not any(data[at : at + 2] + data[at + 8 : at + 9]):
-                    begun = min(at + LOG_OVERHEAD, end)  # a batch cut off there keeps what says so
+                    begun = min(at + LOG_OVERHEAD, end)  # a cut-off batch keeps its length, which shows this
                 out[begun:end] = GARBAGE * (end - begun)
                 break
             stop = at + LOG_OVERHEAD + length
@@ -155,7 +156,7 @@ class _Batches:
         return bytes(out)
 
     def _records(self, plain: bytes, count: int, *, control: bool) -> _Overwritten:
-        """Records one behind the other; from where they cannot be read on nothing of them is left."""
+        """The overwritten records of a batch; from the first record that cannot be read on, all bytes are garbage."""
         made = _Overwritten(plain, self._noise)
         at, stop = 0, len(plain)
         try:
@@ -194,7 +195,7 @@ class _Batches:
         return end
 
     def _keep_structures(self, made: _Overwritten, data: bytes, key: _Range, value: _Range, *, control: bool) -> None:
-        """Replace the names in the structures of key and value; what is none is overwritten."""
+        """Replace the names in the structures of key and value; overwrite a key or value that is no structure."""
         texts = data[slice(*key)], data[slice(*value)]
         found: tuple[str | None, str | None] = (
             control_structures(texts[0])
@@ -211,7 +212,7 @@ class _Batches:
     # Magic 0 and 1.
 
     def _message(self, data: bytes, magic: int) -> bytes:
-        """An outer message."""
+        """An outer message with its contents overwritten."""
         codec = data[_MESSAGE_ATTRIBUTES_AT] & CODEC_MASK
         made = _MessageSet(data, self._noise)
         if not codec:
@@ -235,13 +236,13 @@ class _Batches:
         return made.make(0)
 
     def _overwrite_messages(self, made: _MessageSet, magic: int) -> None:
-        """All messages of a set; from where they cannot be read on nothing of them is left."""
+        """Overwrite the messages of a set; from the first message that cannot be read on, all bytes become garbage."""
         at, data = 0, bytes(made.data)
         try:
             for each in _messages(data):
                 made.note(each)
                 keyed, valued = each[1:3]
-                if data[each[0][0] + _MESSAGE_ATTRIBUTES_AT] & CODEC_MASK:  # inside another one
+                if data[each[0][0] + _MESSAGE_ATTRIBUTES_AT] & CODEC_MASK:  # a nested wrapper
                     made.data[each[0][0] + _MESSAGE_ATTRIBUTES_AT] &= ~CODEC_MASK
                 if self._topic is not None:
                     self._keep_structures(made, data, keyed, valued, control=False)
@@ -259,8 +260,8 @@ class _Batches:
 
 
 def _is_batch(data: bytes, at: int, magic: int, length: int) -> bool:
-    """Whether a batch begins here: its checksum is right, or the numbers of its header, as far as it is there, are such
-    as batches have. Text has no zeros in it.
+    """Whether a batch begins at `at`: its checksum is right, or the numbers of its header are plausible, as far as the
+    header is there. Text has no zeros in it.
     """
     stop = at + LOG_OVERHEAD + length
     if stop <= len(data):
@@ -277,14 +278,14 @@ def _is_batch(data: bytes, at: int, magic: int, length: int) -> bool:
 
 
 class _MessageSet(_Overwritten):
-    """Messages of magic 0 and 1, whose checksums are those of what is made."""
+    """Messages of magic 0 and 1 with overwritten parts; `make` sets their checksums."""
 
     def __init__(self, data: bytes, noise: bytes) -> None:
         super().__init__(data, noise)
         self._messages: list[tuple[int, int, bool]] = []
 
     def note(self, message: tuple[_Range, _Range, _Range]) -> None:
-        """A message whose checksum is to be as right as it was."""
+        """Note a message, and whether its checksum is right: `make` keeps that."""
         at, stop = message[0]
         crc = zlib.crc32(memoryview(bytes(self.data[at + _MESSAGE_CRC_START : stop])))
         self._messages.append((at, stop, crc == _UINT32.unpack_from(self.data, at + _MESSAGE_CRC_AT)[0]))
@@ -298,7 +299,7 @@ class _MessageSet(_Overwritten):
 
 
 def _messages(data: bytes) -> Iterator[tuple[_Range, _Range, _Range]]:
-    """Of each message where it, its key and its value begin and end. Raises DecodeError."""
+    """Where each message, its key and its value begin and end. Raises DecodeError."""
     at, end = 0, len(data)
     while at < end:
         if end - at <= MAGIC_AT:
@@ -332,20 +333,20 @@ def _sized(data: bytes, at: int, end: int) -> _Range:
 
 
 class BatchScrubber:
-    """Records fields. `counts` gets `batches`, `records`, and batches that were `emptied`, `blanked` (without their
-    structures) and `overwritten` (of a codec that could not be read).
+    """Scrubs records fields. `counts` gets `batches`, `records`, and batches that were `emptied`, `blanked` (their
+    structures overwritten) and `overwritten` (compressed bytes that could not be read).
     """
 
     def __init__(self, rewrite: Rewrite, sample: Sample, noise: bytes, counts: Counter[str]) -> None:
         self._given = rewrite, sample, noise, counts
 
     def scrub(self, data: bytes, topic: str | None) -> bytes:
-        """A field with the records of a topic, None where nobody knows which."""
+        """A records field, scrubbed; `topic` is None where the topic is not known."""
         return _Batches(topic, *self._given).field(data)
 
 
 def inflated(data: bytes, cap: int) -> Iterator[bytes]:
-    """What compressed batches and messages in these bytes hold, wherever they begin, `cap` bytes of each at most."""
+    """The plain records of compressed batches of magic 2, wherever they begin in `data`; `cap` bytes each at most."""
     at = data.find(b"\2", MAGIC_AT)
     while at >= 0:
         begin = at - MAGIC_AT
@@ -356,7 +357,7 @@ def inflated(data: bytes, cap: int) -> Iterator[bytes]:
 
 
 def _inflated(data: bytes, at: int, cap: int) -> bytes | None:
-    """What the batch holds that begins here, if one does, and it is compressed."""
+    """The plain records of the compressed batch of magic 2 at `at`; None if there is none, or it cannot be read."""
     stop = at + LOG_OVERHEAD + _INT32.unpack_from(data, at + 8)[0]
     codec = data[at + CRC_START + 1] & CODEC_MASK
     if not codec or not at + SIZE <= stop <= len(data):

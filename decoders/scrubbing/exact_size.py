@@ -1,10 +1,10 @@
-"""Plain bytes that may be varied in, a compressed form of them of exactly so many bytes out.
+"""Plain bytes with parts that may vary in, a compressed form of them with an exact size out.
 
-Overwritten records compress better than those that somebody wrote, so that there is room to fill. Where the format has
-a place for bytes without meaning they go there: the name in gzip's header (RFC 1952), a skippable frame of zstd
-(RFC 8878). LZ4 and snappy, which have none that every reader takes, copy letters without a pattern byte by byte: as
-many of the overwritten bytes become such letters as there are bytes too few. What snappy then still lacks, its literals
-take that say how long they are in more bytes than they need.
+Overwritten records compress better than the original ones, so that there is room to fill. Some formats have a place for
+bytes without meaning: the name in gzip's header (RFC 1952), a skippable frame of zstd (RFC 8878). LZ4 and Snappy have
+none that every reader accepts, but they store letters without a pattern byte by byte: for each byte that is missing,
+one overwritten byte becomes such a letter. The last missing bytes of Snappy go into literals, whose lengths are written
+in more bytes than needed.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ from decoders.records.codecs.lz4 import header_checksum
 __all__ = ["Variants", "compress_to"]
 
 Form = Callable[[bytes], bytes]
-# What was compressed and how many bytes it lacks in, as many more out, or None.
+# A function: compressed bytes and the number of missing bytes in, compressed bytes of the full size out, or None.
 Pad = Callable[[bytes, int], "bytes | None"]
-# What is compressed, with so many of its overwritten bytes as letters without a pattern; and how many there may be.
+# A function that gives the plain bytes with so many overwritten bytes as letters without a pattern; the most letters.
 Variants = tuple[Callable[[int], bytes], int]
 
 _TRIES: Final = 48
 _NEAR: Final = 12
 _FEW: Final = 512
-# Of gzip: magic and method; the flag of a name; time, and flags of the compressor and the system, none.
+# gzip's header: magic and method; the flag of a name; then no time, no compressor flags, unknown system.
 _GZIP: Final = b"\x1f\x8b\x08"
 _GZIP_NAMED: Final = 8
 _GZIP_REST: Final = bytes(5) + b"\xff"
-# Of zstd: the smallest skippable frame; the bits that say how long a dictionary's id is, and how long it is then; an
-# empty block.
+# zstd: the magic and least size of a skippable frame, the place of the frame's flags, the single-segment flag, an empty
+# block.
 _SKIPPABLE: Final = b"\x50\x2a\x4d\x18"
 _SKIPPABLE_MIN: Final = 8
 _FLAGS_AT: Final = 4
 _SINGLE: Final = 0x20
 _EMPTY_BLOCK: Final = bytes(3)
 _SNAPPY: Final = b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01"
-# Bytes of the longest head of a literal.
+# The size of the longest head of a literal.
 _WIDEST: Final = 5
 _SNAPPY_BLOCKS: Final = (1 << 15, 1 << 14, 1 << 13, 1 << 12, 1 << 11)
 
 
 def compress_to(number: int, variants: Variants, size: int, like: bytes, magic: int) -> bytes | None:
-    """`size` bytes that the codec inflates to a variant, in the form of `like`; None where none fits."""
+    """`size` bytes that the codec inflates to one of the variants, in the form of `like`; None if no variant fits."""
     make = variants[0]
     if number == 1:
         return _gzip(make(0), size)
@@ -60,10 +60,10 @@ def compress_to(number: int, variants: Variants, size: int, like: bytes, magic: 
 
 
 def _search(form: Form, pad: Pad | None, variants: Variants, size: int) -> bytes | None:
-    """A letter without a pattern more makes the result mostly a byte longer, so few steps lead there."""
+    """`size` bytes in this form, or None. A letter without a pattern adds mostly one byte, so few tries suffice."""
     make, most = variants
     tried: set[int] = set()
-    nearest = b""  # the longest one that is too short
+    nearest = b""  # the longest result that is too short
     letters = 0
     for _ in range(_TRIES):
         found = form(make(letters))
@@ -72,7 +72,7 @@ def _search(form: Form, pad: Pad | None, variants: Variants, size: int) -> bytes
             return found
         tried.add(letters)
         if left < 0 and not letters:
-            return None  # nothing is shorter
+            return None  # no variant is shorter
         nearest = max(nearest, found, key=len) if left > 0 else nearest
         letters = min(max(letters + left, 0), most)
         if letters in tried:
@@ -116,7 +116,7 @@ def _zstd(plain: bytes, size: int) -> bytes | None:
 
 
 def _lz4_forms(magic: int) -> Iterator[Form]:
-    """Ways to write a frame of independent blocks, the shortest first; each of the others is some bytes longer."""
+    """The forms of a frame of independent blocks, the shortest first; the others are some bytes longer."""
     for level, sized, checked, blocks_checked in product((0, 9), (False, True), (False, True), (False, True)):
 
         def form(
@@ -144,7 +144,7 @@ def _lz4_forms(magic: int) -> Iterator[Form]:
 
 
 def _snappy_forms(like: bytes) -> Iterator[Form]:
-    """One block, or a stream of blocks as Java writes it, whatever the original is."""
+    """The forms of one raw block, or of a stream of blocks as Java writes it, whichever the original is."""
     if not like.startswith(_SNAPPY[:8]):
         yield lambda plain: bytes(cramjam.snappy.compress_raw(plain))
         return
@@ -161,7 +161,7 @@ def _snappy_forms(like: bytes) -> Iterator[Form]:
 
 
 def _widen(packed: bytes, left: int) -> bytes | None:
-    """A raw block, or a stream, whose literals say how long they are in `left` bytes more; None where they are few."""
+    """A raw block or stream made `left` bytes longer by longer heads of its literals; None if it has too few."""
     if not packed.startswith(_SNAPPY[:8]):
         return _widen_block(packed, left)
     size = int.from_bytes(packed[len(_SNAPPY) : len(_SNAPPY) + 4], "big")
@@ -171,9 +171,10 @@ def _widen(packed: bytes, left: int) -> bytes | None:
 
 
 def _widen_block(block: bytes, left: int) -> bytes | None:
-    """A literal of up to 60 bytes says so in its tag, any other in one to four bytes behind it.
+    """A raw block made `left` bytes longer by longer heads of its literals; None if it has too few.
 
-    Before that is done, bytes of literals become literals of their own, with heads as long as may be.
+    A literal of up to 60 bytes has its length in its tag, a longer one in one to four bytes after the tag. First,
+    single bytes of literals become literals of their own, with the longest heads.
     """
     at = next(index for index, byte in enumerate(block) if byte < 0x80) + 1
     out = [block[:at]]
@@ -186,14 +187,14 @@ def _widen_block(block: bytes, left: int) -> bytes | None:
             continue
         extra = max((tag >> 2) - 59, 0)
         begin = at + 1 + extra
-        count = int.from_bytes(block[at + 1 : begin], "little") if extra else tag >> 2  # one less than it has
+        count = int.from_bytes(block[at + 1 : begin], "little") if extra else tag >> 2  # the literal's length less one
         at = begin + count + 1
         while left and count:
             wide = min(left, _WIDEST)
             out += (_literal(0, wide - 1), block[begin : begin + 1])
             left, begin, count = left - wide, begin + 1, count - 1
         least = next(wide for wide in range(5) if count < (60, 1 << 8, 1 << 16, 1 << 24, 1 << 32)[wide])
-        left += max(extra - least, 0)  # it may be said in fewer bytes now
+        left += max(extra - least, 0)  # the length may need fewer bytes now
         more = min(left, 4 - least)
         left -= more
         out += (_literal(count, least + more), block[begin:at])
@@ -201,5 +202,5 @@ def _widen_block(block: bytes, left: int) -> bytes | None:
 
 
 def _literal(count: int, wide: int) -> bytes:
-    """The head of a literal of `count` + 1 bytes, which says so in its tag, or in `wide` bytes behind it."""
+    """The head of a literal of `count` + 1 bytes, with its length in the tag, or in `wide` bytes after the tag."""
     return bytes(((59 + wide) << 2,)) + count.to_bytes(wide, "little") if wide else bytes((count << 2,))

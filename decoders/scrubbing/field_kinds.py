@@ -1,7 +1,7 @@
-"""What each string and each bytes field of every message and structure holds: the literal table that scrubbing goes by.
+"""A message and a field in, the kind of the field out: the table of all string and bytes fields, used by scrubbing.
 
-A row is a kind and its fields: by name, by the name of what they stand in and their own (`users.name`), or by that of
-the message (`ConfigRecord.name`). A field that has no row is overwritten, and a test names it.
+A row is a kind and its fields: by their name, by their struct's name and their own (`users.name`), or by the message's
+name and their own (`ConfigRecord.name`). A field that has no row is overwritten, and a test fails for it.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from typing import Final, Literal
 
 __all__ = ["BY_SIBLING", "KINDS", "Kind", "kind_of"]
 
-# Names, which --keep takes: topics … hosts. `other`: names of which nobody asks for one kind, always replaced. `word`:
-# one of Kafka's own words, kept where it is in the list of these, else a name. `config`: a config's name, likewise.
-# `version`: of a program. `number`: digits, else a name. `node`: what BY_SIBLING says. `secret`: overwritten, and
-# searched for afterwards; `text`: overwritten. `token`: of SASL. `address`: 4 or 16 bytes. `request`, `response`:
-# what an Envelope carries. Records, and bytes that hold structures (embedded/), are known by their types.
+# Names that --keep accepts: topics … members. `other`: names of all other kinds, always replaced. `word`: one of
+# Kafka's own words, kept if it is in the list of these, else a name. `config`: the name of a config, kept if it is in a
+# list, else a name. `version`: of a program. `number`: digits, else a name. `sibling`: the kind that BY_SIBLING gives.
+# `secret`: overwritten, and searched for afterwards; `text`: overwritten. `token`: a SASL message. `address`: 4 or 16
+# bytes. `request`, `response`: the frame in an Envelope. `records`: batches. `structure`: bytes that hold a structure
+# (embedded/).
 Kind = Literal[
     "topics",
     "groups",
@@ -104,7 +105,7 @@ KINDS: Final[dict[str, Kind]] = {name: kind for kind, names in _ROWS.items() for
 
 _COORDINATORS: Final[dict[object, Kind]] = {0: "groups", 1: "transactions", 2: "groups"}
 _ENTITIES: Final[dict[object, Kind]] = {"user": "users", "client-id": "clients", "ip": "hosts"}
-# Resources of ACLs and of configs, which have different numbers but for topics.
+# Resource types of ACLs and of configs; only topics have the same number in both.
 _RESOURCES: Final[dict[object, Kind]] = {
     2: "topics",
     3: "groups",
@@ -115,7 +116,8 @@ _RESOURCES: Final[dict[object, Kind]] = {
     8: "number",
     32: "groups",
 }
-# Field → the one beside it (or, where that has none, of the message) that says what it names, and that by its value.
+# Field → the sibling field (or, failing that, a field of an outer struct or of the message) whose value says what kind
+# the field is, and the kinds by that value.
 BY_SIBLING: Final[dict[str, tuple[str, dict[object, Kind]]]] = {
     "resource_name": ("resource_type", _RESOURCES),
     "resource_name_filter": ("resource_type_filter", _RESOURCES),
@@ -127,7 +129,7 @@ BY_SIBLING: Final[dict[str, tuple[str, dict[object, Kind]]]] = {
 
 
 def kind_of(message: str, path: str) -> Kind | None:
-    """The kind of a field by its path without indices in the message of that name; None where the table has none."""
+    """The kind of a field, by the message's name and the field's path without indices; None if the table lacks it."""
     above, _, name = path.rpartition(".")
     owner = above.rpartition(".")[2] or message
     return KINDS.get(f"{owner}.{name}") or KINDS.get(name)

@@ -1,8 +1,8 @@
-"""Frames in, the same frames with names replaced and secrets and contents overwritten out: each byte where it was.
+"""Frames in, frames of the same layout out, with names replaced, and secrets and contents overwritten.
 
-A message is walked by its declaration, and only the bytes of its strings and bytes fields change, each by the kind that
-the table gives it (field_kinds.py). Numbers stay, so that sizes, errors, offsets and versions do. From where a message
-cannot be read on, everything is overwritten with what fails there again.
+A message is read by its declaration, and only the bytes of its strings and bytes fields change, each according to its
+kind in the table (field_kinds.py). Numbers stay: sizes, errors, offsets and versions are unchanged. Where a message
+cannot be read, its rest is overwritten with bytes that cannot be read either.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ _SIZE: Final = 4
 _RESPONSE_HEAD: Final = 8
 _NO_NEEDS: Final = Needs()
 _NOISE: Final = 1 << 16
-# Envelopes inside each other, which no broker sends.
+# How deep Envelopes may be nested; no broker nests them.
 _DEPTH_MAX: Final = 2
-# Of a walk, also one that comes to the end of what is there.
+# The exceptions of a walk, also of one beyond the end of the buffer.
 _FAILURES: Final = (DecodeError, IndexError, error)
 TopicNames = Callable[["UUID"], str | None]
 
 
 class _Texts(Walker):
-    """Collects where strings and bytes are, and where it came to."""
+    """A Walker that collects where strings and bytes are, and the offset that it reached."""
 
     __slots__ = ("found", "reached")
 
@@ -78,7 +78,7 @@ def _kind(message: str, path: str) -> Kind | None:
 
 
 class Scrubber:
-    """Frames of one capture. `counts`: what became of batches and records (batches.py), frames that are `unread`."""
+    """Scrubs the frames of one capture. `counts`: batches and records (see batches.py), and `unread` frames."""
 
     def __init__(self, names: Names) -> None:
         self.names = names
@@ -86,13 +86,13 @@ class Scrubber:
         self._batches = BatchScrubber(self.record_structure, names.sample, names.pseudonyms.noise(_NOISE), self.counts)
 
     def token(self, data: bytes) -> bytes:
-        """A raw SASL token with its size field."""
+        """A raw SASL token, scrubbed, with its size field."""
         return data[:_SIZE] + scrub_token(data[_SIZE:], self.names)
 
     def request(
         self, data: bytes, key: int, version: int, topic_name: TopicNames, *, whole: bool = True, depth: int = 0
     ) -> bytes:
-        """A request with its size field; not `whole`: bytes behind it are missing."""
+        """A request, scrubbed, with its size field; if not `whole`, bytes at its end are missing."""
         return _Frame(self, _spec(key, version), "request", topic_name, depth).scrub(data, whole=whole)
 
     def response(
@@ -106,9 +106,10 @@ class Scrubber:
         whole: bool = True,
         depth: int = 0,
     ) -> bytes:
-        """A response likewise; nothing but its header is left where nobody knows what it answers.
+        """A response, scrubbed, with its size field; only its header is left if its request is not known.
 
-        `asked`: the fields of its request, for what is said of names there alone.
+        `asked`: the fields of its request, some of which say what kind of name a field holds. If not `whole`, bytes at
+        its end are missing.
         """
         if key is None or version is None:
             self.counts["unread"] += 1
@@ -116,14 +117,14 @@ class Scrubber:
         return _Frame(self, _spec(key, version), "response", topic_name, depth, asked or {}).scrub(data, whole=whole)
 
     def structure(self, name: str, data: bytes) -> bytes | None:
-        """A structure inside bytes, by its name or that of one that may stand in its place; None where it is none."""
+        """A structure inside bytes, scrubbed, as this one or one that may stand in its place; None if it is neither."""
         found = held_json(name, data)
         if found is None:
             return None
         return self._structure(found[TYPE], data)
 
     def record_structure(self, name: str, data: bytes) -> bytes | None:
-        """A structure in a record of one of Kafka's own topics, which may have bytes behind it."""
+        """A structure in a record of an internal topic, scrubbed; bytes may follow it. None if it cannot be read."""
         try:
             return self._structure(name, data)
         except DecodeError:
@@ -145,7 +146,7 @@ class Scrubber:
         return bytes(out)
 
     def text(self, message: str, path: str, data: bytes, root: Mapping[str, Any], asked: Mapping[str, Any]) -> bytes:
-        """What stands for the value of a field that is no structure and no records."""
+        """The scrubbed value of a field that holds neither a structure nor records."""
         kind = _kind(message, path)
         names = self.names
         if kind == "sibling":
@@ -161,12 +162,12 @@ class Scrubber:
         return names.data(kind, data)
 
     def batches(self, data: bytes, topic: str | None) -> bytes:
-        """A records field."""
+        """A records field, scrubbed."""
         return self._batches.scrub(data, topic)
 
 
 class _Frame:
-    """One frame."""
+    """Scrubs one frame."""
 
     def __init__(
         self,
@@ -193,7 +194,7 @@ class _Frame:
         else:
             plan = response_header_plan(response_header_version(key, version))
         out = bytearray(data)
-        # Of a frame with a hole in it, the bytes up to the hole are there: it is walked as if the others were too.
+        # If bytes of the frame are missing, those before the gap are there: it is walked as if all bytes were.
         end = len(data) if whole else max(len(data), _SIZE + int.from_bytes(data[:_SIZE], "big"))
         head = _Texts(data, min(_SIZE, len(data)))
         try:
@@ -238,7 +239,7 @@ class _Frame:
         out[at:] = GARBAGE * (len(out) - at)
 
     def _fill(self, out: bytearray, data: bytes, texts: _Texts, message: str) -> None:
-        """Change what was found, all of it to as many bytes."""
+        """Replace each string and bytes field that was found by a value of the same length."""
         for path, at, end in texts.found:
             new = self._changed(message, path, data[at:end], texts.root)
             assert len(new) == min(end, len(data)) - at, path
@@ -257,7 +258,7 @@ class _Frame:
         return scrubber.text(message, path, data, root, self._asked)
 
     def _enclosed(self, asks: bool, data: bytes) -> bytes:
-        """What an Envelope carries: a frame without its size."""
+        """The frame in an Envelope, which has no size field, scrubbed."""
         frame = len(data).to_bytes(_SIZE, "big") + data
         scrubber, depth = self._scrubber, self._depth + 1
         asking = frame
@@ -279,7 +280,7 @@ class _Frame:
 
 
 def _structs(path: str, root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The structs on the way to a field, the message first."""
+    """The structs around a field, the message first."""
     found = [root]
     for step in _STEP.finditer(path.rpartition(".")[0]):
         inner = found[-1].get(step[1])
@@ -291,7 +292,7 @@ def _structs(path: str, root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _told(path: str, data: bytes, root: Mapping[str, Any], asked: Mapping[str, Any], names: Names) -> Kind:
-    """The kind of a name of which another field says what it names."""
+    """The kind of a name whose kind another field says (BY_SIBLING)."""
     field = _INDEX.sub("", path).rpartition(".")[2]
     sibling, kinds = BY_SIBLING[field]
     structs = (*reversed(_structs(path, root)), asked)

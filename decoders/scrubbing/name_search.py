@@ -1,8 +1,8 @@
-"""Names and secrets in; bytes in, those of them that are in these out: as text, in base64 or in hexadecimal.
+"""Names, secrets and bytes in, the names and secrets found in the bytes out: as text, in base64 or in hexadecimal.
 
-Only runs of bytes that may be text are looked at, each of them once: a capture says the same few things again and
-again. At each place of a run its next bytes are looked up among those that what is searched for begins with, so that
-the work grows with the text and not with the names.
+Only runs of bytes that may be text are searched, each of them once: a capture repeats the same few texts. At each place
+of a run, the next bytes are looked up among the first bytes of the searched forms, so that the work grows with the text
+and not with the number of names.
 """
 
 from __future__ import annotations
@@ -14,22 +14,24 @@ from typing import Final
 
 __all__ = ["NameSearch", "searchable"]
 
-# Runs of bytes that may be text; those that were overwritten are of one letter.
+# Runs of bytes that may be text; overwritten runs are of one letter.
 _RUN: Final = re.compile(rb"[^\x00-\x1f\x7f\xff]{5,}")
 _OVERWRITTEN: Final = re.compile(rb"x*")
 _SEEN_MAX: Final = 1 << 18
-# A name is searched for where it is so long that chance does not find it: as many characters, or more where there is
-# much to be found in; each of them is one of about 26.
+# A name is searched for only if it is too long to occur by chance: at least this many characters, more for much text;
+# each character is taken as one of about 26.
 _LEAST: Final = 5
 _CHANCE: Final = 1000
 _BITS_OF_LETTER: Final = 4.7
-# What is searched for at most.
+# The most bytes of a name that are searched for.
 _PART: Final = 64
 
 
 def searchable(names: Iterable[bytes], kept: Iterable[str], size: int) -> tuple[dict[bytes, bytes], int]:
-    """Of these names (or secrets) those that can be searched for, by what is: its longest run of text; and how many are
-    left out. These are a part of what stays (`kept`), or so short that chance finds one in `size` bytes of text.
+    """The names (or secrets) that can be searched for, by their longest run of text, and how many names are left out.
+
+    A name is left out if it is a part of a text that stays (`kept`), or so short that it occurs by chance in `size`
+    bytes of text.
     """
     names = set(names)
     least = max(_LEAST, round((_CHANCE * max(size, 1) * max(len(names), 1)).bit_length() / _BITS_OF_LETTER))
@@ -46,7 +48,10 @@ def searchable(names: Iterable[bytes], kept: Iterable[str], size: int) -> tuple[
 
 
 class NameSearch:
-    """`feed` it bytes; `found` are the names that were in them. `names`: what is searched for, of 5 bytes or more."""
+    """Searches for names in the bytes given to `feed`, and collects them in `found`. `names`: run of text → name.
+
+    A run has 5 bytes or more.
+    """
 
     def __init__(self, names: Mapping[bytes, bytes]) -> None:
         self.found: set[bytes] = set()
@@ -57,7 +62,7 @@ class NameSearch:
         self._seen: set[bytes] = set()
 
     def feed(self, data: bytes) -> None:
-        """Look through bytes."""
+        """Search `data`, and add the names in it to `found`."""
         heads, seen = self._heads, self._seen
         if not heads:
             return
@@ -75,13 +80,13 @@ class NameSearch:
 
 
 def _forms(run: bytes) -> Iterator[bytes]:
-    """A text as it is, in hexadecimal, and in base64 at each of three places in what is encoded."""
+    """The forms of a text to search for: plain, in hexadecimal, and in base64 at each of three alignments."""
     yield run
     yield run.hex().encode()
     yield run.hex().upper().encode()
     for before in range(3):
         text = b64encode(bytes(before) + run).rstrip(b"=")
-        # Letters that say something of the bytes around it as well are left out.
+        # The letters that also depend on the bytes around the text are left out.
         begin, end = (0, 2, 3)[before], len(text) - (1 if (before + len(run)) % 3 else 0)
         if end - begin >= _LEAST:
             yield text[begin:end]

@@ -1,4 +1,4 @@
-"""Texts of known kinds in, what stands for them out; and what was replaced, for the table of names and the search."""
+"""Texts of known kinds in, their pseudonyms out; keeps what was replaced, for the table of names and the search."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 __all__ = ["FILLER", "KEPT", "Names"]
 
-# What overwritten texts and bytes are made of.
+# The byte that overwritten texts and bytes consist of.
 FILLER: Final = b"x"
 # The kinds of names that may be kept.
 KEPT: Final = ("topics", "groups", "clients", "users", "transactions", "hosts", "members")
-# Names that mean something to every cluster.
+# Names that mean the same in every cluster.
 _SPECIAL: Final = frozenset(
     {*TOPICS, "kafka-cluster", "*", "ANONYMOUS", "User:ANONYMOUS", "User:*", "User:", "<default>"}
 )
-# Words of Kafka's own, and of its best known clients, in fields that may also hold somebody's own.
+# Words of Kafka and of its best known clients, in fields that may also hold words of users.
 _WORDS: Final = frozenset(
     [
         "consumer",
@@ -156,7 +156,7 @@ _WORDS: Final = frozenset(
         "max.connections.per.ip.overrides",
     ]
 )
-# What versions have in them beside numbers: words, and the hashes of commits.
+# Words that versions contain beside numbers. Other words, and the hashes of commits, are replaced.
 _VERSION_WORDS: Final = frozenset(
     ["alpha", "beta", "rc", "pre", "dev", "final", "snapshot", "release", "rdkafka", "kafka", "ccs", "ce", "redhat"]
 )
@@ -166,21 +166,21 @@ _PRINCIPAL: Final = re.compile(r"(User:|Group:)")
 _SUBJECT: Final = re.compile(r"(?:^|(?<=,))\s*(?:CN|OU|O|L|ST|C|DC|UID|EMAILADDRESS|SERIALNUMBER)=")
 _MEMBER: Final = re.compile(r"(.+)(-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})", re.DOTALL)
 _URL: Final = re.compile(r"(?P<scheme>[a-z]{2,8}://)?(?P<host>.*?)(?P<port>:\d{1,5}/?)?", re.DOTALL)
-# What is left of a secret: it was overwritten already where that is all there is.
+# The bytes of an overwritten secret: data of these bytes alone is no secret.
 _OVERWRITTEN: Final = FILLER + b"=.,\1"
-# Secrets remembered so that they can be searched for, and shorter ones are found everywhere.
+# Secrets remembered for the search: how many, how long at least (shorter ones occur by chance), how much of each.
 _SECRETS_MAX: Final = 10**5
 _SECRET_MIN: Final = 8
 _SECRET_PART: Final = 64
-# Values of records likewise.
+# Values of records remembered for the search: how many, and how long at least.
 _SAMPLES_MAX: Final = 2000
 _SAMPLE_MIN: Final = 16
 
 
 class Names:
-    """`keep`: kinds of names that stay. `replaced`: {(kind, name): pseudonym}; `kept`: texts that stay.
+    """Replaces names. `keep`: kinds of names that stay. `replaced`: {(kind, name): pseudonym}; `kept`: texts that stay.
 
-    `secrets` are values that were overwritten, cut to what is searched for.
+    `secrets` are values that were overwritten, cut to the part that is searched for.
     """
 
     def __init__(self, pseudonyms: Pseudonyms, keep: Iterable[str] = ()) -> None:
@@ -192,12 +192,12 @@ class Names:
         self._samples: set[bytes] = set()
 
     def data(self, kind: Kind, data: bytes) -> bytes:
-        """What stands for the bytes of a text; as many bytes."""
+        """The replacement for the bytes of a text of this kind, with the same length."""
         text = data.decode("utf-8", "surrogateescape")
         return self.text(kind, text).encode("utf-8", "surrogateescape")
 
     def text(self, kind: Kind, text: str) -> str:
-        """What stands for a text of this kind."""
+        """The replacement for a text of this kind: its pseudonym, or the text itself if it stays."""
         if not text:
             return text
         known = self.replaced.get((kind, text))
@@ -211,23 +211,23 @@ class Names:
         return made
 
     def secret(self, data: bytes) -> bytes:
-        """What stands for a secret."""
+        """Filler for a secret, with the same length; the secret is remembered for the search."""
         if len(data) >= _SECRET_MIN and len(self.secrets) < _SECRETS_MAX and data.translate(None, _OVERWRITTEN):
             self.secrets.add(data[:_SECRET_PART])
         return FILLER * len(data)
 
     def sample(self, data: bytes) -> None:
-        """Remember the value of a record, of some of them."""
+        """Remember the value of a record for the search; only some values are kept."""
         if len(self._samples) < _SAMPLES_MAX and len(data) >= _SAMPLE_MIN:
             self._samples.add(data[:_SECRET_PART])
 
     @property
     def overwritten(self) -> set[bytes]:
-        """What was overwritten and is to be searched for."""
+        """The overwritten secrets and record values to search for."""
         return self.secrets | self._samples
 
     def knows(self, kinds: Iterable[Kind], text: str) -> bool:
-        """Whether a text that may be of several kinds was met as one of a kind that stays."""
+        """Whether one of these kinds stays, and a text that may be of several kinds was kept before."""
         return text in self.kept and any(kind in self.keep for kind in kinds)
 
     def _stays(self, kind: Kind, text: str) -> bool:
@@ -243,7 +243,7 @@ class Names:
         return self.pseudonyms.text(text)
 
     def _user(self, text: str) -> str:
-        """A principal, maybe with the subject of a certificate."""
+        """The pseudonym of a principal, which may contain the subject of a certificate."""
         found = _PRINCIPAL.match(text)
         at = found.end() if found is not None else 0
         made = text[:at]
@@ -253,14 +253,14 @@ class Names:
         return made + self._plain(text[at:])
 
     def _member(self, text: str) -> str:
-        """A member id: mostly the id of the client, or of the member in its group, and a random part."""
+        """The pseudonym of a member id: mostly the client id or the group instance id, and a random part."""
         found = _MEMBER.fullmatch(text)
         if found is None or "clients" not in self.keep:
             return self._plain(text)
         return found[1] + self._plain(found[2])
 
     def _version(self, text: str) -> str:
-        """The version of a program: numbers and the words around them stay."""
+        """The replacement for the version of a program: numbers and known words stay."""
 
         def change(found: re.Match[str]) -> str:
             return found[0] if found[0].lower() in _VERSION_WORDS else self._plain(found[0])
@@ -270,11 +270,11 @@ class Names:
         return made
 
     def _host(self, text: str) -> str:
-        """A host, an address, or where a service is reached on one: scheme and port stay."""
+        """The pseudonym of a host, an address or a URL: scheme and port stay."""
         found = _URL.fullmatch(text)
         assert found is not None  # any text is a host
         if found["port"] and ":" in found["host"] and not found["host"].endswith("]"):
-            return self._plain(text)  # the last group of an address
+            return self._plain(text)  # the port is the last group of an IPv6 address
         return (found["scheme"] or "") + self._plain(found["host"]) + (found["port"] or "")
 
 

@@ -1,9 +1,9 @@
-"""A packet and what its payload becomes in, the packet with other addresses out: only what is known of it is kept.
+"""A packet and its new payload in, the packet with pseudonymous addresses out: only known fields of it are kept.
 
-The usual packet (TCP right behind IP, IP right behind a header of the link that is known here) keeps its length. What
-came in a tunnel, in fragments or on another link is written as a packet of its own, without these: link type raw IP.
-Options of IP become no operations, those of TCP but for a few too; what is behind the packet becomes zeros. Checksums
-are right where all that they cover is there, and else 0.
+A usual packet (a known link header, then IP, then TCP) keeps its length. A packet from a tunnel, from fragments or from
+another link is written as a packet of its own without these: link type raw IP. IP options become no-operations, and so
+do all but a few TCP options; bytes after the packet become zeros. Checksums are right if all bytes that they cover are
+there, and else 0.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _IP_MAX: Final = 0xFFFF
 _TCP_MIN: Final = 20
 _CHECKSUM_AT: Final = 16
 _NO_OPERATION: Final = 1
-# Options of TCP that say nothing of the host: the largest segment, the scale of windows, selective acknowledgements.
+# TCP options that say nothing about the host: maximum segment size, window scale, selective acknowledgements.
 _OPTIONS_KEPT: Final = frozenset({2, 3, 4, 5})
 
 
 class Rewritten(NamedTuple):
-    """A packet as it is written: its link type, its bytes, and how many it had on the wire."""
+    """A packet as it is written: its link type, its bytes, and its length on the wire."""
 
     link_type: int
     frame: bytes
@@ -45,22 +45,22 @@ class Rewritten(NamedTuple):
 
 
 class PacketScrubber:
-    """`keeps_hosts`: addresses stay."""
+    """Replaces the addresses of packets by pseudonyms; with `keeps_hosts`, IP addresses stay."""
 
     def __init__(self, pseudonyms: Pseudonyms, *, keeps_hosts: bool) -> None:
         self._pseudonyms = pseudonyms
         self._keeps = keeps_hosts
 
     def address(self, packed: bytes) -> bytes:
-        """What stands for an IP address."""
+        """The pseudonym of an IP address, or the address itself with `keeps_hosts`."""
         return packed if self._keeps else self._pseudonyms.address(packed)
 
     def rewrite(self, packet: PacketCopy, payload: bytes) -> Rewritten:
-        """The packet, which has TCP, with this payload of as many bytes as it holds."""
+        """The TCP packet rewritten with a new payload, which has as many bytes as the old one."""
         return self._in_place(packet, payload) or self._alone(packet, payload)
 
     def _in_place(self, packet: PacketCopy, payload: bytes) -> Rewritten | None:
-        """A usual packet; None for any other."""
+        """The packet rewritten in place if it is a usual one (see the module); else None."""
         link_type, frame = packet.source[0], packet.frame
         head = _HEADS.get(link_type)
         if head is None or packet.earlier:
@@ -83,7 +83,7 @@ class PacketScrubber:
         return Rewritten(link_type, bytes(out), max(packet.wire, len(out)))
 
     def _place_addresses(self, out: bytearray, kind: int, at: int, size: int) -> bytes:
-        """Put the addresses of an IP header, and its checksum; both addresses."""
+        """Replace the addresses, options and checksum of an IP header; returns both new addresses together."""
         begin, width = (at + 12, 4) if kind == IP4 else (at + 8, 16)
         middle, end = begin + width, begin + 2 * width
         out[begin:middle] = self.address(bytes(out[begin:middle]))
@@ -95,7 +95,7 @@ class PacketScrubber:
         return bytes(out[begin:end])
 
     def _alone(self, packet: PacketCopy, payload: bytes) -> Rewritten:
-        """The packet out of whatever it came in, with a new IP header."""
+        """The packet rewritten as raw IP, with a new IP header."""
         width = 4 if len(packet.key) == _IP4_KEY else 16
         first, second = self.address(packet.key[:width]), self.address(packet.key[width : 2 * width])
         length = len(packet.tcp) + len(payload) + packet.missing
@@ -113,7 +113,7 @@ class PacketScrubber:
         return Rewritten(RAW, bytes(out), len(out) + packet.missing)
 
     def checked(self, packet: bytes) -> bytes:
-        """A packet that begins with its IP header, which TCP follows, with the checksum of TCP."""
+        """A packet that begins with an IP header and then TCP, with its TCP checksum set."""
         out = bytearray(packet)
         start, begin = (_IP4_HEAD.size, 12) if packet[0] >> 4 == 4 else (_IP6_HEAD.size, 8)
         _put_checksum(out, start, len(out), bytes(out[begin:start]), whole=True)
@@ -121,7 +121,7 @@ class PacketScrubber:
 
 
 def _ip_header(frame: bytes, kind: int, at: int) -> int:
-    """The size of the IP header at `at` that TCP follows at once; 0 where it is none."""
+    """The size of the IP header at `at`; 0 if there is none, or TCP does not follow it directly."""
     if kind == IP4 and at + _IP4_HEAD.size <= len(frame):
         if frame[at + 9] == _TCP and not _U16.unpack_from(frame, at + 6)[0] & _FRAGMENT:
             return (frame[at] & 15) * 4
@@ -131,7 +131,7 @@ def _ip_header(frame: bytes, kind: int, at: int) -> int:
 
 
 def _tcp_header(header: bytes) -> bytes:
-    """The header without options that are not known to be harmless."""
+    """The TCP header; options that are not known to be harmless become no-operations."""
     out = bytearray(header)
     at = _TCP_MIN
     while at < len(out):
@@ -150,7 +150,7 @@ def _tcp_header(header: bytes) -> bytes:
 
 
 def _put_checksum(out: bytearray, start: int, end: int, addresses: bytes, *, whole: bool) -> None:
-    """The checksum of the TCP segment between two offsets."""
+    """Set the checksum of the TCP segment in `out[start:end]`, or 0 unless it is `whole`."""
     _U16.pack_into(out, start + _CHECKSUM_AT, 0)
     if whole:
         segment = bytes(out[start:end])
@@ -159,11 +159,11 @@ def _put_checksum(out: bytearray, start: int, end: int, addresses: bytes, *, who
 
 
 def _checksum(data: bytes) -> int:
-    """The checksum of the Internet (RFC 1071)."""
+    """The Internet checksum (RFC 1071)."""
     return -int.from_bytes(data + b"\0" * (len(data) & 1), "big") % 0xFFFF
 
 
-# What has addresses in the header of a link.
+# Functions that replace the addresses in link headers.
 
 
 def _ethernet(pseudonyms: Pseudonyms, out: bytearray) -> None:
@@ -180,7 +180,7 @@ def _cooked2(pseudonyms: Pseudonyms, out: bytearray) -> None:
 
 
 def _cooked(pseudonyms: Pseudonyms, out: bytearray, at: int, size: int) -> None:
-    """The address of Linux's cooked headers: eight bytes, of which so many count."""
+    """Replace the address in a Linux cooked header: a field of eight bytes, of which `size` are used."""
     size = min(size, 8)
     out[at : at + 8] = pseudonyms.hardware(bytes(out[at : at + size])) + bytes(8 - size)
 

@@ -1,14 +1,14 @@
 """Names and addresses in, pseudonyms of the same length out: one-to-one for each length, by a key.
 
-A name is taken apart at everything that is no letter and no digit. Each word in it becomes another word, whose letters
-and digits stand where they stood: `orders-dlq` and `orders` begin alike afterwards too, a member id begins with its
-client's id, and no table is needed for the names that a capture has inside other values. A word is the number of its
-place among all words of its shape; a permutation of these by the key, of one cycle, gives the next one: no word becomes
-itself, and no two the same one. The permutation is a Feistel network over a hash (Black and Rogaway, "Ciphers with
-Arbitrary Finite Domains", 2002), walked until it falls into the domain.
+A name is split at all characters that are neither letters nor digits. Each word in it becomes another word with letters
+and digits in the same places: the pseudonyms of `orders-dlq` and `orders` begin alike too, that of a member id begins
+with that of its client id, and no table is needed for names inside other values. A word is taken as its index among all
+words of its shape; a permutation of the indices by the key, which is one cycle, gives the index of the pseudonym: no
+word becomes itself, and no two words become the same one. The permutation is a Feistel network over a hash (Black and
+Rogaway, "Ciphers with Arbitrary Finite Domains", 2002), repeated until the result is in the domain.
 
-An octet of an IPv4 address becomes one of as many digits, a group of an IPv6 address one of as many hexadecimal digits
-and 0 stays 0: what was the same address, in packets or in any form of text, is the same address again, of that length.
+An octet of an IPv4 address becomes an octet of as many digits. A group of an IPv6 address becomes a group of as many
+hexadecimal digits, and 0 stays 0. So one address, in packets or in any text form, has one pseudonym of the same length.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from typing import Final
 
 __all__ = ["Pseudonyms"]
 
-# Ranges of characters of as many bytes in UTF-8: those in them that can be printed stand for each other, and the
-# others do. The bytes that are no UTF-8, as surrogateescape has them, are last.
+# Ranges of characters with the same length in UTF-8. Within a range, printable characters replace each other, and so do
+# the others. The last range is for bytes that are no UTF-8 (surrogateescape).
 _RANGES: Final = (
     (0x30, 0x3A),
     (0x41, 0x5B),
@@ -45,20 +45,21 @@ _PARTS: Final = re.compile(
     r"|(?P<four>(?<![0-9A-Za-z])\d{1,3}(?P<dot>[-._])\d{1,3}(?P=dot)\d{1,3}(?P=dot)\d{1,3}(?![0-9A-Za-z]))"
     "|(?P<word>[0-9A-Za-z\x80-\U0010ffff]{1,128})"
 )
-# Octets that stand for each other: those of as many digits; as the first one, those of multicast and above apart.
+# Octets that replace each other, as (first, count): those of as many digits; in the first octet, multicast and above
+# are apart.
 _OCTETS: Final = ((0, 10), (10, 90), (100, 156))
 _FIRST_OCTETS: Final = ((0, 10), (10, 90), (100, 124), (224, 32))
 _GROUPS: Final = ((1, 15), (0x10, 0xF0), (0x100, 0xF00), (0x1000, 0xF000))
 _MAPPED: Final = bytes(10) + b"\xff\xff"
 _ROUNDS: Final = 10
 _OCTET_MAX: Final = 255
-# Of a MAC address: it is of a group, it was given by somebody who is no maker.
+# Bits of a MAC address: group address, locally administered.
 _GROUP_BIT, _LOCAL_BIT = 1, 2
 _KNOWN_MAX: Final = 1 << 16
 
 
 class Pseudonyms:
-    """`key`: whoever has it gets the same pseudonyms again."""
+    """Makes pseudonyms. The same `key` gives the same pseudonyms again."""
 
     def __init__(self, key: bytes) -> None:
         self._key = blake2b(key, digest_size=32).digest()
@@ -68,33 +69,33 @@ class Pseudonyms:
         self._word = lru_cache(_KNOWN_MAX)(self._next_word)
 
     def _text(self, text: str) -> str:
-        """What stands for a name, or for a text that has some: what separates the words in it stays."""
+        """The pseudonym of a name, or of a text with names: the separators of its words stay."""
         return _PARTS.sub(self._part, text)
 
     def _four(self, packed: bytes) -> bytes:
-        """What stands for an IPv4 address of 4 bytes."""
+        """The pseudonym of an IPv4 address of 4 bytes."""
         return bytes(self._octet(place, octet) for place, octet in enumerate(packed))
 
     def _six(self, packed: bytes) -> bytes:
-        """What stands for an IPv6 address of 16 bytes; of one that stands for an IPv4 address that one's."""
+        """The pseudonym of an IPv6 address of 16 bytes; an IPv4-mapped one becomes that of its IPv4 address, mapped."""
         if packed.startswith(_MAPPED):
             return _MAPPED + self.four(packed[12:])
         groups = (int.from_bytes(packed[at : at + 2], "big") for at in range(0, 16, 2))
         return b"".join(self._group(place, group).to_bytes(2, "big") for place, group in enumerate(groups))
 
     def address(self, packed: bytes) -> bytes:
-        """What stands for an address of 4 or 16 bytes; other sizes are no addresses and become zeros."""
+        """The pseudonym of an address of 4 or 16 bytes; other sizes are no addresses and become zeros."""
         return {4: self.four, 16: self.six}.get(len(packed), lambda other: bytes(len(other)))(packed)
 
     def hardware(self, packed: bytes) -> bytes:
-        """What stands for a MAC address: of a group or not as it was, and said to be no maker's."""
+        """The pseudonym of a MAC address: the group bit stays, the local bit is set; zeros and broadcast stay."""
         if not any(packed) or packed == b"\xff" * len(packed):
             return packed
         made = blake2b(packed, key=self._key, person=b"hardware", digest_size=max(len(packed), 1)).digest()
         return bytes((made[0] & ~_GROUP_BIT | packed[0] & _GROUP_BIT | _LOCAL_BIT,)) + made[1:]
 
     def noise(self, size: int) -> bytes:
-        """Letters without a pattern, always the same ones."""
+        """`size` letters without a pattern, always the same ones for a key."""
         made = shake_256(self._key + b"noise").digest(size)
         return made.translate(_LETTERS)
 
@@ -112,7 +113,7 @@ class Pseudonyms:
             return "".join("-" if digit == "-" else _HEX[next(made)] for digit in text)
         try:
             IPv6Address(text)
-        except ValueError:  # words with colons between them
+        except ValueError:  # no address, but words with colons between them
             return re.sub("[0-9A-Za-z]+", lambda word: self._word(word[0]), text)
         return self._six_text(text)
 
@@ -131,7 +132,7 @@ class Pseudonyms:
         return dot.join(str(self._octet(place, octet)) for place, octet in enumerate(octets))
 
     def _six_text(self, text: str) -> str:
-        """An address in any form; of one that stands for an IPv4 address the last groups are of that, if they fit."""
+        """The pseudonym of an IPv6 address in any text form; a group whose length would change is replaced alone."""
         packed = self.six(IPv6Address(text).packed)
         hexadecimal, colon, four = text.rpartition(":") if "." in text else (text, "", "")
         before, gap, behind = hexadecimal.partition("::")
@@ -162,7 +163,7 @@ class Pseudonyms:
     # Permutations.
 
     def _shifted(self, label: bytes, digits: list[int], counts: list[int]) -> list[int]:
-        """The digits of the number that follows theirs; each is below its count."""
+        """The digits of the number that `_next` gives for a number; `counts` are the bases of its digits."""
         number, size = 0, 1
         for digit, count in zip(digits, counts, strict=True):
             number, size = number * count + digit, size * count
@@ -174,13 +175,13 @@ class Pseudonyms:
         return made[::-1]
 
     def _next(self, label: bytes, number: int, size: int) -> int:
-        """What follows a number in a cycle of all numbers below `size`."""
+        """The successor of a number in a cycle through all numbers below `size`."""
         half = ((size - 1).bit_length() + 1) // 2
         place = (self._permuted(label, number, size, half, range(_ROUNDS)) + 1) % size
         return self._permuted(label, place, size, half, range(_ROUNDS - 1, -1, -1))
 
     def _permuted(self, label: bytes, number: int, size: int, half: int, rounds: range) -> int:
-        """One permutation of the numbers below `size`, or with `rounds` turned its inverse."""
+        """A permutation of the numbers below `size`, applied to one; its inverse if `rounds` counts down."""
         mask, width = (1 << half) - 1, (half + 7) // 8
         backward = rounds.step < 0
         begun = shake_256(self._key + len(label).to_bytes(2, "big") + label)
@@ -200,7 +201,7 @@ class Pseudonyms:
 
 
 def _shape(character: str) -> int:
-    """A number for the characters that stand for each other."""
+    """The number of a character's class: the characters of a class replace each other."""
     code = ord(character)
     index = next(index for index, (first, end) in enumerate(_RANGES) if first <= code < end)
     return index << 1 | character.isprintable()
@@ -208,14 +209,14 @@ def _shape(character: str) -> int:
 
 @cache
 def _characters(shape: int) -> Sequence[int]:
-    """Those of a shape, ascending."""
+    """The code points of the characters of a shape, ascending."""
     first, end = _RANGES[shape >> 1]
     if first < 0x80:  # all of them can be printed
         return range(first, end)
     return array("L", (code for code in range(first, end) if chr(code).isprintable() is bool(shape & 1)))
 
 
-# A letter for each byte.
+# The letter for each byte of noise.
 _LETTERS: Final = bytes(
     b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"[byte & 63] for byte in range(256)
 )

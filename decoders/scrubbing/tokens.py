@@ -1,7 +1,7 @@
-"""One message of a SASL login in, the same message without its user and its secrets out: of as many bytes, and shape.
+"""One message of a SASL login in, the same message without user and secrets out, with the same length and shape.
 
-Whoever reads it afterwards sees the same step of the same mechanism: PLAIN (RFC 4616), SCRAM (RFC 5802), OAUTHBEARER
-(RFC 7628), GSSAPI (RFC 2743, 4121). What has none of these shapes is overwritten whole.
+A reader still sees the same step of the same mechanism: PLAIN (RFC 4616), SCRAM (RFC 5802), OAUTHBEARER (RFC 7628),
+GSSAPI (RFC 2743, 4121). A message with none of these shapes is overwritten whole.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from decoders.scrubbing.names import FILLER, Names
 __all__ = ["scrub_token"]
 
 _PLAIN: Final = re.compile(rb"([^\0]*)\0([^\0]+)\0([^\0]*)", re.DOTALL)
-# The client's first message; what comes before its user and behind it.
+# The client's first message: the part before the user, the user, the part after the user.
 _FIRST: Final = re.compile(rb"([nyp](?:=[\w.-]+)?,)(?:a=([^,]*))?,(.*)", re.DOTALL)
-# SCRAM: letter and value, all but the first of which follow a comma.
+# SCRAM: pairs of a letter and a value, separated by commas.
 _PAIR: Final = re.compile(rb"(?:^|(?<=,))(?:[a-z]|tokenauth)=[^,]*")
 _SCRAM: Final = re.compile(rb"(?:[a-z]|tokenauth)=[^,]*(?:,(?:[a-z]|tokenauth)=[^,]*)*\Z", re.DOTALL)
-# Values of SCRAM that say nothing of anybody: iterations, the channel binding "none", errors, of a delegation token.
+# SCRAM pairs that identify nobody: iterations, the channel binding "none", the mark of a delegation token, errors.
 _SAID: Final = re.compile(rb"i=\d{1,9}|c=biws|tokenauth=true|e=[a-z-]{1,50}")
 _SIGNS: Final = re.compile(rb"[^=.,\x01]")
 _BEARER: Final = re.compile(rb"((?:\x01?[a-z]+=(?:[Bb]earer )?)|\x01)([^\x01]*)")
-# DER of GSSAPI's first token up to the mechanism's own identifier, and of a Kerberos message in it.
+# The DER head of GSSAPI's first token, up to the identifier of its mechanism.
 _GSSAPI: Final = re.compile(rb"\x60(?:[\x00-\x7f]|\x81.|\x82..|\x83...)(?:\x06(?P<size>[\x01-\x20]))?", re.DOTALL)
 _WRAP: Final = b"\5\4"
 _WRAP_HEAD: Final = 16
@@ -31,7 +31,7 @@ _ANSWER: Final = b"\xa1"
 
 
 def scrub_token(data: bytes, names: Names) -> bytes:
-    """The message."""
+    """A message of a SASL login without its user and its secrets, with the same length."""
     kept = _gssapi(data)
     if kept:
         names.secret(data[kept:])
@@ -49,7 +49,7 @@ def scrub_token(data: bytes, names: Names) -> bytes:
 
 
 def _scram(data: bytes, names: Names) -> bytes:
-    """Letters and lengths stay, users are replaced."""
+    """A SCRAM message with its letters and lengths kept, its user replaced and its other values overwritten."""
     if not _SCRAM.match(data):
         return names.secret(data)
 
@@ -68,7 +68,7 @@ def _scram(data: bytes, names: Names) -> bytes:
 
 
 def _bearer(data: bytes, names: Names) -> bytes:
-    """Pairs of a name and a value, each behind a byte 1."""
+    """An OAUTHBEARER message (pairs of a name and a value, each after a byte 1) with its values overwritten."""
 
     def change(found: re.Match[bytes]) -> bytes:
         names.kept.add(found[1].decode())
@@ -79,7 +79,7 @@ def _bearer(data: bytes, names: Names) -> bytes:
 
 
 def _gssapi(data: bytes) -> int:
-    """How many bytes say which mechanism it is, and which of its messages."""
+    """How many first bytes of a GSSAPI message say which mechanism and which message it is; 0 for other messages."""
     if found := _GSSAPI.match(data):
         return min(found.end() + (found["size"][0] + 2 if found["size"] else 0), len(data))
     if data.startswith(_WRAP):

@@ -1,10 +1,10 @@
-"""A stretch of a connection that is decoded although its past is unknown: where it may begin, what it adds by its end.
+"""A connection whose past is unknown in, a *stretch* of it out: where it may begin, its rows, the state that it adds.
 
-It begins where two states that differ in their past agree about all that comes: both directions in step, nothing held
-or missing, no SASL token due. Requests in flight are the one thing that may differ: a response in the stretch to a
-request before it has to wait for who knows that one (an *orphan*), and correlation ids of the stretch begin at `low`,
-behind all before it. What happens is believed batch by batch (`commit`): what would not be the same with another past
-makes the last batch, of which nothing was handed on, no part of the stretch.
+A stretch begins where the past does not matter for the decoding of all that follows: both directions are in step, no
+bytes are held or missing, no SASL token is due. Only the requests in flight may depend on the past: a response in the
+stretch to a request before it (an *orphan*) waits for the stitcher, which knows that request, and the correlation ids
+of the stretch begin at `low`, above all ids before it. Rows are believed batch by batch (`commit`): if a batch would be
+decoded differently with another past, it is no part of the stretch; none of its rows were handed on.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from decoders.wire.pack import pack
 
 __all__ = ["IDS", "LANE", "ORPHAN", "Stretch", "core"]
 
-# Correlation ids of a stretch are within so many from the first one.
+# All correlation ids of a stretch are less than this above the lowest one.
 IDS: Final = 1 << 30
-# What a lane is in the middle of; the same with its place.
+# The attributes of a FrameDirection that say which frame it is inside of.
 LANE: Final = ("mode", "need", "left", "first", "last", "again", "missing")
 _state = attrgetter(*LANE)
-# What is kept of a response.
+# The attributes of an exchange that are kept of an orphan response.
 ORPHAN: Final = (
     *("correlation_id", "response_raw", "response_size", "response_ns", "response_end_ns", "response_packet"),
     *("response_packet_end", "extra"),
@@ -39,7 +39,10 @@ ORPHAN: Final = (
 
 
 def core(connection: Connection, pairing: Pairing) -> list[Any] | None:
-    """What a state must have for a stretch to begin, None where none may; who waits for something is out already."""
+    """The state on which a stretch that begins now depends; None if none may begin.
+
+    The caller has checked that the connection waits for nothing.
+    """
     client = connection.first if pairing.client_first else connection.second
     pairing.wake()
     directions = (pairing.requests, pairing.responses)
@@ -68,12 +71,12 @@ def core(connection: Connection, pairing: Pairing) -> list[Any] | None:
 
 
 def _inside(direction: FrameDirection) -> list[Any]:
-    """The frame a lane is inside of; between frames the latest one says nothing."""
+    """The frame that a direction is inside of; only its mode between frames."""
     return saved(direction, LANE) if direction.need else [direction.mode]
 
 
 class Stock:
-    """A state at the end of a batch."""
+    """The state of a stretch at the end of a batch."""
 
     __slots__ = ("client", "client_id", "client_raw", "directions", "flows", "login", "rows", "software", "waiting")
 
@@ -92,22 +95,22 @@ class Stock:
 
 
 class Stretch:
-    """The stretch that a connection of a splitter is in. `core` is what it stands on."""
+    """The stretch that a connection of a splitter is in. `core` is the state that it depends on."""
 
     def __init__(self, connection: Connection, pairing: Pairing, agreed: list[Any], after: int) -> None:
         self.connection = connection
         self.pairing = pairing
-        self.after = after  # it begins behind the segment with this packet number
-        self.since: int | None = after  # the same, while that segment is of the batch at hand
+        self.after = after  # the stretch begins after the segment with this packet number
+        self.since: int | None = after  # `after`, as long as that segment is in the current batch; else None
         client = connection.first if pairing.client_first else connection.second
         self.flows: tuple[Half, Half] = (client, client.peer)
         self.directions = (pairing.requests, pairing.responses)
         self.core = agreed
         self.low: int | None = None
-        self.begun = False  # its RUN is handed on
-        self.orphans: list[Exchange] = []  # believed, and not handed on yet
-        # Of the batch at hand: what is to be believed of each row and what the splitter made of it, new orphans, and
-        # whether there was anything else.
+        self.begun = False  # whether its RUN is handed on
+        self.orphans: list[Exchange] = []  # believed, not handed on yet
+        # Of the current batch: (correlation id, first packet, last packet) of each row, the projections of these rows,
+        # new orphans, and whether there was any other kind of row.
         self.rows: list[tuple[int, int, int]] = []
         self.made: list[Any] = []
         self.late: list[Exchange] = []
@@ -120,12 +123,12 @@ class Stretch:
         self.begin = self.stock = Stock(self)
 
     def moved(self) -> bool:
-        """Whether anything has come since the last commit."""
+        """Whether any packet has come since the last commit."""
         first, second = self.flows
         return first.packets != self.stock.flows[0][0] or second.packets != self.stock.flows[1][0]
 
     def take(self, row: Settled, project: Callable[[Settled], Any]) -> None:
-        """A row of the batch. Of most nothing is kept but its correlation id, its first packet and its last."""
+        """Take a row of the batch; of most rows only correlation id, first and last packet, and projection are kept."""
         if row.kind != "exchange" or row.correlation_id is None or row.api_key in LOGGING_IN:
             self.odd = True
         elif row.outcome == "orphan_response":
@@ -136,7 +139,10 @@ class Stretch:
             self.made.append(project(row))
 
     def commit(self) -> list[Any] | None:
-        """Believe the batch: what was made of its rows but the orphans, which wait in `orphans`; None: do not."""
+        """Believe the batch if its rows do not depend on the past; returns their projections, or else None.
+
+        Orphans are not among them: they wait in `orphans`.
+        """
         rows, made, orphans, odd = self.rows, self.made, self.late, self.odd
         self.rows, self.made, self.late, self.odd = [], [], [], False
         if odd or not self._believed(rows):
@@ -170,22 +176,25 @@ class Stretch:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing that came in it is believed."""
+        """Whether nothing in the stretch is believed."""
         return self.stock.flows == self.begin.flows
 
     def run(self) -> bytes:
-        """The blob of its RUN."""
+        """The blob of the stretch's RUN part, which is then handed on."""
         self.begun = True
         begin = self.begin
         return pack([False, self.after, self.low, begin.software, begin.login, begin.directions[0][1], self.core])
 
     def take_orphans(self) -> bytes:
-        """The blob of ROWS: responses that somebody else may know the request of."""
+        """The blob of a ROWS part: the orphan responses, which the stitcher matches with their requests."""
         orphans, self.orphans = self.orphans, []
         return pack([saved(each, ORPHAN) for each in orphans]) if orphans else b""
 
     def tail(self, until: int | None) -> bytes:
-        """The blob of its END: what it adds up to the last commit. `until`: the packet behind it, None: the split's."""
+        """The blob of the END part: what the stretch adds up to the last commit.
+
+        `until` is the number of the first packet after the stretch, None if it lasts to the end of the split.
+        """
         begin, stock = self.begin, self.stock
         flows = [
             [now[0] - then[0], now[1] - then[1], now[2]] for now, then in zip(stock.flows, begin.flows, strict=True)
@@ -203,7 +212,7 @@ class Stretch:
 
 
 def _most(settled: list[tuple[int, int, int]]) -> int:
-    """How many of these were in flight at one time, at most."""
+    """The most of these exchanges that were in flight at one time."""
     begun = sorted(first for _, first, _ in settled)
     ended = sorted(last for _, _, last in settled)
     most = at = 0

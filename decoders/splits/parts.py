@@ -1,4 +1,4 @@
-"""What a splitter hands to the stitchers: parts of one key, raw segments in compact form, patches, facts."""
+"""The data that splitters hand to stitchers: parts of one key, packed segments, row corrections, facts."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ __all__ = [
 ]
 
 # Kinds of parts.
-SEGMENTS: Final = 0  # segments that only the exact state can take
-RUN: Final = 1  # what follows was decoded here: the state that this stands on
-ROWS: Final = 2  # rows of the run; the blob has responses whose request lies before it, and ends of connections
+SEGMENTS: Final = 0  # segments that need the exact state of the connection
+RUN: Final = 1  # the splitter decoded what follows: the state that the run depends on
+ROWS: Final = 2  # rows of the run; the blob has responses whose request is before it, and ends of connections
 END: Final = 3  # the end of the run: what it adds to the state
-FACT: Final = 4  # of no connection: what others may use
+FACT: Final = 4  # of no connection: facts that other connections may use
 
 # Direction (0: as in the key), time, packet, seq, ack, flags, cut, size of the payload that follows.
 _SEGMENT: Final = Struct(">BqqIIHII")
 
 
 class Part(NamedTuple):
-    """A part of what one key sent in one split; `seq` ascends within the split, and `kind` says what the rest is.
+    """A part of one key in one split; `seq` ascends within the split, `kind` says what `blob` and `rows` hold.
 
-    `key` is the canonical one of a connection's two (that of no connection is empty). Every kind may have a `blob`;
-    only ROWS have `rows`, what the splitter made of exchanges and skipped runs: that a connection has ended a stitcher
-    tells.
+    `key` is the canonical one of a connection's two keys (empty for no connection). Every kind may have a `blob`. Only
+    ROWS have `rows`: the splitter's projections of exchanges and skipped runs; rows for ends of connections come from
+    the stitcher.
     """
 
     key: bytes
@@ -45,12 +45,12 @@ class Part(NamedTuple):
 
 
 class RowCorrection(NamedTuple):
-    """What the rows of a run lack that was decoded without its past: `apply` puts it in."""
+    """The values that rows of a run lack because it was decoded without its past; `apply` sets them."""
 
     ends: ConnectionInfo
     place_added: int
-    client_software: ClientSoftware | None  # of rows that have none
-    login: Login | None  # likewise
+    client_software: ClientSoftware | None  # for rows that have none
+    login: Login | None  # for rows that have none
 
     @property
     def began_ns(self) -> int:
@@ -58,23 +58,22 @@ class RowCorrection(NamedTuple):
         return self.ends.began_ns
 
     def apply(self, rows: Iterable[Row]) -> None:
-        """Complete rows of the run."""
+        """Set the missing values in rows of the run."""
         for row in rows:
             row.ends = self.ends
             if isinstance(row, Exchange):
                 row.place += self.place_added
-                if not row.envelope:  # whose client is none of this connection
+                if not row.envelope:  # its client is another one than the connection's
                     row.client_software = row.client_software or self.client_software
                     row.login = row.login or self.login
 
 
 class Facts:
-    """What connections may know of one another, with the time since when: topic id → name, time; `brokers`.
+    """Facts that connections may learn from one another, with the time since when they are known.
 
-    A broker's endpoint has the first two times at which it was recognised, with the different clients that showed it.
-
-    `sessions` are those of TLS 1.2 that may be resumed.
-    `last` is time and number of the capture's last packet. Facts of many splits are one by `add`, in any order.
+    `topics`: topic id → name, time. `brokers`: endpoint → the first two times at which different clients showed it to
+    be a broker, with these clients. `sessions`: TLS 1.2 sessions that may be resumed. `last`: time and number of the
+    capture's last packet. `add` merges the facts of many splits, in any order.
     """
 
     __slots__ = ("brokers", "last", "sessions", "topics")
@@ -86,7 +85,7 @@ class Facts:
         self.last = (0, 0)
 
     def add(self, blob: bytes) -> None:
-        """Take over those of a FACT part. Raises DecodeError when it is none."""
+        """Add the facts of a FACT part. Raises DecodeError if the blob is no such part."""
         brokers, topics, sessions, last = fields(unpack(blob), dict, dict, dict, tuple)
         last_ns, packet = fields(last, int, int)
         self.last = max(self.last, (last_ns, packet))
@@ -102,7 +101,7 @@ class Facts:
                 self.topics[identity] = (name, since_ns)
 
     def vouch(self, endpoint: str, since_ns: int, client: str) -> None:
-        """A client has shown an endpoint to be a broker."""
+        """Note that a client has shown an endpoint to be a broker."""
         rows = self.brokers.setdefault(endpoint, [])
         if len(rows) == 2 and since_ns >= rows[1][0]:
             return
@@ -112,7 +111,7 @@ class Facts:
         rows[:] = [(since, who) for who, since in first.items()][:2]
 
     def others(self, key: bytes) -> dict[str, int]:
-        """Brokers that the connections of other keys have shown, and since when."""
+        """The brokers that connections of other keys have shown, and since when they are known."""
         own = endpoints(key)
         found = {
             endpoint: [since for since, who in rows if endpoint not in own or who not in own]
@@ -127,12 +126,12 @@ class Facts:
 
 
 def canonical(key: bytes) -> bytes:
-    """The one of a connection's two keys that stands for both."""
+    """The canonical key of a connection: the smaller one of its two keys."""
     return min(key, turned(key))
 
 
 def pack_segments(key: bytes, segments: Iterable[Segment]) -> bytes:
-    """Segments of the connections with this canonical key as bytes."""
+    """The bytes of segments of the connections with this canonical key."""
     out: list[bytes] = []
     for its_key, time_ns, packet, seq, ack, flags, data, cut in segments:
         out.append(_SEGMENT.pack(its_key != key, time_ns, packet, seq, ack, flags, cut, len(data)))
@@ -141,7 +140,7 @@ def pack_segments(key: bytes, segments: Iterable[Segment]) -> bytes:
 
 
 def unpack_segments(key: bytes, blob: bytes) -> list[Segment]:
-    """The segments back. Raises DecodeError when the bytes are none."""
+    """The segments that `pack_segments` has packed. Raises DecodeError if the bytes are no packed segments."""
     keys = (key, turned(key))
     out: list[Segment] = []
     at = 0

@@ -1,10 +1,10 @@
-"""One split of a capture's segments in, parts (`parts.py`) out, of which stitchers make the whole capture's rows.
+"""One split of a capture's segments in, parts (`parts.py`) out, from which stitchers make the whole capture's rows.
 
-The problem. A large capture is read by several processes, each from somewhere in the middle. What a segment means
-depends on all that came before it on its connection: which bytes are missing, which requests are in flight, who is the
+The problem. Several processes read a large capture, each from somewhere in the middle. The meaning of a segment depends
+on all segments before it on its connection: which bytes are missing, which requests are in flight, which side is the
 broker.
 
-The idea. Each process decodes what cannot depend on the past, and hands on the rest as it is:
+The idea. Each process decodes the segments that cannot depend on the past, and hands on the others undecoded:
 
 ```
 split 1          split 2                     split 3
@@ -12,21 +12,21 @@ split 1          split 2                     split 3
  SYN …  │ … in step, nothing held …  │ … hole …            one connection
  rows   │ run of rows (a stretch)    │ segments            parts, by key and split
         └────────────┬───────────────┴──────► stitcher (stitching.py): one key, its parts in order
-                     agrees with the exact state there? rows count : read the segments again
+                     agrees with the exact state there? its rows count : read the segments again
 ```
 
 - A connection whose SYN is in the split is decoded here (`OpenedConnection`). If it is TLS and a secret was missing, it
-  says which: that may come later in the capture, or be that of a session that another split saw begin.
-- A stretch (clean_segment.py) begins where two states that differ in their past agree about all that comes. It ends
-  before the first segment of it that reassembly's fast path does not take.
-- Of all else the segments themselves are handed on, for a stitcher to take: so are those of a TLS connection whose
-  hellos are not in the split.
+  says which one: the secret may come later in the capture, or belong to a session that began in another split.
+- A stretch (clean_segment.py) begins where the past does not matter for the decoding of all that follows. It ends
+  before its first segment that reassembly's fast path does not take.
+- All other segments are handed on undecoded to a stitcher, also those of a TLS connection whose hellos are not in the
+  split.
 
 What always holds: any split of a capture gives the same rows as reading it whole. Rows are handed on in batches that
-are believed or not as a whole; segments of the batch at hand are kept, or can be read again.
+are believed or not as a whole; segments of the current batch are kept, or can be read again.
 
-What is given up: work is done twice where a stretch does not fit what was before it. Parts may be large where a key
-never comes to rest.
+What is given up: work is done twice where a stretch does not fit the state before it. Parts may be large where no
+stretch can begin.
 """
 
 from __future__ import annotations
@@ -52,40 +52,40 @@ from decoders.wire.pack import pack
 
 __all__ = ["PART_SIZE", "OpenedConnection", "Splitter", "Track", "Watched"]
 
-# Reassembly that asks before it does anything unusual to a connection, and tells after it.
+# Reassembly that calls a watcher before and after it takes an unusual segment.
 
 
 class Watcher(Protocol):
-    """Who is asked and told."""
+    """The methods that Watched calls."""
 
     def flush(self) -> None:
-        """What was given so far has to be taken (`Watched.given`) before more is."""
+        """Called when the chunks given so far have to be taken (`Watched.given`) before reassembly goes on."""
 
     def before(self, flow: Half | None, segment: Segment) -> None:
-        """A segment comes that the fast path does not take."""
+        """Called before a segment that the fast path does not take."""
 
     def after(self, segment: Segment) -> None:
-        """It was taken."""
+        """Called after a segment that the fast path did not take."""
 
     def closing(self, connection: Connection, packet: int) -> None:
-        """A connection is over, maybe for what happens elsewhere, at this packet."""
+        """Called when a connection is over at this packet, which may belong to another connection."""
 
 
 class Watched(Reassembly):
-    """All TCP connections of a split."""
+    """Reassembly of all TCP connections of a split, which calls a watcher around unusual segments."""
 
     def __init__(self, watcher: Watcher) -> None:
         super().__init__()
         self._watcher = watcher
 
     def given(self) -> list[Chunk]:
-        """What was given so far by the feed at hand, and is not given again."""
+        """Take the chunks that the current feed has given so far; it does not give them again."""
         out = self._delivery.out[:]
         self._delivery.out.clear()
         return out
 
     def is_long(self, segments: list[Segment]) -> bool:
-        """Whether these go in one by one, so that `given` has all that was given."""
+        """Whether these segments must be fed one by one, so that `given` has all chunks."""
         return segments[-1][1] >= self._drowsy_ns
 
     def begins(self, flow: Half | None, segment: Segment) -> bool:
@@ -96,7 +96,7 @@ class Watched(Reassembly):
         return not self._connections.repeats(segment[0], first, segment[1]) if flow is None else replaces(flow, first)
 
     def is_nothing(self, segment: Segment) -> bool:
-        """Whether a segment of no open connection, which begins none, is dropped."""
+        """Whether a segment that neither belongs to an open connection nor begins one is dropped."""
         return bool(segment[5] & (SYN | RST)) or self._connections.late(segment) is not None
 
     def _slow(self, flow: Half | None, segment: Segment) -> None:
@@ -114,19 +114,19 @@ class Watched(Reassembly):
         super()._close(connection, how)
 
 
-# What a split hands on of one key: the parts in their order, segments kept until there are enough of them.
+# The parts that a split hands on for one key, in order; segments are kept until there are enough for a part.
 
 
-# Bytes of segments that one part has, about.
+# About how many bytes of segments one part has.
 PART_SIZE: Final = 256 << 10
-# Responses to requests before a stretch that wait for its first request.
+# How many orphan responses wait for the first request of their stretch before they are handed on.
 ORPHANS_MAX: Final = 1000
-# A correlation id behind all.
+# A correlation id above all others.
 _NONE: Final = 1 << 62
 
 
 class OpenedConnection:
-    """A connection whose SYN is in the split: all of it is known here, and decoded here."""
+    """A connection whose SYN is in the split, so that its whole past is known and it is decoded here."""
 
     __slots__ = ("begun", "connection", "ends", "lack", "made", "numbers", "rows", "segment")
 
@@ -135,19 +135,19 @@ class OpenedConnection:
         self.connection: Connection | None = None
         self.begun = False
         self.ends: ConnectionInfo | None = None  # of the latest RUN
-        self.lack: list[Any] | None = None  # the secrets that were missing, of one that has ended
-        self.numbers: list[int] = []  # of it, and of those that took its ports without a SYN
+        self.lack: list[Any] | None = None  # the TLS secrets that were missing, once the connection has ended
+        self.numbers: list[int] = []  # of the connection, and of those that took its ports without a SYN
         self.rows: list[Row] = []
-        self.made: list[Any] = []  # what the splitter made of each
+        self.made: list[Any] = []  # the projection of each row
 
     def take(self, row: Row, project: Callable[[Settled], Any]) -> None:
-        """A row of the batch; of the end of a connection all is kept."""
+        """Take a row of the batch, and its projection; the end of a connection is kept as it is."""
         self.rows.append(row)
         self.made.append(row if isinstance(row, Ended) else project(row))
 
     def run(self, late_ns: int) -> bytes:
-        """The blob of its RUN. `late_ns`: what another connection said of the broker before would change this one."""
-        goes_on, self.begun = self.begun, True  # a connection that took the ports without a SYN
+        """The blob of the RUN part. If the broker was known before `late_ns`, the rows would be different."""
+        goes_on, self.begun = self.begun, True  # begun already: a connection that took the ports without a SYN
         assert self.connection is not None
         first, second = self.connection.first, self.connection.second
         who: list[Any] = [first.source, second.source, self.connection.began_ns, None]
@@ -157,7 +157,7 @@ class OpenedConnection:
         return pack([True, goes_on, self.segment, second.source, late_ns, who, lack])
 
     def tail(self, until: int | None, watched: Watched, pairer: Pairer) -> tuple[bytes, int]:
-        """The blob of its END, and `late_ns` of a connection that gave no row."""
+        """The blob of the END part, and the `late_ns` for a RUN part if the connection gave no row."""
         connection = self.connection
         assert connection is not None
         pairing = pairer.context.pairings.get(connection.number)
@@ -173,7 +173,7 @@ class OpenedConnection:
 
 
 class Track:
-    """One key of a split. While it has neither a stretch nor a fresh connection, its segments are handed on."""
+    """The parts of one key of a split. Without a stretch or a fresh connection, its segments are handed on."""
 
     __slots__ = ("countdown", "fresh", "key", "parts", "segments", "seq", "size", "stretch", "tries")
 
@@ -185,18 +185,18 @@ class Track:
         self.size = 0
         self.stretch: Stretch | None = None
         self.fresh: OpenedConnection | None = None
-        self.tries = 1  # segments after which to look again whether a stretch may begin
+        self.tries = 1  # after how many segments to check again whether a stretch may begin
         self.countdown = 1
 
     def add(self, segment: Segment) -> int:
-        """Keep a segment; by how much more, or less, is kept now."""
+        """Keep a segment; returns the change in bytes kept, which may be negative."""
         self.segments.append(segment)
         size = len(segment[6]) + SEGMENT_COST
         self.size += size
         return size - self.hand_on() if self.size >= PART_SIZE else size
 
     def hand_on(self) -> int:
-        """Hand on the segments kept; how much they were."""
+        """Hand on the segments kept; returns how many bytes they were."""
         size, self.size = self.size, 0
         if self.segments:
             self.hand(SEGMENTS, pack_segments(self.key, self.segments))
@@ -204,12 +204,12 @@ class Track:
         return size
 
     def hand(self, kind: int, blob: bytes, rows: list[Any] | None = None) -> None:
-        """The next part."""
+        """Hand on the next part."""
         self.parts.append(Part(self.key, self.seq, kind, blob, rows or []))
         self.seq += 1
 
     def hand_rows(self, stretch: Stretch, rows: list[Any]) -> int:
-        """Hand on what a stretch has believed; how much was kept of segments before it."""
+        """Hand on the believed rows of a stretch; returns the bytes of kept segments that were handed on before."""
         if not stretch.begun and not rows and stretch.low is None and len(stretch.orphans) < ORPHANS_MAX:
             return 0
         size = self.begin(stretch)
@@ -218,7 +218,7 @@ class Track:
         return size
 
     def begin(self, stretch: Stretch) -> int:
-        """Hand on what a stretch stands on."""
+        """Hand on the RUN part of a stretch, once; returns the bytes of kept segments that were handed on before."""
         size = 0
         if not stretch.begun:
             size = self.hand_on()
@@ -228,7 +228,7 @@ class Track:
         return size
 
     def end(self, stretch: Stretch, until: int | None) -> int:
-        """Hand on the end of a stretch, if it was one."""
+        """Hand on the END part of a stretch, unless it is empty; returns the bytes of kept segments handed on."""
         size = 0
         if stretch.begun or not stretch.empty:
             size = self.begin(stretch)
@@ -238,7 +238,7 @@ class Track:
         return size
 
     def hand_fresh(self, fresh: OpenedConnection) -> int:
-        """Hand on the rows of a fresh connection."""
+        """Hand on the rows of a fresh connection; returns the bytes of kept segments that were handed on before."""
         size = self.hand_on()
         pairs = zip(fresh.rows, fresh.made, strict=True)
         fresh.rows, fresh.made = [], []
@@ -253,7 +253,7 @@ class Track:
         return size
 
     def end_fresh(self, fresh: OpenedConnection, until: int | None, watched: Watched, pairer: Pairer) -> int:
-        """Hand on the rest of a fresh connection, and the state that it leaves."""
+        """Hand on the last rows and the END part of a fresh connection; returns the bytes of kept segments before."""
         size = self.hand_fresh(fresh) if fresh.rows else 0
         blob, late_ns = fresh.tail(until, watched, pairer)
         if not fresh.begun:
@@ -263,37 +263,37 @@ class Track:
         return size
 
 
-# Bytes of segments that wait for more of their key, all keys together.
+# The most bytes of segments that wait for more segments of their key, all keys together.
 WAITING_MAX: Final = 32 << 20
-# Segments believed in one go: many enough for a look at all connections to cost little, and no more.
+# How many segments a batch has: enough that checking all connections costs little, and no more.
 BATCH_MIN: Final = 4096
 BATCH_MAX: Final = 1 << 16
 PER_CONNECTION: Final = 128
-# Bytes of segments, as they are counted, where they are kept until they are believed, and where they are not.
+# The most bytes of segments in a batch, if they are kept until they are believed, and if they are not kept.
 KEPT_SIZE: Final = 16 << 20
 BATCH_SIZE: Final = 64 << 20
-# Segments between two looks whether a stretch may begin.
+# The most segments between two checks whether a stretch may begin.
 TRIES_MAX: Final = 64
 _payload = itemgetter(6)
 
 
 class Source(Protocol):
-    """Where segments come from, and may come from once more."""
+    """Where segments come from; it can give them again."""
 
     def mark(self) -> None:
-        """What was given so far will not be asked for again."""
+        """Note that the segments given so far will not be asked for again."""
 
     def again(self) -> Iterable[list[Segment]]:
         """All segments given since the mark."""
 
 
 class Splitter:
-    """One split of one timeline. With `raw` all segments are handed on, and only facts come of what is decoded.
+    """Makes parts from one split of one timeline. With `raw` all segments are handed on, and decoding gives facts only.
 
-    What is decoded is believed in batches of at least `batch` segments. Those of the batch at hand are kept, unless
-    `source` has them: kept, they are what slows a splitter down, since no cache is so large. For the same reason
-    `project` is called with each row as soon as it settles: what it gives stands for the row in the parts, or for
-    nothing, if the row is not to be believed; the row may be robbed of its bytes.
+    Decoded rows are believed in batches of at least `batch` segments. The segments of the current batch are kept,
+    unless `source` can give them again: kept segments slow a splitter down, since no cache is so large. For the same
+    reason `project` is called with each row as soon as it settles, and may take bytes out of the row. Its result stands
+    for the row in the parts, or is dropped if the row is not believed.
     """
 
     def __init__(
@@ -311,7 +311,7 @@ class Splitter:
         self._source = source
         self._project = project or _itself
         self._batch_min = batch
-        self._tracks: dict[bytes, Track] = {}  # by both keys
+        self._tracks: dict[bytes, Track] = {}  # under both keys of a connection
         self._parts: list[Part] = []
         self._size = 0  # of the segments that tracks keep
         self._facts = Facts()
@@ -323,15 +323,15 @@ class Splitter:
         self._pairer = Pairer(ports, needs, connections=True)
         self._pairer.context.vouching = []
         self._clean: dict[Track, Stretch] = {}
-        self._routes: dict[int, Stretch | OpenedConnection] = {}  # by number of the connection, whose rows count
+        self._routes: dict[int, Stretch | OpenedConnection] = {}  # by number of the connection: the taker of its rows
         self._fresh: list[OpenedConnection] = []  # with rows
-        self._over: list[OpenedConnection] = []  # in the batch at hand, maybe
-        self._late: list[OpenedConnection] = []  # in the one before: what comes late of them has come
-        self._batch: list[Segment] = []  # decoded, and not believed yet; with a source only when it was asked for them
+        self._over: list[OpenedConnection] = []  # that ended, maybe in the current batch
+        self._late: list[OpenedConnection] = []  # that ended in the batch before: late segments of these have come
+        self._batch: list[Segment] = []  # decoded, not believed yet; with a source, empty until it was asked for them
         self._batch_count = self._batch_size = 0
 
     def feed(self, segments: list[Segment]) -> list[Part]:
-        """The parts that are ready."""
+        """Take segments; returns the parts that are ready."""
         if segments:
             self._facts.last = segments[-1][1:3]
         if self._raw:
@@ -346,12 +346,12 @@ class Splitter:
         return self._given()
 
     def believe(self) -> list[Part]:
-        """Hand on now all rows that were projected and are to be believed; the others never will be."""
+        """End the current batch: returns the parts with all rows that are believed; the others never will be."""
         self._believe()
         return self._given()
 
     def finish(self) -> list[Part]:
-        """The rest."""
+        """Take the end of the split; returns the remaining parts, the FACT part last."""
         self._believe()
         self._facts.sessions.add(self._decryption.sessions.export())
         for track, stretch in self._clean.items():
@@ -378,14 +378,14 @@ class Splitter:
             track = self._tracks[key] = self._tracks.setdefault(its, Track(its, self._parts))
         return track
 
-    # What is decoded here.
+    # Decoding.
 
     def _work(self, segments: list[Segment]) -> None:
-        """Decode what has come at once, while it is in the processor's caches; believe it in batches of some size."""
+        """Decode segments at once, while they are in the processor's caches; believe them in batches of some size."""
         at, end = 0, len(segments)
         while at < end:
             size = min(max(self._batch_min, PER_CONNECTION * len(self._routes)), BATCH_MAX)
-            room = end if self._source else max(size - self._batch_count, 1)  # a mark is behind all that was given
+            room = end if self._source else max(size - self._batch_count, 1)  # a mark is after all segments given
             some = segments[at : at + room]
             at += len(some)
             self._decode(some)
@@ -393,7 +393,7 @@ class Splitter:
                 self._believe()
 
     def _decode(self, segments: list[Segment]) -> None:
-        """More of the batch."""
+        """Decode more segments of the batch."""
         if not self._batch_count:
             self._leave_fresh(segments[0][2])
         if self._source is None or self._batch:
@@ -407,7 +407,7 @@ class Splitter:
             self._pair(self._watched.feed(segments))
 
     def _believe(self) -> None:
-        """The batch is whole: believe what can be believed of it."""
+        """End the batch: commit its stretches, and hand on the rows of its fresh connections."""
         for track, stretch in list(self._clean.items()):
             if stretch.moved():
                 self._commit(track, stretch)
@@ -437,7 +437,7 @@ class Splitter:
         track.fresh = None
 
     def _learn(self) -> None:
-        """What this batch has shown that others may use."""
+        """Add the facts that this batch has shown."""
         context = self._pairer.context
         for endpoint, since_ns, client in context.vouching or ():
             self._facts.vouch(endpoint, since_ns, client)
@@ -448,7 +448,7 @@ class Splitter:
                 self._facts.topics[identity.bytes] = name, self._facts.last[0]
 
     def _pair(self, chunks: list[Chunk]) -> None:
-        """Take chunks."""
+        """Decrypt and decode chunks."""
         decrypted = self._decryption.feed(chunks)
         for number, lack in self._lacks.items():
             target = self._routes.get(number)
@@ -458,7 +458,7 @@ class Splitter:
         self._take(self._pairer.feed(decrypted))
 
     def _take(self, settled: list[Settled]) -> None:
-        """Keep the rows that count."""
+        """Give each row to the stretch or the fresh connection of its connection; drop the others."""
         routes, project = self._routes.get, self._project
         for row in settled:
             target = routes(row.ends.number)
@@ -492,7 +492,7 @@ class Splitter:
         self._size -= track.end(stretch, until)
 
     def _roll_back(self, track: Track, stretch: Stretch, until: int | None) -> None:
-        """End a stretch before the batch at hand, and hand on what came of it in this up to a packet, or all."""
+        """End a stretch before the current batch, and hand on its segments in the batch up to a packet (None: all)."""
         self._leave(track, stretch)
         keys = (track.key, turned(track.key))
         segments: list[Segment] = []
@@ -509,14 +509,14 @@ class Splitter:
         for segment in segments:
             self._size += track.add(segment)
 
-    # What reassembly asks and tells.
+    # The methods of Watcher, which reassembly calls.
 
     def flush(self) -> None:
-        """Take what was given so far."""
+        """Decode the chunks that reassembly has given so far."""
         self._pair(self._watched.given())
 
     def before(self, flow: Half | None, segment: Segment) -> None:
-        """A segment comes that ends a stretch, or begins a connection, or is to be handed on."""
+        """Take an unusual segment: it ends a stretch, or begins a connection, or is handed on."""
         track = self._track(segment[0])
         begins = self._watched.begins(flow, segment)
         if track.fresh is not None:
@@ -532,7 +532,7 @@ class Splitter:
             self._size += track.add(segment)
 
     def after(self, segment: Segment) -> None:
-        """See whether a stretch may begin behind it."""
+        """Begin a stretch after this segment, if one may begin."""
         flow = self._watched.flow(segment[0])
         if flow is None:
             return
@@ -549,7 +549,7 @@ class Splitter:
                 connection.park()
 
     def _begin(self, track: Track, connection: Connection, packet: int) -> bool:
-        """Begin a stretch, if it may."""
+        """Begin a stretch if the state allows it; returns whether it does."""
         self.flush()
         pairing = self._pairer.context.pairings.get(connection.number)
         agreed = None if pairing is None else core(connection, pairing)
@@ -562,7 +562,7 @@ class Splitter:
         return True
 
     def closing(self, connection: Connection, packet: int) -> None:
-        """A connection is over. Where that ends a stretch, it has said nothing for long: a stitcher finds that out."""
+        """Note that a connection is over. If a stretch ends, its connection was silent: stitchers find that out."""
         target = self._routes.get(connection.number)
         if isinstance(target, Stretch):
             self._end(self._track(target.flows[0].key), target, packet)

@@ -1,19 +1,19 @@
-"""The parts of one connection's key, split by split, in; the rows that the whole capture gives of it out.
+"""The parts of one key, split by split, in; the rows that reading the whole capture gives for it out.
 
-The problem. A split (splitting.py) has decoded runs of a connection without knowing what came before. Only whoever has
-the exact state at the beginning of a run can say whether its rows are those of the whole capture.
+The problem. A splitter (splitting.py) has decoded runs of a connection without knowing what came before. Only with the
+exact state at the beginning of a run can one say whether its rows are those of the whole capture.
 
-The idea. A stitcher has one engine with the exact state of one key, and goes through the parts in their order:
+The idea. A stitcher has one engine with the exact state of one key, and takes the parts in order:
 
 ```
 SEGMENTS  feed them to the engine
-RUN       does the run stand on what the engine has now?
-ROWS        yes: they count, patched by what only the engine knows (number, client software, requests before the run)
-END         yes: the engine takes over the state behind the run, without having seen its segments
+RUN       does the state that the run depends on agree with the engine's state?
+ROWS        yes: they count, corrected by what only the engine knows (number, client software, requests before the run)
+END         yes: the engine takes over the state after the run, without having seen its segments
             no:  the segments of the run are read again from the capture (`reread`) and fed
 ```
 
-What always holds: the engine's state behind a run is the one that feeding its segments would have given. Nothing of a
+What always holds: the engine's state after a run is the one that feeding its segments would have given. Nothing of a
 run that does not agree is used.
 """
 
@@ -41,18 +41,18 @@ from decoders.wire.pack import fields, unpack
 
 __all__ = ["AdoptedConnection", "AdoptedStretch", "Reread", "Stitcher"]
 
-# What a split has decoded by itself, and the exact state of the connection, in; the state behind it out.
+# A run that a splitter has decoded, and the exact state before it, in; the state after it out.
 #
-# `AdoptedStretch` is a stretch (`clean_segment.py`): it may be taken over where the exact state agrees with what it
-# stands on. `AdoptedConnection` is a connection from its SYN on: it may be where nothing that is open, or known of the
-# broker, says otherwise, and no secret is here that the split lacked.
+# `AdoptedStretch` is a stretch (`clean_segment.py`): it is taken over if the exact state agrees with the state that it
+# depends on. `AdoptedConnection` is a connection from its SYN on: it is taken over unless an open connection or facts
+# about the broker contradict it, or a secret that the split lacked is known here.
 
 
 SEGMENT_KINDS: Final = (bytes, int, int, int, int, int, bytes, int)
 
 
 class AdoptedStretch:
-    """A stretch that begins where an engine, of one key, is now."""
+    """A stretch that begins at the present state of an engine; `agreed`: it may be taken over."""
 
     def __init__(self, engine: Engine, run: list[Any]) -> None:
         self._engine = engine
@@ -60,7 +60,7 @@ class AdoptedStretch:
         _, self.after, self._low, self._software, self._login, self._place, self._core = fields(
             run, bool, int, int | None, *[dict | None] * 2, int, list
         )
-        self.segments: list[Segment] = []  # of it, that are not in the capture behind `after`
+        self.segments: list[Segment] = []  # to feed before the segments that `reread` gives: none
         self.agreed = False
         flow = engine.reassembly.flow(self._core[0]) if self._core else None
         pairing = None if flow is None else self._context.pairings.get(flow.connection.number)
@@ -74,7 +74,7 @@ class AdoptedStretch:
         self.agreed = self._agrees()
 
     def _agrees(self) -> bool:
-        """Whether all that the stretch stands on is so."""
+        """Whether the engine's state agrees with all that the stretch depends on."""
         pairing, software = self._pairing, self._software
         if not self._engine.reassembly.settled(self._connection) or core(self._connection, pairing) != self._core:
             return False
@@ -89,11 +89,11 @@ class AdoptedStretch:
         )
 
     def patch(self) -> RowCorrection:
-        """What its rows lack."""
+        """The values that the rows of the stretch lack."""
         return RowCorrection(self._pairing.ends, self._added, self._pairing.software, self._pairing.login)
 
     def answer(self, orphans: list[Any]) -> None:
-        """Responses whose request lies before it."""
+        """Match responses with their requests, which are before the stretch."""
         pairing = self._pairing
         for row in orphans:
             exchange = Exchange()
@@ -110,7 +110,7 @@ class AdoptedStretch:
                 pairing.settle(asked)
 
     def absorb(self, tail: list[Any]) -> None:
-        """Take over what it adds. Raises DecodeError when this is no such thing."""
+        """Take over the state that the stretch adds. Raises DecodeError if `tail` is no such state."""
         pairing, connection = self._pairing, self._connection
         _, flows, directions, waiting, names, count = fields(tail, int | None, list, list, list, list, int)
         client = connection.first if pairing.client_first else connection.second
@@ -149,7 +149,7 @@ def _add(flow: Half, state: list[Any]) -> None:
 
 
 def _frame(exchange: Exchange) -> Frame:
-    """The frame that a response was."""
+    """The frame of an exchange's response. Raises Malformed if it has none."""
     extra = exchange.extra or {}
     first = (exchange.response_ns or 0, exchange.response_packet or 0)
     last = (exchange.response_end_ns or 0, exchange.response_packet_end or 0)
@@ -160,7 +160,7 @@ def _frame(exchange: Exchange) -> Frame:
 
 
 class AdoptedConnection:
-    """A connection whose SYN, `segments`, is what an engine of its key takes next."""
+    """A connection from its SYN on, which is the next segment for an engine; `agreed`: it may be taken over."""
 
     def __init__(self, engine: Engine, run: list[Any]) -> None:
         self._engine = engine
@@ -169,7 +169,7 @@ class AdoptedConnection:
         key, time_ns, packet, seq, ack, flags, data, cut = fields(segment, *SEGMENT_KINDS)
         self.segments: list[Segment] = [(key, time_ns, packet, seq, ack, flags, data, cut)]
         self.after: int = packet
-        self.rows: list[Settled] = []  # of the connection whose ports it takes
+        self.rows: list[Settled] = []  # rows of the connection whose ports it takes
         self.agreed = engine.pairer.context.brokers.get(target, FOREVER) >= late_ns
         self.agreed = self.agreed and not engine.decryption.has_come(lack)
         if self.agreed:
@@ -178,7 +178,7 @@ class AdoptedConnection:
         self._begin(who)
 
     def go_on(self, run: list[Any]) -> None:
-        """Another connection has taken the ports."""
+        """Go on with another connection, which has taken the ports."""
         *_, who, _ = fields(run, bool, bool, tuple, str, int, list, list | None)
         self._begin(who)
 
@@ -193,11 +193,11 @@ class AdoptedConnection:
         self._ends.tls = tls
 
     def patch(self) -> RowCorrection:
-        """What its rows lack."""
+        """The values that the rows of the connection lack."""
         return RowCorrection(self._ends, 0, None, None)
 
     def absorb(self, tail: list[Any]) -> None:
-        """Take over what it leaves. Raises DecodeError when this is no such thing."""
+        """Take over the state at the end of the run. Raises DecodeError if `tail` is no such state."""
         _, state, pairing, undecided, tls = fields(tail, int | None, list, *[list | None] * 2, list | bool | None)
         reassembly, context = self._engine.reassembly, self._engine.pairer.context
         connection = reassembly.resume_key(self.segments[0][0], state)
@@ -215,15 +215,15 @@ class AdoptedConnection:
             resume_undecided(context, undecided, {connection.number: connection})
 
 
-# Gives segments of a key once more, of the split that the part at hand is of: those behind the segment with one packet
-# number, and before the segment (of whatever key) with another, or to the end of the split where that is None.
+# A function that gives segments of a key again, in the split of the present part: those after the segment with one
+# packet number, and before the segment (of any key) with another one, or to the end of the split if that is None.
 Reread = Callable[[bytes, int, int | None], Iterable[list[Segment]]]
 
 
 class Stitcher:
-    """One canonical key of one timeline; parts come in the order of their splits and of their `seq`.
+    """Stitches the parts of one canonical key of one timeline; they come in the order of their splits and their `seq`.
 
-    `facts` are those of all splits. `reread` gives segments of the key from the capture again, see `Reread`.
+    `facts` are the facts of all splits. `reread` gives segments of the key from the capture again, see `Reread`.
     """
 
     def __init__(
@@ -245,9 +245,10 @@ class Stitcher:
         self._engine.decryption.sessions = self._facts.sessions
 
     def take(self, part: Part) -> tuple[list[Row], RowCorrection | None]:
-        """What settles with a part; and, of ROWS, what makes the part's own rows true (None: they do not count).
+        """Take a part; returns the rows that settle with it, and for ROWS the correction of the part's own rows.
 
-        Raises DecodeError when the part cannot be taken: then this stitcher is of no more use.
+        Without a correction (None) the part's own rows do not count. Raises DecodeError if the part cannot be taken:
+        this stitcher is then of no more use.
         """
         if part.kind == SEGMENTS:
             return self._feed(unpack_segments(self.key, part.blob)), None
@@ -259,7 +260,7 @@ class Stitcher:
         return self._begin(state) if part.kind == RUN else self._end(state), None
 
     def finish(self) -> list[Row]:
-        """What the end of the capture settles."""
+        """Take the end of the capture; returns the rows that settle with it."""
         last_ns, packet = self._facts.last
         if last_ns:
             self._engine.reassembly.until(last_ns, packet)
@@ -269,7 +270,7 @@ class Stitcher:
         return cast(list[Row], self._engine.feed(segments))
 
     def _begin(self, state: list[object]) -> list[Row]:
-        """A run begins: see whether it is one that the exact state would have taken."""
+        """Begin a run, and check whether it agrees with the exact state."""
         with _read():
             if not state or state[0] is not True:
                 self._run = AdoptedStretch(self._engine, state)
@@ -296,7 +297,7 @@ class Stitcher:
         return cast(list[Row], self._engine.pairer.feed([])), run.patch()
 
     def _end(self, state: list[object]) -> list[Row]:
-        """A run is over: take over what it leaves, or take its segments instead."""
+        """End a run: take over its state, or feed its segments instead."""
         run, self._run = self._run, None
         if run is None or not state or not isinstance(state[0], int | None):
             raise Malformed("the end of no run")
@@ -314,7 +315,7 @@ class Stitcher:
 
 @contextmanager
 def _read() -> Iterator[None]:
-    """What is wrong in a part that is read becomes Malformed."""
+    """Turn errors in reading a part into Malformed."""
     try:
         yield
     except (AttributeError, LookupError, TypeError, ValueError) as problem:

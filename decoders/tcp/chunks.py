@@ -27,7 +27,7 @@ ZERO_WINDOW: Final = 0x100
 # because its ports were taken by a new connection or because it was silent for too long, end of input.
 How = Literal["fin", "rst", "idle", "capture_end"]
 # Why bytes are missing. `jump`: the sequence numbers go on elsewhere, farther off than any window reaches. `encrypted`:
-# no key opens the TLS records that they were in. `keyless`, `renegotiated`: they are there, but its keys are not known.
+# no key opens the TLS records that they were in. `keyless`, `renegotiated`: they are there, but not their keys.
 Why = Literal["lost", "snaplen", "limit", "jump", "encrypted", "keyless", "renegotiated"]
 
 
@@ -50,7 +50,7 @@ class Retransmission(NamedTuple):
 
 
 class Close(NamedTuple):
-    """This connection is over; the last event that either of its halves gives (it comes on `connection.first`)."""
+    """The connection is over: the last event of both of its halves, given with `connection.first`."""
 
     how: How
 

@@ -16,7 +16,7 @@ __all__ = ["LATE", "LATE_NS", "SWEEP_MIN", "Connections"]
 # Segments this near the end of a closed connection, this soon (2 MSL), belong to it.
 LATE: Final = 1 << 24
 LATE_NS: Final = 120 * 10**9
-# When what ended is forgotten: later than anybody asks, since packets of a capture may be out of order.
+# The time after which ended connections are forgotten: more than is asked for, as packets may be out of order.
 FORGOTTEN_NS: Final = 2 * LATE_NS
 # Connections before the first look for silent ones.
 SWEEP_MIN: Final = 4096
@@ -39,7 +39,7 @@ class Connections:
         return known if numbers == list(known) else {number: known[number] for number in numbers}
 
     def open(self, key: bytes, time_ns: int, packet: int, *, initiator: bool) -> Half:
-        """A new connection; gives the flow with this key, which is `first` if it is the initiator."""
+        """Add a new connection; gives the flow with this key, which is `first` if it is the initiator."""
         self.count += 1
         source, target = endpoints(key)
         if initiator:
@@ -56,7 +56,7 @@ class Connections:
         return flow
 
     def end(self, connection: Connection, *, remembered: bool = True) -> None:
-        """A connection is over: remember it for a while, if anything may follow."""
+        """Remove a connection that is over; if `remembered`, keep its end for a while, as segments may follow."""
         connection.over = True
         time_ns = connection.last_ns
         for flow in (connection.first, connection.second):
@@ -70,22 +70,22 @@ class Connections:
         return next(iter(self._ended.values()))[2]
 
     def memory(self, key: bytes) -> tuple[int, int, int] | None:
-        """What is known of the connection of this key that is over."""
+        """What is remembered of an ended connection of this key: first and next raw number, time of its end."""
         return self._ended.get(key)
 
     def remember(self, key: bytes, memory: tuple[int, int, int] | None) -> None:
-        """Take over what `memory` gave elsewhere."""
+        """Set what is remembered for a key to what `memory` gave elsewhere."""
         self._ended.pop(key, None)
         if memory is not None:
             self._ended[key] = memory
 
     def repeats(self, key: bytes, first: int, time_ns: int) -> bool:
-        """Whether a SYN is a copy of the one that began a connection that is over, and has not been for long."""
+        """Whether a SYN is a copy of the one that began a connection that has ended less than LATE_NS ago."""
         memory = self._ended.get(key)
         return memory is not None and memory[0] == first and time_ns - memory[2] < LATE_NS
 
     def late(self, segment: Segment) -> int | None:
-        """New bytes that a segment without SYN adds to a connection that is over; None if it belongs to no such."""
+        """How many new bytes a segment without SYN adds to an ended connection; None if it belongs to none."""
         key, time_ns, _, seq, _, _, data, cut = segment
         if key not in self._ended:
             return None
@@ -103,7 +103,7 @@ class Connections:
     def silent(self, now_ns: int) -> list[Connection]:
         """Connections to end before the next is opened, looked for at ever larger numbers of them.
 
-        Those that were silent for too long, and the longest silent tenth when there are too many.
+        They are the connections that were silent for too long, and when there are too many, the longest silent tenth.
         """
         if len(self.flows) < 2 * self._sweep_at:
             return []
@@ -124,7 +124,7 @@ class Connections:
         return [connection.export(), self.flows[connection.first.key] is connection.first]
 
     def resume_one(self, state: object, number: int | None = None) -> Connection:
-        """Take over what `export_one` gave, with a number of its own or another. Raises DecodeError."""
+        """Restore the connection that `export_one` gave, with its own number or another. Raises DecodeError."""
         row, first_takes = fields(state, list, bool)
         connection = Connection.resumed(row if number is None else [number, *row[1:]])
         first, second = connection.first, connection.second
@@ -140,7 +140,7 @@ class Connections:
         return [connections, self.count, [[key, *row] for key, row in self._ended.items()], self._sweep_at]
 
     def resume(self, state: object) -> None:
-        """Take over what `export` gave. Raises DecodeError when it is something else."""
+        """Restore the state that `export` gave. Raises DecodeError when it is something else."""
         rows, self.count, ended, self._sweep_at = fields(state, list, int, list, int)
         self.flows = {}
         for row in rows:

@@ -1,4 +1,4 @@
-"""A TCP connection and its two directions: how much each has sent, how far each has come, what waits for a hole.
+"""A TCP connection and its two directions: how much each has sent, how far each has come, what waits behind a hole.
 
 Sequence numbers are kept *long*: the 32 bits of the wire with the number of wrap-arounds above them, so that they
 compare and subtract as plain numbers. A direction's `place` is the long number of the next byte it will give.
@@ -46,8 +46,8 @@ PATIENCE_NS: Final = 3 * 10**9
 SURE: Final = 3
 # A step beyond this is no hole and no retransmission: windows are smaller (RFC 7323 allows 1 GiB, nobody has it).
 FAR: Final = 1 << 28
-# What is held is nearer to `place` than this: while the beginning is a guess, within FAR of that on both sides, and the
-# beginning itself may turn out to be up to FAR before the first of it. Beyond 2**31 numbers would not compare.
+# Held segments are nearer to `place` than this: while the beginning is a guess, they are within FAR of it on both
+# sides, and the beginning may turn out to be up to FAR before the first one. Beyond 2**31 numbers would not compare.
 REACH: Final = 1 << 30
 
 # Before all times.
@@ -79,8 +79,8 @@ class Half:
     The counters are kept by reassembly as segments pass: `packets` with this sender, `last_ns` the time of the latest
     one, `gaps` and `missing` the number of gaps and their bytes, `again` the segments sent a second time. `shut` is the
     time of the latest segment whose window was 0, and for how long (ns) it was 0 at least; `quiet_ns` is how long this
-    side had sent nothing when it reset the connection, 0 where it did not, or where a FIN came before. What comes
-    behind them is reassembly's own, and says nothing where bytes come of no capture (proxy, client).
+    side had sent nothing when it reset the connection, 0 where it did not, or where a FIN came before. The attributes
+    behind these are reassembly's own, and mean nothing where bytes do not come from a capture (proxy, client).
     """
 
     __slots__ = (
@@ -116,7 +116,7 @@ class Half:
         self.acked = 0  # highest number the peer has acknowledged, 0: none known
         self.heard = 0  # what the peer acknowledged first, as long as the start is not sure
         self.sent = 0  # number of the first segment if that was one without bytes
-        # Few directions ever hold much for long, and an empty list has 56 bytes: what holds nothing has no list.
+        # Few directions ever hold much for long, and an empty list has 56 bytes: a direction without segments has none.
         self.held: Sequence[Entry] = ()  # ascending, not overlapping, all behind `place`
         self.held_size = 0
         self.far: Sequence[Entry] = ()
@@ -129,7 +129,7 @@ class Half:
         return self.peer.source
 
     def sync(self) -> None:
-        """Take over into `place` how far the fast path has come."""
+        """Bring `place` to where the fast path has come."""
         if 0 <= self.next <= MASK:
             self.place = self.place & ~MASK | self.next
 
@@ -146,17 +146,17 @@ class Half:
         return max(self.place - self.first - self.ended, 0) if self.started else 0
 
     def number(self, at: int) -> int:
-        """The raw sequence number of byte `at` of the stream; that of the latest resumption where it was resumed."""
+        """The raw sequence number of byte `at` of the stream; at a jump, the number behind the jump."""
         first = next((first for size, first in self.jumps if at < size), self.first)
         return first + at & MASK
 
     def begin(self, place: int) -> None:
-        """From now on it is sure that the stream begins at this number."""
+        """Set the number at which the stream begins, which is sure from now on."""
         self.place = self.first = place
         self.started = True
 
     def share(self) -> None:
-        """Have one object of each number that comes several times: connections are many, and say nothing for long."""
+        """Use one object for equal numbers, to save memory: connections are many, and most are silent for long."""
         if self.acked == self.place:
             self.acked = self.place
         if self.heard == self.first:
@@ -165,7 +165,7 @@ class Half:
             self.heard = self.acked
 
     def begin_again(self, place: int) -> None:
-        """The stream goes on at a number that has nothing to do with those before."""
+        """Let the stream go on at a number that has nothing to do with the numbers before."""
         size = self.size
         self.begin(place)
         self.first = place - size
@@ -195,20 +195,20 @@ class Half:
         if not self.connection.known:
             return False
         start = self.held[0][0]
-        if self.peer.syn:  # its own is late, or lost
+        if self.peer.syn:  # the SYN of this direction is late, or lost
             return self.sure >= start
         if self.heard:
             return self.heard + 1 >= start or self.sure >= start
         return 0 < self.sent <= start or len(self.held) >= SURE
 
     def note_trouble(self, time_ns: int, *, resets: bool) -> None:
-        """It resets the connection, or tells that it can take no more; to be called before `last_ns` is moved."""
+        """Note that this side resets the connection, or has a window of 0; to be called before `last_ns` is moved."""
         if resets:
             over = not self.last_ns or self.ended or self.peer.ended
             self.quiet_ns = 0 if over else max(time_ns - self.last_ns, 0)
             return
         since_ns, shut_ns = self.shut
-        # Whatever it sent in between would have told another window.
+        # Any segment in between would have told another window.
         still = since_ns and since_ns == self.last_ns
         self.shut = (time_ns, shut_ns + max(time_ns - since_ns, 0) if still else shut_ns)
 
@@ -237,7 +237,7 @@ class Half:
         return max(self.sure, acked, top if heard == self.peer.packets else 0)
 
     def lapses(self, time_ns: int, packet: int, at: tuple[int, int], *, idle: bool) -> bool:
-        """Whether patience has ended until now and that changes something; `at`: the connection's latest packet."""
+        """Whether patience has ended by now and that changes something; `at`: the connection's latest packet."""
         return self._waited(time_ns, packet, idle=idle) and self.may_lapse(at)
 
     def may_lapse(self, at: tuple[int, int]) -> bool:
@@ -245,21 +245,21 @@ class Half:
         return self.since != at or self._proven() > self.sure
 
     def lapse(self, time_ns: int, packet: int) -> None:
-        """Patience with what the mark holds has ended; note what is known at this time."""
+        """End patience with what the mark holds, and set the mark to what is known at this time."""
         self.sure = self._proven()
         self.remember(time_ns, packet)
 
     def remember(self, time_ns: int, packet: int) -> None:
-        """Note what is known now."""
+        """Set the mark to what is known at this time."""
         top = self.held[-1][1] if self.held else 0
         self.mark = (self.acked, top, self.peer.packets, self.packets + self.peer.packets, packet, time_ns)
 
     def hold(self, entry: Entry) -> None:
-        """Keep what of a segment is not held already: the first copy of a byte wins."""
+        """Keep those bytes of a segment that are not held already: the first copy of a byte wins."""
         start, end, time_ns, packet, ack, data, role = entry
         held = self.held if isinstance(self.held, list) else []
         self.held = held
-        if held and held[-1][6]:  # the end of the stream is known, of a FIN and a RST behind it by the FIN
+        if held and held[-1][6]:  # the end of the stream is known: the FIN, where a RST follows one
             end = min(end, held[-2][0] if len(held) > 1 and held[-2][6] else held[-1][0])
         if role:
             if not held or (held[-1][1] <= start and held[-1][6] < role):
@@ -304,7 +304,7 @@ class Half:
         if not self.started:
             if not self.is_sure():
                 return None
-            # Less than a segment without bytes has said: missing. One byte less: that was a keep-alive.
+            # Bytes between a first segment without bytes and this one are missing; one byte only: it was a keep-alive.
             self.begin(self.sent if self.sent and 1 < entry[0] - self.sent < FAR else entry[0])
         if entry[0] > self.place or (entry[4] >= 0 and self.peer.lacks(entry[4])):
             return None
@@ -334,7 +334,7 @@ class Half:
         ]
 
     def resume(self, state: object) -> None:
-        """Take over what `export` gave. Raises DecodeError when it is something else."""
+        """Restore the state that `export` gave. Raises DecodeError when it is something else."""
         key, _, self.packets, self.last_ns, self.gaps, self.missing, self.again, *rest = fields(
             state,
             bytes,
@@ -368,9 +368,9 @@ class Half:
             raise Malformed("a saved direction of a connection that cannot be one")
 
     def _is_sound(self) -> bool:
-        """Whether a state is one that segments lead to, as far as the work on it relies on that.
+        """Whether a restored state is one that segments lead to, as far as the code relies on that.
 
-        No segments lead to another one (tests/tcp/test_handing_over.py): this is for bytes that somebody else made.
+        Segments lead to no other (tests/tcp/test_handing_over.py): the check is for bytes that another program made.
         """
         if self.next not in (UNSEEN, WAITING, self.place & MASK):
             return False
@@ -388,9 +388,9 @@ class Connection:
     """One TCP connection as captured. `number` counts from 1 in order of appearance.
 
     `opened` says whether the capture has its handshake; the initiator (sender of the SYN) is then `first`, else `first`
-    is the side whose segment came first. Neither changes once a chunk was given: whoever takes chunks reads them when
-    it has the chunk, which is later than the next segments where many are read at a time. `began_ns` is the time of its
-    first packet: with the two addresses (`first.source`, `first.target`) that is its identity. `tls` is what
+    is the side whose segment came first. Neither changes once a chunk was given: a stage reads them when it has the
+    chunk, which is later than the next segments where many are read at a time. `began_ns` is the time of its first
+    packet: with the two addresses (`first.source`, `first.target`) that is its identity. `tls` is what
     tls/decryption.py keeps.
     """
 
@@ -413,14 +413,14 @@ class Connection:
         self.reset: Half | None = None  # who sent a RST
         self.began_packet = 0
         self.at_ns, self.at_packet = began_ns, 0  # of its latest packet that took the slow path
-        self.drowsy = False  # on the slow path for nothing but that
+        self.drowsy = False  # on the slow path only since it may have been silent for too long
         self.known = False  # long enough for segments from before the first one to have come
 
     def untie(self) -> None:
-        """Let its halves go once its Close has been taken: no chunk of theirs comes any more.
+        """Drop the references between connection and halves, once the Close has been taken: no more chunks come.
 
-        They refer to each other and to the connection. A process that looks for cycles seldom, as kw does, would hold
-        every connection that lasted long enough to grow old, to the end.
+        The references are cycles. A process that looks for cycles seldom, as kw does, would hold every connection that
+        lasted long enough to grow old, to the end.
         """
         self.tls = None
         for half in (self.first, self.second):
@@ -430,17 +430,17 @@ class Connection:
 
     @property
     def at(self) -> tuple[int, int]:
-        """Time and number of its latest packet that took the slow path."""
+        """Time and number of the connection's latest packet that took the slow path."""
         return self.at_ns, self.at_packet
 
     @property
     def last_ns(self) -> int:
-        """Time of its latest packet."""
+        """Time of the connection's latest packet."""
         return max(self.first.last_ns, self.second.last_ns)
 
     @property
     def held_size(self) -> int:
-        """What both directions hold."""
+        """The size of what both directions hold."""
         return self.first.held_size + self.second.held_size
 
     @property
@@ -455,14 +455,14 @@ class Connection:
             self.began_packet = 0  # nobody asks again
 
     def lapsed(self, time_ns: int, packet: int, *, idle: bool) -> tuple[int, int] | None:
-        """The oldest mark, of those that patience has ended with until now; None where that changes nothing."""
+        """The oldest mark with which patience has ended by now; None where that changes nothing."""
         flows = (self.first, self.second)
         return min((flow.since for flow in flows if flow.lapses(time_ns, packet, self.at, idle=idle)), default=None)
 
     def lapse(self, time_ns: int, packet: int, since: tuple[int, int], *, idle: bool) -> None:
-        """Let patience end with what the marks of that time hold.
+        """End patience with what the marks of that time hold.
 
-        What is known now was known since the connection's latest packet: looked at often or once, it comes to the same.
+        What is known now was known since the connection's latest packet, so many looks come to the same as one.
         """
         flows = (self.first, self.second)
         for flow in [flow for flow in flows if flow.lapses(time_ns, packet, self.at, idle=idle)]:
@@ -470,7 +470,7 @@ class Connection:
                 flow.lapse(*self.at)
 
     def due_ns(self, reset: tuple[int, int] | None) -> int:
-        """The time before which the passing of time does nothing to it, if nothing comes; `reset`: when a RST came."""
+        """The time before which time alone does nothing to the connection; `reset`: time and packet of a RST."""
         if not self.known:
             return EVER  # it waits for packets of others
         due = [self.last_ns + IDLE_NS + 1]
@@ -480,7 +480,7 @@ class Connection:
         return min(due)
 
     def early_ns(self, reset: tuple[int, int] | None) -> int:
-        """A time that is not later than `due_ns`, and soon worked out."""
+        """A time that is not later than `due_ns`, and cheap to work out."""
         if not self.known:
             return EVER
         first, second = self.first, self.second
@@ -502,7 +502,7 @@ class Connection:
             self.drowsy = True
 
     def wake(self) -> None:
-        """Go on as before."""
+        """End `doze`: decide between fast and slow path again."""
         self.drowsy = False
         self.settle()
 
@@ -524,7 +524,7 @@ class Connection:
 
     @classmethod
     def resumed(cls, state: object) -> Connection:
-        """The connection whose `export` gave this. Raises DecodeError when it is something else."""
+        """The connection from its `export`. Raises DecodeError when it is something else."""
         number, began_ns, opened, began_packet, known, drowsy, reset, at, first, second = fields(
             state, int, int, bool, int, bool, bool, int, tuple, list, list
         )

@@ -1,10 +1,10 @@
-"""The connections that wait for something in, those of them that passing time may do something to out.
+"""The connections that wait for something in, the connections out whose time has come.
 
 The problem. Packets come by the thousand a second and so do losses, while the time for most of the connections that
-wait has not come. To look at all of them with each packet costs the square of a busy capture.
+wait has not come. To look at all of them with each packet costs quadratic time in a busy capture.
 
-The idea. A heap has each connection under a time before which a look at it changes nothing, and a look takes those
-whose time has come:
+The idea. A heap has each connection under a time before which a look at it changes nothing, and a look takes the
+connections whose time has come:
 
 ```
 early_ns  (cheap lower bound, noted with every packet)  ≤  due_ns  (exact, worked out when the bound is reached)
@@ -14,8 +14,8 @@ heap: [(t1, connection), (t2, connection), …]     now ≥ t1 → due? yes: tak
 An entry is out of date when its connection was noted again under an earlier time; such entries are dropped when they
 are met, and the heap is built anew before they are the most (`_drop_stale`).
 
-What always holds: what is taken is decided by the connections' own states, never by what the heap was like before. So
-export and resume need not save it.
+What always holds: the connections' own states decide which of them are taken, never the past of the heap. So export and
+resume need not save it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from decoders.tcp.connections import Connection
 
 __all__ = ["Resets", "Waiting"]
 
-# Connections after a RST: the time and the packet number of it.
+# Connections after a RST → the time and the packet number of the RST.
 Resets = Mapping[Connection, tuple[int, int]]
 # Entries of the heap that may be out of date, beside as many as there are connections.
 STALE_MAX: Final = 64
@@ -36,7 +36,7 @@ _NEVER: Final = 1 << 80
 
 
 class Waiting:
-    """Connections that hold segments, or lack some, in the order in which they began to."""
+    """Connections that hold segments, or lack some, in the order in which they began to wait."""
 
     def __init__(self) -> None:
         # By connection: the number in that order, and the time under which the heap has it, _NEVER where it has not.
@@ -54,24 +54,24 @@ class Waiting:
         return connection in self._rows
 
     def add(self, connection: Connection) -> None:
-        """A connection begins to wait; `note` it then."""
+        """Add a connection that begins to wait; call `note` for it then."""
         self._count += 1
         self._rows[connection] = self._count, _NEVER
 
     def discard(self, connection: Connection) -> None:
-        """A connection waits no more."""
+        """Remove a connection that waits no more."""
         self._rows.pop(connection, None)
         self._drop_stale()
 
     def note(self, connection: Connection, reset: tuple[int, int] | None) -> None:
-        """Something has come to a connection that waits, or was done to it."""
+        """Note the time of a connection that waits, after segments came or something was done to it."""
         number, noted_ns = self._rows[connection]
         due_ns = connection.early_ns(reset)
         if due_ns < noted_ns:
             self._put(connection, number, due_ns)
 
     def take_due(self, time_ns: int, resets: Resets, most: int) -> list[Connection]:
-        """The connections whose time has come, at most so many, in the order in which they began to wait.
+        """The connections whose time has come, at most `most`, in the order in which they began to wait.
 
         Each of them is to be noted again, or discarded.
         """

@@ -16,7 +16,7 @@ broker  ◄───────────────────────
                                        patience ends  →  Gap(100, lost), then 201..300
 ```
 
-- First copy of a byte wins. A keep-alive or window probe (one byte that was already given) is nothing.
+- The first copy of a byte wins. A keep-alive or window probe (one byte that was already given) is ignored.
 - A hole is lost when the peer has acknowledged past it, or is not heard at all, and patience is at its end
   (`Half.watch`: 32 packets of the connection, or 3 s); at OUT_OF_ORDER_MAX or HELD_MAX; and at the connection's
   end.
@@ -28,8 +28,8 @@ broker  ◄───────────────────────
   without a size: the difference of two such sequence numbers says nothing of bytes that were sent.
 
 What always holds: the chunks depend on the segments alone, never on how they came in batches, nor on when somebody
-looked. What waits for its own next packet is decided by then as if nobody had looked at it before: looks in between
-(`_look`) only give it earlier. A look is at those connections whose time has come (`due_connections.py`), so that the
+looked. At its next packet a connection is in the same state as if nobody had looked at it before: looks in between
+(`_look`) only give chunks earlier. A look takes the connections whose time has come (`due_connections.py`), so that the
 work grows with the packets, not with the connections that wait. `export` and `resume` at any cut give the same chunks.
 
 What is given up: a packet that is late by more than the patience is reported as a gap and its bytes are dropped.
@@ -70,7 +70,7 @@ __all__ = ["Delivery", "Reassembly"]
 
 
 class Delivery:
-    """Appends to `out`. `held` is the size of all that is held; time and packet are those of the segment at hand."""
+    """Appends chunks to `out`. `held` is the size of all segments held; time and packet are of the segment at hand."""
 
     def __init__(self) -> None:
         self.out: list[Chunk] = []
@@ -115,7 +115,7 @@ class Delivery:
                 del pending[0]
 
     def force(self, connection: Connection) -> bool:
-        """Give up whatever is waited for first; False if it is nothing."""
+        """Give up the first thing that is waited for; False if there is none."""
         flows = (connection.first, connection.second)
         unsure = [flow for flow in flows if flow.held and not flow.started]
         if unsure:
@@ -137,13 +137,13 @@ class Delivery:
         return False
 
     def flush(self, connection: Connection) -> None:
-        """Wait for nothing any more."""
+        """Give all that is held, and give up all that is waited for."""
         self.release(connection)
         while self.force(connection):
             pass
 
     def again(self, flow: Half, start: int, end: int, *, twice: bool) -> bool:
-        """Bytes of which the first copy was given: an event, unless the capture has the packet `twice`, as it says."""
+        """Give an event for bytes that were sent again; True instead where the capture merely has a packet twice."""
         start = max(start, flow.first)
         if start >= end or (twice and end == flow.place):
             return start < end
@@ -152,13 +152,13 @@ class Delivery:
         return False
 
     def gap(self, flow: Half, size: int, why: Why, time_ns: int, packet: int) -> None:
-        """Bytes that are not there."""
+        """Give a gap: bytes that are not there."""
         flow.gaps += 1
         flow.missing += size
         self.out.append((flow, time_ns, packet, Gap(size, why)))
 
     def jump(self, flow: Half, place: int, time_ns: int, packet: int) -> None:
-        """The stream goes on at a number farther off than any window reaches: no number of bytes lies between."""
+        """Give a jump: the stream goes on farther off than any window reaches, with no number of bytes between."""
         flow.gaps += 1
         flow.jumps += ((flow.place - flow.first - flow.ended, flow.first),)
         flow.first += place - flow.place
@@ -190,7 +190,7 @@ class Delivery:
             connection.reset = None  # it goes on: that was somebody else's reset
 
     def _skip(self, flow: Half, end: int) -> None:
-        """The bytes up to number `end` are lost."""
+        """Give up the bytes up to number `end`: they are lost."""
         _, _, time_ns, packet, *_ = flow.held[0] if flow.held else (0, 0, self.time_ns, self.packet)
         if end - flow.place >= FAR:
             self.jump(flow, end, time_ns, packet)
@@ -203,15 +203,15 @@ FIN: Final = 1
 SYN: Final = 2
 RST: Final = 4
 ACK: Final = 16
-# What the fast path leaves.
+# The flags of segments that the fast path leaves.
 SPECIAL: Final = FIN | SYN | RST | ZERO_WINDOW
 
 # Two copies of a packet so close together (ns) are one packet captured twice; retransmission takes longer.
 TWICE_NS: Final = 10**6
-# Between two looks at what waits, when nothing comes.
+# The time between two looks at connections that wait, when no packets come.
 TICK_NS: Final = 10**8
-# Connections looked at in one go: time jumps as the capture wants, work does not. While more of them wait, what they
-# hold should not be held longer than it must: the next look comes after some packets, not after some seconds.
+# The most connections that one look takes: time may jump in a capture, work should not. While more of them wait, the
+# next look comes after some packets, not after some seconds, so that segments are not held longer than they must.
 LOOK_MAX: Final = 256
 LOOK_PACKETS: Final = PATIENCE
 _CLOSES: Final[dict[How, Close]] = {how: Close(how) for how in get_args(How)}
@@ -230,12 +230,12 @@ class Reassembly:
         self._connections = Connections()
         self._delivery = Delivery()
         self._waiting = Waiting()  # connections that hold segments, or lack some
-        # After a RST, with its time and packet number; ordered, for those that end are taken from the front.
+        # Connections after a RST → its time and packet number; ordered, for those that end are taken from the front.
         self._resets: OrderedDict[Connection, tuple[int, int]] = OrderedDict()
         self._look_ns = 0  # when to look for holes that nobody will fill
-        self._look_packet = 0  # at which that was done last
+        self._look_packet = 0  # the packet of the latest look
         self.counts = {"stray": 0, "after_close": 0, "surplus": 0, "twice": 0}
-        self._drowsy_ns = 0  # when to look for connections that say nothing
+        self._drowsy_ns = 0  # when to look for silent connections
 
     def feed(self, segments: list[Segment], now_ns: int = 0) -> list[Chunk]:
         """The chunks that are sure with these segments; without segments, those that are sure because time passed."""
@@ -270,7 +270,7 @@ class Reassembly:
         return out
 
     def finish(self) -> list[Chunk]:
-        """No segment follows: what is held comes out with its gaps, and every connection is closed."""
+        """The chunks at the end of the capture: what is held, with its gaps, and the end of every connection."""
         out: list[Chunk] = []
         self._delivery.out = out
         for connection in self.connections().values():
@@ -280,7 +280,7 @@ class Reassembly:
         return out
 
     def until(self, time_ns: int, packet: int) -> None:
-        """The capture goes on to this time and packet, without one of these connections."""
+        """Note that the capture goes on to this time and packet, without segments of these connections."""
         self._delivery.time_ns, self._delivery.packet = time_ns, packet
 
     def flow(self, key: bytes) -> Half | None:
@@ -288,7 +288,7 @@ class Reassembly:
         return self._connections.flows.get(key)
 
     def count(self) -> None:
-        """One connection more, of which nothing came this way."""
+        """Count one connection more, of which no segment comes here."""
         self._connections.count += 1
 
     @property
@@ -301,12 +301,12 @@ class Reassembly:
         return self._connections.by_number()
 
     def _feed_long(self, segments: list[Segment]) -> list[Chunk]:
-        """Segments among which a connection may speak again that was silent for too long."""
+        """`feed` for segments among which a connection may speak again that was silent for too long."""
         out: list[Chunk] = []
         begin = 0
         for index, segment in enumerate(segments):
             if segment[1] >= self._drowsy_ns:
-                # None of these may be drowsy yet, so this is no call of itself again.
+                # All of these are before `_drowsy_ns`, so that feed() does not call this again.
                 out += self.feed(segments[begin:index])
                 for connection in self._connections.drowsy(segment[1]):
                     connection.doze()
@@ -315,7 +315,7 @@ class Reassembly:
         return out + self.feed(segments[begin:])
 
     def _slow(self, flow: Half | None, segment: Segment) -> None:
-        """Any segment; the fast path is a short cut for some."""
+        """Take any segment; the fast path is a short cut for some."""
         self._delivery.time_ns, self._delivery.packet = segment[1:3]
         if flow is not None:
             self._pass(flow.connection)
@@ -330,7 +330,7 @@ class Reassembly:
         self._unusual(flow, segment)
 
     def _unusual(self, flow: Half | None, segment: Segment) -> None:
-        """A segment that the fast path does not take, of a connection that is open or of none."""
+        """Take a segment that the fast path does not take, of a connection that is open or of none."""
         _, time_ns, packet, _, ack, flags, _, _ = segment
         flow = self._synchronize(flow, segment) if flags & SYN else flow or self._join(segment)
         if flow is None:
@@ -356,7 +356,7 @@ class Reassembly:
             self._look()
 
     def _take(self, flow: Half, segment: Segment) -> None:
-        """Hold what a segment brings; `_advance` gives it."""
+        """Hold the bytes and the end that a segment brings; `_advance` gives them."""
         _, time_ns, packet, seq, ack, flags, data, cut = segment
         size = len(data) + cut
         role = RESETS if flags & RST else ENDS if flags & FIN else PLAIN
@@ -372,7 +372,7 @@ class Reassembly:
                 flow.sent = start
             return
         elif size == 1 and not (role or flow.started or flow.held):
-            flow.sent = flow.sent or start  # a keep-alive of those that send a byte with it: no Kafka message is one
+            flow.sent = flow.sent or start  # a keep-alive that carries a byte: no Kafka message has one byte
             return
         if abs(start - flow.place) >= FAR:
             self._stray(flow, segment)
@@ -392,7 +392,7 @@ class Reassembly:
             delivery.hold(flow, (end, end, time_ns, packet, ack, b"", role))
 
     def _stray(self, flow: Half, segment: Segment) -> None:
-        """A segment far from where the stream is: believed, with those before it, when it is one of a run."""
+        """Take a segment far from where the stream is: it is believed, with its run, once that has SURE segments."""
         _, time_ns, packet, seq, ack, flags, data, cut = segment
         self.counts["stray"] += 1
         size = len(data) + cut
@@ -411,7 +411,7 @@ class Reassembly:
         else:
             self._delivery.flush(flow.connection)
             step = ahead(place, flow.place) if flow.started else 0
-            if 0 < step < FAR:  # what was given up has come near it
+            if 0 < step < FAR:  # flush() has brought the stream near it
                 self._delivery.gap(flow, step, "lost", *run[0][2:4])
                 flow.place += step
             elif step:
@@ -438,7 +438,7 @@ class Reassembly:
     # Beginning and end of connections
 
     def _synchronize(self, flow: Half | None, segment: Segment) -> Half | None:
-        """A SYN: the flow it begins, or None when it is a copy of one that was seen."""
+        """The flow that a SYN begins, or None when it is a copy of one that was seen."""
         key, time_ns, _, seq, ack, flags, _, _ = segment
         first = seq + 1 & MASK
         if flow is None:
@@ -458,7 +458,7 @@ class Reassembly:
         connection = flow.connection
         connection.park()  # from now on `place` alone says where a direction is
         if not (flow.size or flow.peer.size):
-            # Chunks that were given are read as those of an unseen beginning, sooner or later: that stays as it is.
+            # Once chunks were given the beginning counts as unseen, and that stays so: stages may have read it.
             connection.opened = True
         fresh = not (flow.started or flow.peer.started)
         if fresh and (flow is connection.second) != bool(flags & ACK):
@@ -470,7 +470,7 @@ class Reassembly:
         return flow
 
     def _join(self, segment: Segment) -> Half | None:
-        """A segment of no open connection, without SYN: a new connection, or None if it belongs to one that is over."""
+        """A new connection for a segment without SYN; None for a RST, or if it belongs to a connection that is over."""
         late = self._connections.late(segment)
         if late is not None:
             self.counts["after_close"] += late
@@ -490,7 +490,7 @@ class Reassembly:
         return self._connections.open(key, time_ns, packet, initiator=initiator)
 
     def make_way(self, segment: Segment) -> tuple[bool, list[Chunk]]:
-        """Whether a SYN would begin a connection, with the end of the one whose ports it takes."""
+        """Whether a SYN would begin a connection, and the chunks that end the connection whose ports it takes."""
         delivery = self._delivery
         delivery.time_ns, delivery.packet = segment[1:3]
         out: list[Chunk] = []
@@ -508,14 +508,14 @@ class Reassembly:
     # What the passing of time does, and how a connection ends
 
     def _pass(self, connection: Connection, *, idle: bool = False) -> None:
-        """What the time that has passed since its latest packet does to a connection.
+        """Do to a connection what the time does that has passed since its latest packet.
 
-        Whenever it is looked at, and however often, it is the same by the time its next packet comes.
+        However often this is called, and when, the connection is in the same state at its next packet.
         """
         delivery = self._delivery
         time_ns, packet = delivery.time_ns, delivery.packet
         silent = connection.last_ns < time_ns - IDLE_NS
-        idle = idle or silent  # then it is no matter how many packets others have sent
+        idle = idle or silent  # then the packets of other connections do not matter
         if connection in self._waiting:
             delivery.time_ns, delivery.packet = connection.at
             connection.meet(time_ns, packet, idle=idle)
@@ -544,7 +544,7 @@ class Reassembly:
         return self._delivery.time_ns >= reset_ns + PATIENCE_NS and (idle or passed >= PATIENCE)
 
     def _settle(self, connection: Connection) -> None:
-        """What follows from the state of a connection."""
+        """Close a connection that has ended; else decide on its path, and whether it waits."""
         if connection.ended:
             self._close(connection, "fin")
             return
@@ -564,7 +564,7 @@ class Reassembly:
             self._waiting.note(connection, self._resets.get(connection))
 
     def _make_room(self) -> None:
-        """Give up what was waited for longest."""
+        """Give up what was waited for longest, until less is held."""
         for connection in list(self._waiting):
             self._delivery.flush(connection)
             self._settle(connection)
@@ -572,13 +572,13 @@ class Reassembly:
                 return
 
     def _looks(self) -> bool:
-        """Whether to look with the packet at hand."""
+        """Whether to look at connections that wait, with the present packet."""
         if self._delivery.time_ns < self._look_ns:
             return False
         return len(self._waiting) <= LOOK_MAX or abs(self._delivery.packet - self._look_packet) >= LOOK_PACKETS
 
     def _look(self, *, idle: bool = False) -> None:
-        """Do what the passing of time does; `idle`: it passes without packets."""
+        """Do to connections that wait what the passing of time does; `idle`: it passes without packets."""
         time_ns = self._delivery.time_ns
         self._look_packet = self._delivery.packet
         if len(self._waiting) <= LOOK_MAX:
@@ -594,7 +594,7 @@ class Reassembly:
             self._pass(connection, idle=idle)
 
     def _close(self, connection: Connection, how: How) -> None:
-        """The end of a connection: what is held comes first."""
+        """End a connection; what it holds is given first."""
         delivery = self._delivery
         time_ns, packet = delivery.time_ns, delivery.packet
         delivery.time_ns, delivery.packet = connection.at
@@ -629,7 +629,7 @@ class Reassembly:
         return [row, connection in self._waiting, self._resets.get(connection), memories]
 
     def resume_key(self, key: bytes, state: object) -> Connection | None:
-        """Take over what `export_key` gave, as the connection that was counted last; None when it is over."""
+        """Restore what `export_key` gave, as the connection that was counted last; None when it is over."""
         row, waiting, reset, memories = fields(state, list | None, bool, tuple | None, list)
         for its, memory in zip((key, turned(key)), memories, strict=True):
             self._connections.remember(its, memory)
@@ -652,7 +652,7 @@ class Reassembly:
         return pack([dict(self.counts), self._connections.export(), waiting, resets, place])
 
     def resume(self, state: bytes) -> None:
-        """Go on where `export` was called, maybe in another process. Raises DecodeError when the state is none.
+        """Restore the state that `export` gave, maybe in another process. Raises DecodeError when it is something else.
 
         The connections are new objects; `connections()` has them by number for the stages behind.
         """
@@ -677,7 +677,7 @@ class Reassembly:
 
 
 def replaces(flow: Half, first: int) -> bool:
-    """Whether a SYN, behind which number `first` follows, is that of another connection than this one."""
+    """Whether a SYN begins another connection than that of `flow`; `first` is the raw number behind the SYN."""
     flow.sync()
     behind = flow.behind(first)
     return behind != 0 if flow.syn else not 0 <= behind < LATE

@@ -1,17 +1,17 @@
-"""One TLS connection: ciphertext of both directions in, what the application sent out.
+"""One TLS connection: ciphertext of both directions in, application data out.
 
 Keys are counted in *epochs*. In TLS 1.3 a direction goes through them one by one; a FINISHED message, the end of early
-data or a key update says that the next one begins, and record numbers begin again at 0. TLS 1.2 has two, and a change
-of cipher in between:
+data or a key update says that the next one begins, and record numbers begin again at 0. TLS 1.2 has two epochs, with a
+change of cipher between them:
 
 ```
 TLS 1.3   PLAIN ─ hello ─► [EARLY ─ end of early data ─►] HANDSHAKE ─ finished ─► APPLICATION ─ key update ─► +1 …
 TLS 1.2   PLAIN ─ change of cipher ─────────────────────────────────────────────► APPLICATION
 ```
 
-A record does not say its number, nor its epoch. Behind a hole both are found by trying: the numbers that so many
-missing bytes may have used up, of this epoch and of those behind it (`_search`). What is found is certain, for records
-are authenticated. Where the size of all records in the hole is known, so is that of the content that is missing.
+A record carries neither its number nor its epoch. After a hole both are found by trying: the numbers that so many
+missing bytes may have used up, in this epoch and the following ones (`_search`). A match is certain, for records are
+authenticated. Where the size of all records in the hole is known, the size of the missing content is known too.
 """
 
 from __future__ import annotations
@@ -62,31 +62,31 @@ HANDSHAKE_RECORD: Final = 22
 APPLICATION_DATA: Final = 23
 HEARTBEAT: Final = 24
 
-# Where a record may begin in bytes that are not in step.
+# Where a record may begin in bytes whose record boundaries are not known.
 _HEADER_MARK: Final = re.compile(rb"[\x14-\x18]\x03\x03[\x00-\x48]")
-# The least that a record of TLS 1.3 or of an AEAD has: header, tag, content type.
+# The smallest record of TLS 1.3 or of an AEAD: header, tag, content type.
 _RECORD_MIN: Final = HEADER_SIZE + 17
-# The most that a record has without compression, by version (RFC 8446, 5.2; RFC 5246, 6.2.3).
+# The largest record without compression, by version (RFC 8446, 5.2; RFC 5246, 6.2.3).
 _RECORD_SIZES: Final = {TLS_1_2: HEADER_SIZE + (1 << 14) + 1024, TLS_1_3: HEADER_SIZE + (1 << 14) + 256}
 _SAVED: Final = (
     *("phase", "client_first", "client_random", "server_random", "session_id", "version", "suite_number"),
     *("encrypt_then_mac", "early_pending", "retried", "impatient", "since_ns", "waiting_size", "stalled_first"),
     *("ticket", "given_ticket", "lacking"),
 )
-# What becomes of the bytes that come: they are read, they wait for a key, they are counted.
+# What happens to incoming bytes: they are read, they wait for a key, they are only counted.
 Phase = Literal["open", "waiting", "over"]
 
 NO_KEY: Final = "the key log has no key of it"
 WRONG_KEY: Final = "the key in the key log does not fit"
 NO_START: Final = "the start is missing"
-# Why nothing more of a direction is read.
+# Why a direction is not read any further.
 _KEYLESS: Final[Why] = "keyless"
 _RENEGOTIATED: Final[Why] = "renegotiated"
 DAMAGED: Final = "records are missing or damaged"
 
 
 class TlsConnection:
-    """One connection, whose first hello is what comes next. What it gives goes to `out`."""
+    """One TLS connection, fed from its first hello on; the chunks that it gives go to `out`."""
 
     __slots__ = ("_sides", "client", "connection", "facts", "keys", "out", "server", "sessions", "waiting", *_SAVED)
 
@@ -105,25 +105,25 @@ class TlsConnection:
         self.client_random = b""
         self.server_random = b""
         self.session_id = b""
-        self.ticket = b""  # what stands for the one that the client showed
-        self.given_ticket = b""  # the same of the one that the server gave
-        self.lacking = -1  # secrets there were of it when one that it needs was missing
-        self.version = 0  # that the server chose; 0 before
+        self.ticket = b""  # the digest of the ticket that the client showed
+        self.given_ticket = b""  # the digest of the ticket that the server gave
+        self.lacking = -1  # how many of its secrets were known when a needed one was missing; -1: none was
+        self.version = 0  # chosen by the server; 0 before
         self.suite_number = 0
         self.encrypt_then_mac = False
-        self.early_pending = False  # whether the server takes early data is not known yet
+        self.early_pending = False  # it is not known yet whether the server takes early data
         self.retried = False
-        self.impatient = False  # it has waited long enough
-        self.since_ns = 0  # it waits
+        self.impatient = False  # it waits for no key any more
+        self.since_ns = 0  # the time at which it began to wait for a key
         self.waiting: list[Chunk] = []
         self.waiting_size = 0
-        self.stalled_first = True  # the side that waits is the first half's
+        self.stalled_first = True  # the side that waits for a key is `connection.first`
         self._sides = {self.client_first: self.client, not self.client_first: self.server}
 
-    # What comes.
+    # Input.
 
     def feed(self, chunk: Chunk) -> None:
-        """The next chunk."""
+        """Take the next chunk of the connection."""
         half, time_ns, packet, data = chunk
         size = len(data) if isinstance(data, bytes) else data.size if isinstance(data, Gap) else 0
         self.facts.size += size
@@ -148,7 +148,7 @@ class TlsConnection:
                 self.out.append((half, time_ns, packet, again))
 
     def close(self, time_ns: int, packet: int) -> None:
-        """No chunk follows but the Close itself: what is missing to the end is told."""
+        """End the connection before its Close chunk: give the gaps for the bytes that were not read."""
         if self.phase == "waiting":
             self.go_on(patient=False)
         if self.early_pending:
@@ -165,7 +165,7 @@ class TlsConnection:
                 self.out.append((side.half, time_ns, packet, Gap(unread, why)))
 
     def go_on(self, *, patient: bool = True) -> None:
-        """Try again to go on where a key was missing; not `patient`: without waiting any more."""
+        """Try again where a key was missing; with `patient` false, the connection does not wait for keys any more."""
         self.phase = "open"
         self.impatient = self.impatient or not patient
         waiting, self.waiting, self.waiting_size = self.waiting, [], 0
@@ -177,10 +177,10 @@ class TlsConnection:
                 self._release(side)
         for chunk in waiting:
             self.feed(chunk)
-        self.facts.size = size  # they were counted when they came
+        self.facts.size = size  # the waiting chunks were counted when they came
 
     def _explain(self) -> None:
-        """Say why nothing was decrypted, where nothing said so yet."""
+        """Note why nothing was decrypted, unless a reason is noted already."""
         if self.facts.problem:
             return
         if not (self.client.hello and self.server.hello):
@@ -191,7 +191,7 @@ class TlsConnection:
             self.facts.problem = DAMAGED if self._find_cipher(self.server, APPLICATION) else self._why_no_key()
 
     def _release(self, side: TlsSide) -> None:
-        """What one side has said may be what the other one waits for."""
+        """Go on with the other side, which may have waited for a message of this side."""
         other = self.server if side is self.client else self.client
         if self.phase == "open" and not other.held and other.have >= other.need:
             self._process(other)
@@ -199,7 +199,7 @@ class TlsConnection:
     # Records.
 
     def _process(self, side: TlsSide) -> None:
-        """Take the whole records at hand."""
+        """Take the whole records among the buffered bytes of a side."""
         if side.held or side.dead or self.phase != "open" or side.have < side.need or not side.parts:
             return
         buf = side.take()
@@ -242,7 +242,7 @@ class TlsConnection:
             return self._plain_record(side, buf, at, end)
         kind = buf[at]
         if self.version == TLS_1_3 and kind != APPLICATION_DATA:
-            # A change of cipher for the sake of middleboxes, or an alert of who has no keys yet.
+            # A change of cipher for the sake of middleboxes, or an alert of a side that has no keys yet.
             if kind == ALERT and end - at == HEADER_SIZE + 2:
                 self._alert(side, buf[at + HEADER_SIZE : end])
             return True
@@ -276,20 +276,20 @@ class TlsConnection:
             self._alert(side, body)
         elif kind == CHANGE_CIPHER:
             if side is self.server and self.client.epoch == PLAIN and self.ticket and self.version == TLS_1_2:
-                self.facts.resumed = True  # who does not resume waits for the client's (RFC 5077, 3.1)
+                self.facts.resumed = True  # in a full handshake the client's comes first (RFC 5077, 3.1)
             if self.version and self.version != TLS_1_3:
                 side.epoch, side.number, side.cipher = APPLICATION, 0, None
         elif kind == APPLICATION_DATA and side is self.client and not self.version:
             if side.discards:
                 return True
-            side.held = True  # early data: the answer tells what opens it
+            side.held = True  # early data: the ServerHello tells which key opens it
             return False
         elif kind == APPLICATION_DATA:
             self._lose(side, side.place + at, end - at, synced=True)
         return True
 
     def _message_record(self, side: TlsSide, kind: int, data: bytes, at: int) -> None:
-        """A record that the application did not send."""
+        """Take a record that holds no application data."""
         if kind == HANDSHAKE_RECORD:
             time_ns, _ = side.when(at)
             for message, body in side.messages.feed(data):
@@ -300,7 +300,7 @@ class TlsConnection:
             self._end_side(side, _RENEGOTIATED)
 
     def _alert(self, side: TlsSide, data: bytes) -> None:
-        """Note an alert, but for the usual farewell."""
+        """Note an alert, unless it is close_notify."""
         if len(data) == 2 and data[1] and len(self.facts.alerts) < TLS_ALERTS_MAX:
             whose = "client" if side is self.client else "server"
             name = ALERTS.get(data[1], str(data[1]))
@@ -358,7 +358,7 @@ class TlsConnection:
             self.facts.certificate = facts
 
     def _change_epoch(self, side: TlsSide, kind: int, body: bytes) -> None:
-        """What messages of TLS 1.3 say about keys."""
+        """Take a TLS 1.3 message that changes the epoch, or that answers the early data."""
         if kind == ENCRYPTED_EXTENSIONS and side is self.server:
             self.facts.protocol, accepted = read_encrypted_extensions(body)
             if self.early_pending:
@@ -375,7 +375,7 @@ class TlsConnection:
         side.epoch, side.number, side.cipher = epoch, 0, None
 
     def _resolve_early(self, *, accepted: bool, known: bool) -> None:
-        """It is known whether the server takes the client's early data, or nobody will know."""
+        """Go on with the client's records, with or without early data; `known` is false where the server never said."""
         client = self.client
         self.early_pending = client.held = False
         if known:
@@ -387,12 +387,12 @@ class TlsConnection:
     # Keys.
 
     def _find_cipher(self, side: TlsSide, epoch: int) -> RecordCipher | None:
-        """The cipher of a side's epoch, where the key log has what it takes."""
+        """The cipher of a side's epoch; None where the suite is not read or the key log lacks the secret."""
         suite = find_suite(self.suite_number)
         keys, random = self.keys, self.client_random
         if not suite.kind or not random:
             return None
-        # What is not encrypted does without.
+        # Imported here: runs without TLS do without `cryptography`.
         from decoders.tls.record_ciphers import tls12_ciphers, tls13_cipher, traffic_secret
 
         if self.version == TLS_1_2:
@@ -410,7 +410,7 @@ class TlsConnection:
         return tls13_cipher(suite, secret)
 
     def _master_secret(self) -> bytes | None:
-        """The master secret of TLS 1.2: of the connection, or of the session that it resumes."""
+        """The master secret of TLS 1.2: of the connection, or of the session that it resumes; None where not known."""
         origin = self.origin()
         master = origin.secret(self.keys)
         if master is None:
@@ -421,12 +421,12 @@ class TlsConnection:
         return master
 
     def origin(self) -> Origin:
-        """By what its secrets are found."""
+        """The connection by what its secrets are found: client random, session id, and the identities it resumed by."""
         resumed = (self.ticket, self.session_id) if self.facts.resumed else ()
         return Origin(self.client_random, self.session_id, self.facts.hello_ns, resumed)
 
     def _without_cipher(self, side: TlsSide, buf: bytes, view: memoryview, at: int, end: int) -> bool:
-        """No key for the record at hand: wait, look for one that another key opens, or give up. False: wait."""
+        """Handle a record without a key: wait, search for a record that another key opens, or give up. False: wait."""
         if self._is_readable() and self.keys.search():
             side.cipher = self._find_cipher(side, side.epoch)
             if side.cipher is not None:
@@ -453,7 +453,7 @@ class TlsConnection:
         return self.keys.grows and not self.impatient and self._is_readable()
 
     def _is_readable(self) -> bool:
-        """Whether a key is all that is missing."""
+        """Whether only a key is missing to decrypt the connection."""
         return (
             bool(self.client_random) and self.version in (TLS_1_2, TLS_1_3) and bool(find_suite(self.suite_number).kind)
         )
@@ -468,14 +468,14 @@ class TlsConnection:
         return NO_KEY if len(self.keys) else ""
 
     def _give_up(self, problem: str) -> None:
-        """Nothing of the connection can be read."""
+        """Read nothing more of the connection, and note why."""
         self.facts.problem = self.facts.problem or problem
         self.phase = "over"
         for side in (self.client, self.server):
             side.messages.drop()
 
     def _not_opened(self, side: TlsSide, at: int, end: int) -> None:
-        """A record that its key does not open: the key is wrong, or the record is damaged."""
+        """Handle a record that its key does not open: the key is wrong, or the record is damaged."""
         if side.opened:
             self._lose(side, side.place + at, end - at, synced=True)
         elif self.facts.opened:
@@ -490,7 +490,7 @@ class TlsConnection:
     # Holes.
 
     def _gap(self, side: TlsSide, gap: Gap) -> None:
-        """Bytes of a side are missing."""
+        """Handle missing bytes of a side."""
         if not side.hello:
             whose = "ClientHello" if side is self.client else "ServerHello"
             self.facts.problem = f"{NO_START}: no {whose} in the capture"
@@ -499,7 +499,7 @@ class TlsConnection:
             if side is self.server:
                 self._give_up(self.facts.problem)
             return
-        if not self.server.hello:  # early data, or what comes behind it
+        if not self.server.hello:  # early data, or records after it
             side.drop()
             side.held = False
             side.dead = True
@@ -524,7 +524,7 @@ class TlsConnection:
             side.need = 1 if side.skip else HEADER_SIZE
 
     def _lose(self, side: TlsSide, place: int, size: int, *, synced: bool) -> None:
-        """A record that begins at `place` cannot be read, nor `size` bytes from there on or behind it."""
+        """Begin or widen a search: the record at `place` cannot be read; `size` bytes from or after there are lost."""
         if not side.searching:
             side.lost_at = place
             self._begin_search(side, silent=False)
@@ -540,9 +540,9 @@ class TlsConnection:
         side.messages.drop()
 
     def _search(self, side: TlsSide, buf: bytes, view: memoryview, at: int) -> int:
-        """Look for a record that opens from `at` on; the offset behind it, or up to which all is passed over.
+        """Search from `at` on for a record that opens; the offset after it, or that up to which bytes are skipped.
 
-        Sets `need` of the side where more bytes are wanted.
+        Sets `need` of the side where more bytes are needed.
         """
         size = len(buf)
         skip = min(side.skip, size - at)
@@ -584,10 +584,10 @@ class TlsConnection:
         return at
 
     def _candidates(self, side: TlsSide, place: int) -> list[tuple[int, range]]:
-        """Epochs and numbers that the record behind a hole may have, which begins at `place`."""
+        """The epochs and record numbers that the record at `place`, which follows a hole, may have."""
         epoch = side.epoch
         count = min(side.spread, TLS_SEARCH_MAX) + 1
-        least = 0  # records that so many bytes are
+        least = 0  # records that the missing bytes must hold
         if side.lost_at >= 0 and self.version in _RECORD_SIZES:
             least = (place - side.lost_at) // _RECORD_SIZES[self.version]
         first = side.number + least
@@ -623,7 +623,7 @@ class TlsConnection:
         return False
 
     def _found(self, side: TlsSide, key: tuple[int, int, RecordCipher], opened: Opened, at: int, end: int) -> None:
-        """A record opens behind a hole: tell what is missing, and go on."""
+        """Go on at a record that opened after a hole: give the gap before it, then its content."""
         epoch, number, cipher = key
         if not side.silent:
             self._tell_missing(side, key, at)
@@ -641,10 +641,10 @@ class TlsConnection:
             side.give(self.out, data, size, at, end, at + HEADER_SIZE + cipher.ahead)
 
     def _tell_missing(self, side: TlsSide, key: tuple[int, int, RecordCipher], at: int) -> None:
-        """Give the gap in what the application sent, where there may be one."""
+        """Give the gap in the application data before the record at `at`, where there may be one."""
         epoch, number, cipher = key
         time_ns, packet = side.when(at)
-        # Numbers before which the application has sent nothing: those of the Finished message in TLS 1.2.
+        # Up to this record number the application has sent nothing: in TLS 1.2 the Finished message has number 0.
         first = 1 if self.version == TLS_1_2 else 0
         handshake = epoch == HANDSHAKE or (side.epoch < APPLICATION and epoch == APPLICATION and number <= first)
         if handshake and side.epoch != EARLY:
@@ -662,13 +662,13 @@ class TlsConnection:
     # State.
 
     def lack(self) -> list[Any] | None:
-        """By what a secret that was missing is found, and how many there were; None where none was missing."""
+        """Client random, number of known secrets, resumed identities, hello time; None where no secret was missing."""
         if self.lacking < 0:
             return None
         return [self.client_random, self.lacking, list(self.origin().resumed), self.facts.hello_ns]
 
     def export(self) -> list[Any]:
-        """As built-in values, without a key."""
+        """The connection as built-in values, without a key, for `resumed`."""
         first = self.connection.first
         waiting = [[half is first, time_ns, packet, event_state(data)] for half, time_ns, packet, data in self.waiting]
         saved = [getattr(self, name) for name in _SAVED]
@@ -676,7 +676,7 @@ class TlsConnection:
 
     @classmethod
     def resumed(cls, state: object, connection: Connection, keys: KeyLog, sessions: Sessions) -> TlsConnection:
-        """The connection of which `export` gave this. Raises DecodeError when it is something else."""
+        """The connection whose `export` gave `state`. Raises DecodeError when it is something else."""
         saved, facts, client, server, waiting = fields(state, list, list, list, list, list)
         if len(saved) != len(_SAVED) or not isinstance(saved[1], bool) or saved[0] not in ("open", "waiting", "over"):
             raise Malformed("a saved TLS connection of another kind")

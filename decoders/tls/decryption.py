@@ -1,10 +1,10 @@
-"""Chunks of all connections in; the same chunks out, but of TLS those of what the application sent in it.
+"""Chunks of all connections in; the same chunks out, with application data in place of TLS ciphertext.
 
 The problem. TLS begins like any connection, on any port. Its keys come from elsewhere and maybe late; a capture may
 lack its beginning, or records in the middle.
 
-The idea. The first bytes of a connection decide. A connection of TLS is taken out of the stream of chunks, whether or
-not there are keys: what is known of it is hung on `Connection.tls` for the row that tells of it. Only a connection
+The idea. The first bytes of a connection tell whether it is TLS. The chunks of a TLS connection are taken out of the
+stream, with or without keys; its facts are kept in `Connection.tls` for the row that reports it. Only a connection
 whose two hellos are in the capture can be decrypted, and only with a line of the key log for its client random:
 
 ```
@@ -16,13 +16,13 @@ chunk ─► Connection.tls?
                             no key yet, and the key log grows ─► its chunks wait, in their order
 ```
 
-What always holds: what comes out was authenticated, so that a wrong key gives nothing. Time and packet number of a byte
-are those of the packet in which it came encrypted. Any cut of the input gives the same output, and so do export and
-resume at any cut, in which no key is saved: keys are looked up again.
+What always holds: all data that comes out was authenticated, so a wrong key gives nothing. A byte has the time and
+packet number of the packet in which it came encrypted. Any cut of the input gives the same output, and so do export
+and resume at any cut. The exported state holds no key: keys are looked up again.
 
-What is given up: a connection without its beginning is told and not decrypted. Ciphertext waits for its key only within
-TLS_WAIT_MAX, TLS_WAIT_ALL_MAX and TLS_WAIT_NS. Records behind a hole are found within TLS_SEARCH_MAX record numbers.
-TLS 1.1 and older are not read.
+What is given up: a connection without its beginning is reported, not decrypted. Ciphertext waits for its key only
+within TLS_WAIT_MAX, TLS_WAIT_ALL_MAX and TLS_WAIT_NS. Records after a hole are found within TLS_SEARCH_MAX record
+numbers. TLS 1.1 and older are not read.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ if TYPE_CHECKING:  # loaded with the first connection of TLS: most captures have
 
 __all__ = ["PLAIN", "Decryption", "export_connection", "lack_of", "tls_facts"]
 
-# In the place of what is known of a connection that is no TLS.
+# The value of `Connection.tls` for a connection that is not TLS.
 PLAIN: Final = False
-# The first bytes of a hello: a record of a handshake, its message.
+# The first bytes of a hello: the header of a handshake record, and the message type.
 _HELLO: Final = re.compile(rb"\x16\x03[\x00-\x04][\x00-\x48].[\x01\x02]", re.DOTALL)
 _HELLO_SIZE: Final = 6
 _HELLO_STARTS: Final = (b"\x16", b"\x16\x03")
@@ -56,32 +56,32 @@ _RECORD: Final = re.compile(rb"[\x14-\x17]\x03[\x01-\x03]([\x00-\x48].)", re.DOT
 
 
 class TlsLook:
-    """A connection of which it is not known yet whether it is TLS: its first bytes, while they are too few to say."""
+    """A connection that may be TLS: its first bytes, while they are too few to tell."""
 
     __slots__ = ("begun", "chunks", "connection", "heads")
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        self.begun = connection.opened  # the first bytes that come are the first ones there were
+        self.begun = connection.opened  # the first bytes of the connection are in the capture
         self.chunks: list[Chunk] = []
         self.heads = {True: b"", False: b""}
 
 
 class Decryption:
-    """The stage. `keys` may grow while it works; where it does (`KeyLog.grows`), ciphertext waits for its key."""
+    """The stage that decrypts TLS. Where `keys` may grow meanwhile (`KeyLog.grows`), ciphertext waits for its key."""
 
     def __init__(self, keys: KeyLog | None = None) -> None:
         self._keys = KeyLog() if keys is None else keys
         self._version = self._keys.version
-        self._open: dict[int, TlsConnection | TlsLook] = {}  # by number
+        self._open: dict[int, TlsConnection | TlsLook] = {}  # by connection number
         self._waiting: dict[int, TlsConnection] = {}
         self.sessions = Sessions()
-        self.lacks: dict[int, list[Any]] | None = None  # of connections that have ended, where somebody takes them
+        self.lacks: dict[int, list[Any]] | None = None  # of ended connections, by number; None: not collected
         self._held = 0  # bytes of ciphertext that wait
         self._out: list[Chunk] = []
 
     def feed(self, chunks: list[Chunk], now_ns: int = 0) -> list[Chunk]:
-        """The chunks that are sure with these, or because a key has come, or time passed."""
+        """Take chunks; the chunks that are settled with these, by a new key, or because the time to wait is over."""
         if self._waiting:
             return self._feed_waiting(chunks, now_ns)
         odd = [index for index, chunk in enumerate(chunks) if chunk[0].connection.tls is not PLAIN]
@@ -97,7 +97,7 @@ class Decryption:
         return out
 
     def finish(self) -> list[Chunk]:
-        """No chunk follows; all connections are closed."""
+        """Close all connections after the last chunk; the chunks that were left."""
         self._out = []
         for state in list(self._open.values()):
             if isinstance(state, TlsLook):
@@ -108,7 +108,7 @@ class Decryption:
         return self._out
 
     def _feed_waiting(self, chunks: list[Chunk], now_ns: int) -> list[Chunk]:
-        """The same while ciphertext waits: what a key that has come opens goes first."""
+        """Take chunks while ciphertext waits: data that a new key opens goes first."""
         out = self._out = []
         if self._keys.version != self._version:
             self._version = self._keys.version
@@ -122,10 +122,10 @@ class Decryption:
         return out
 
     def _lapse(self, now_ns: int) -> None:
-        """Let go on what has waited for too long."""
+        """End the wait of connections that have waited too long for a key."""
         for state in list(self._waiting.values()):
             if now_ns - state.since_ns < TLS_WAIT_NS:
-                break  # they are in the order in which they began, or nearly so
+                break  # they are (nearly) in the order in which they began to wait
             self._go_on(state, patient=False)
 
     def _go_on(self, state: TlsConnection, *, patient: bool) -> None:
@@ -137,7 +137,7 @@ class Decryption:
         self._note(state)
 
     def _note(self, state: TlsConnection) -> None:
-        """See whether a connection waits."""
+        """Register a connection where it waits; end a wait that is beyond the limits."""
         number = state.connection.number
         if state.phase != "waiting":
             return
@@ -148,7 +148,7 @@ class Decryption:
             self._go_on(next(iter(self._waiting.values())), patient=False)
 
     def _take(self, chunk: Chunk) -> None:
-        """A chunk of a connection that is, or may be, TLS."""
+        """Take a chunk of a connection that is, or may be, TLS."""
         half, time_ns, packet, data = chunk
         connection = half.connection
         state = connection.tls
@@ -186,7 +186,7 @@ class Decryption:
         if self.lacks is not None and lack is not None:
             self.lacks[state.connection.number] = lack
 
-    # What the first bytes say.
+    # Recognition by the first bytes.
 
     def _look(self, look: TlsLook, chunk: Chunk) -> None:
         half, time_ns, _, data = chunk
@@ -221,7 +221,7 @@ class Decryption:
             self._look_on(look, chunk, data)
 
     def _look_on(self, look: TlsLook, chunk: Chunk, data: bytes) -> None:
-        """A chunk of a connection whose beginning is not in the capture, and which may not be the beginning of one."""
+        """Look at a chunk of a connection whose beginning is not in the capture; it may start inside a record."""
         half, time_ns, _, _ = chunk
         look.chunks.append(chunk)
         if half.state is not None:
@@ -240,13 +240,13 @@ class Decryption:
             self._pass(look)
 
     def _pass(self, look: TlsLook) -> None:
-        """Let go what was held: it decides nothing."""
+        """Give the held chunks of a connection whose beginning is missing: they decide nothing."""
         if not look.begun:
             self._out += look.chunks
             look.chunks = []
 
     def _settle(self, look: TlsLook, state: TlsConnection | bool) -> None:
-        """It is known what a connection is."""
+        """Set whether a connection is TLS, and give its held chunks."""
         connection = look.connection
         connection.tls = state
         self._out += look.chunks
@@ -257,9 +257,9 @@ class Decryption:
             self._open[connection.number] = state
 
     def has_come(self, lack: list[Any] | None) -> bool:
-        """Whether a secret is here that a connection lacked where it was read, which `lack_of` says.
+        """Whether a secret is known now that a connection lacked when it was read; `lack` is what `lack_of` gave then.
 
-        Raises DecodeError when it is something else.
+        Raises DecodeError when `lack` is something else.
         """
         if lack is None:
             return False
@@ -275,9 +275,9 @@ class Decryption:
         return pack([rows, self.sessions.export()])
 
     def resume(self, state: bytes, connections: Mapping[int, Connection]) -> None:
-        """Go on where `export` was called; `connections` are those open, as the stage before has them by number.
+        """Go on where `export` was called; `connections` are the open ones by number, from the stage before.
 
-        Raises DecodeError when the state is none.
+        Raises DecodeError when the state is not valid.
         """
         rows, sessions = fields(unpack(state), list, dict)
         self.sessions.add(sessions)
@@ -290,7 +290,7 @@ class Decryption:
             self.resume_connection(connections[number], saved)
 
     def resume_connection(self, connection: Connection, state: object) -> None:
-        """Take over what `export_connection` gave of one. Raises DecodeError when it is something else."""
+        """Take over what `export_connection` gave of a connection. Raises DecodeError when it is something else."""
         from decoders.tls.connection import TlsConnection
 
         kind, saved = fields(state, str, list)
@@ -309,13 +309,13 @@ class Decryption:
 
 
 def lack_of(connection: Connection) -> list[Any] | None:
-    """What secrets that are not here would change about a connection, as built-in values; None where none would."""
+    """The secrets that a connection lacks, as `Decryption.has_come` takes them; None where it lacks none."""
     state = connection.tls
     return cast("TlsConnection", state).lack() if state and not isinstance(state, TlsLook) else None
 
 
 def export_connection(state: object) -> list[Any] | None:
-    """What is known of a connection (`Connection.tls`) as built-in values; None where it is plain, or nothing is."""
+    """The state of a connection (`Connection.tls`) as built-in values; None where it is plain, or has no state."""
     if isinstance(state, TlsLook):
         from decoders.tls.sides import event_state
 
@@ -338,7 +338,7 @@ def _look_of(state: object, connection: Connection) -> TlsLook:
 
 
 def _is_record(data: bytes) -> bool:
-    """Whether a segment begins with a record of TLS, which another one follows or with which it ends."""
+    """Whether a segment begins with a TLS record that fills it, or that another record follows."""
     found = _RECORD.match(data)
     if found is None:
         return False
@@ -347,6 +347,6 @@ def _is_record(data: bytes) -> bool:
 
 
 def tls_facts(connection: Connection) -> TlsFacts | None:
-    """What is known of a connection that is TLS; None of all others."""
+    """The facts of a TLS connection; None for other connections."""
     state = connection.tls
     return cast("TlsConnection", state).facts if state and not isinstance(state, TlsLook) else None

@@ -1,4 +1,4 @@
-"""What is known of a TLS connection beside its bytes: filled in as the handshake goes by, told in one line."""
+"""Handshake messages of a TLS connection in; its version, cipher, names and alerts, also as one line of text, out."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class TlsInfo(TypedDict):
 
 
 class TlsFacts:
-    """One connection. Texts are empty where nothing is known; `problem` says why it is not, or no longer, decrypted.
+    """The facts of one TLS connection. Texts are empty where nothing is known.
 
-    `opened`: some of what the application sent was decrypted. `size` counts the bytes of both directions, those of
-    gaps included; `time_ns` is the time of the first.
+    `problem` says why the connection is not, or no longer, decrypted. `opened`: some application data was decrypted.
+    `size` counts the bytes of both directions, gaps included; `time_ns` is the time of the first byte.
     """
 
     __slots__ = _SAVED
@@ -39,7 +39,7 @@ class TlsFacts:
         self.cipher = ""  # as IANA names it
         self.sni = ""
         self.offered: tuple[int, ...] = ()  # versions that the client offered, while the server has not answered
-        self.protocol = ""  # ALPN: chosen, before that the first one offered
+        self.protocol = ""  # ALPN: the chosen one, before that the first one offered
         self.resumed = False
         self.certificate: CertificateFacts | None = None
         self.client_certificate: CertificateFacts | None = None
@@ -53,7 +53,7 @@ class TlsFacts:
         self.opened = False
 
     def offer(self, hello: ClientHello, time_ns: int) -> None:
-        """Take over what the client asks for."""
+        """Take over the fields of a ClientHello."""
         self.sni = hello.server_name
         self.offered = hello.versions
         self.protocol = "".join(hello.protocols[:1])
@@ -62,7 +62,7 @@ class TlsFacts:
         self.hello_ns = self.hello_ns or time_ns
 
     def choose(self, hello: ServerHello, time_ns: int) -> None:
-        """Take over what the server chose."""
+        """Take over the fields of a ServerHello."""
         self.version = VERSIONS.get(hello.version, f"version 0x{hello.version:04X}")
         self.cipher = find_suite(hello.suite).name
         self.protocol = hello.protocol
@@ -74,7 +74,7 @@ class TlsFacts:
         return None if self.client_certificate is None else self.client_certificate.subject
 
     def info(self) -> TlsInfo:
-        """What every exchange of the connection says."""
+        """The `tls` key of each exchange of the connection."""
         return {
             "version": self.version.removeprefix("TLS "),
             "cipher": self.cipher,
@@ -83,7 +83,7 @@ class TlsFacts:
         }
 
     def text(self) -> str:
-        """The facts in one line, and behind a semicolon why the connection is not decrypted."""
+        """The facts in one line, followed by a semicolon and the reason where the connection is not decrypted."""
         parts: list[str] = []
         if self.version:
             parts += [self.version, self.cipher]
@@ -110,13 +110,13 @@ class TlsFacts:
         return "; ".join(filter(None, [", ".join(parts), self.problem]))
 
     def export(self) -> list[Any]:
-        """As built-in values."""
+        """The facts as built-in values, for `resumed_from`."""
         state = [getattr(self, name) for name in _SAVED]
         return [list(value) if isinstance(value, CertificateFacts) else value for value in state]
 
     @classmethod
     def resumed_from(cls, state: object) -> TlsFacts:
-        """Of which `export` gave this. Raises DecodeError when it is something else."""
+        """The facts whose `export` gave `state`. Raises DecodeError when it is something else."""
         facts = cls()
         if not isinstance(state, list) or len(state) != len(_SAVED):
             raise Malformed("no saved facts of a TLS connection")

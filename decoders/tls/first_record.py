@@ -1,4 +1,4 @@
-"""The first record of a TLS connection in, what it is in words out, and what one does about it."""
+"""The first record of a TLS connection in; its description in words, and the remedy for its alert, out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HANDSHAKES: Final = {
     11: "Certificate",
     16: "ClientKeyExchange",
 }
-# What the alerts say about certificates and versions; the others come from servers that were not spoken to in TLS.
+# Alerts about certificates, ciphers and names; the others come from servers that were not spoken to in TLS.
 _CERTIFICATE: Final = "the other side does not take the certificate: check key store, trust store and dates"
 _REMEDIES: Final = {
     **dict.fromkeys((42, 43, 44, 45, 46, 48, 49, 113), _CERTIFICATE),
@@ -29,12 +29,12 @@ _REMEDIES: Final = {
 
 
 def remedy_of_tls(data: bytes) -> str:
-    """What one does about an alert that says more than that TLS is spoken; empty for all else."""
+    """The remedy for an alert that says more than that TLS is spoken; empty for everything else."""
     return _REMEDIES.get(data[6], "") if data[:1] == bytes([_ALERT]) and len(data) > 6 and data[3:5] == b"\0\2" else ""
 
 
 def tell(data: bytes) -> str:
-    """What the first record is."""
+    """The first record of a TLS connection in words."""
     kind = data[0] if data else -1
     if kind == _ALERT:
         if len(data) < 7:

@@ -1,6 +1,6 @@
-"""Handshake messages in, what they say out: hellos, certificates, key updates (RFC 8446, 4; RFC 5246, 7.4); alerts.
+"""Handshake messages in, their fields out: hellos, certificates, tickets (RFC 8446, 4; RFC 5246, 7.4); alert names.
 
-Hellos are read as far as they go, since the first bytes of a connection may be all there is; what is missing is empty.
+Hellos are read as far as they go, since a capture may have only the first bytes; missing fields are empty.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ _PRE_SHARED_KEY: Final = 41
 _EARLY_DATA: Final = 42
 _SUPPORTED_VERSIONS: Final = 43
 
-# What stands in the place of the random of a ServerHello that asks for another ClientHello (RFC 8446, 4.1.3).
+# The random of a ServerHello that asks for another ClientHello (RFC 8446, 4.1.3).
 _RETRY: Final = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
 _RANDOM_SIZE: Final = 32
 # Names and subjects are shown: longer ones are cut.
 _TEXT_MAX: Final = 256
-# Certificates whose facts are kept: a cluster shows the same few on every connection, and to read one takes 0.1 ms.
+# Certificates whose facts are kept: a cluster shows the same few on every connection, and reading one takes 0.1 ms.
 _CERTIFICATES_MAX: Final = 128
 
 
 class ClientHello(NamedTuple):
-    """What a client offers. `random` is empty where the message ends before it."""
+    """The fields of a ClientHello. `random` is empty where the message ends before it."""
 
     random: bytes
     versions: tuple[int, ...]  # as numbers, in the order of preference
@@ -67,20 +67,20 @@ class ClientHello(NamedTuple):
 
 
 class ServerHello(NamedTuple):
-    """What a server chose. `retry`: it asks for another ClientHello, and has chosen nothing yet."""
+    """The fields of a ServerHello. `retry`: it asks for another ClientHello, and the server has chosen nothing yet."""
 
     random: bytes
     version: int
     suite: int
     session_id: bytes
-    protocol: str  # ALPN, where it stands here (TLS 1.2)
+    protocol: str  # ALPN, where the ServerHello has it (TLS 1.2)
     resumed: bool  # by a pre-shared key (TLS 1.3)
     encrypt_then_mac: bool
     retry: bool
 
 
 class CertificateFacts(NamedTuple):
-    """Subject and issuer as RFC 4514 writes them, the last day it is valid."""
+    """Subject and issuer of a certificate as RFC 4514 writes them, and the last day on which it is valid."""
 
     subject: str
     issuer: str
@@ -88,9 +88,9 @@ class CertificateFacts(NamedTuple):
 
 
 class HandshakeMessages:
-    """The handshake messages of one direction; `feed` gives (type, body) of those that are whole.
+    """The handshake messages of one direction; `feed` gives (type, body) of the whole ones.
 
-    One beyond the limit is passed over.
+    A message beyond the size limit is passed over.
     """
 
     __slots__ = ("rest", "skip")
@@ -100,7 +100,7 @@ class HandshakeMessages:
         self.skip = 0  # bytes still to come of a message that is passed over
 
     def feed(self, data: bytes) -> list[tuple[int, bytes]]:
-        """The next bytes of the handshake."""
+        """Take the next bytes of the handshake; (type, body) of each message that is whole now."""
         if self.skip:
             skip = min(self.skip, len(data))
             self.skip -= skip
@@ -122,7 +122,7 @@ class HandshakeMessages:
         return found
 
     def drop(self) -> None:
-        """Bytes are missing: what is begun does not become whole."""
+        """Forget the message that was begun, because bytes of it are missing."""
         self.rest, self.skip = b"", 0
 
 
@@ -131,7 +131,7 @@ def _number(data: bytes, at: int, size: int) -> int:
 
 
 def _extensions(data: bytes, at: int) -> list[tuple[int, int, int]]:
-    """(type, start, end) of the extensions whose list, behind its size, begins at `at`; the last may be cut."""
+    """(type, start, end) of the extensions in the list whose size field is at `at`; the last may be cut."""
     found = []
     stop = min(at + 2 + _number(data, at, 2), len(data))
     at += 2
@@ -231,14 +231,14 @@ def read_certificate(data: bytes, version: int) -> bytes:
 
 @lru_cache(maxsize=_CERTIFICATES_MAX)
 def describe_certificate(der: bytes) -> CertificateFacts | None:
-    """What is worth telling of a certificate; None where it cannot be read."""
+    """Subject, issuer and last day of a certificate; None where it cannot be read."""
     import warnings
 
     from cryptography import x509  # only where there is one: it costs start-up time
     from cryptography.utils import CryptographyDeprecationWarning
 
     try:
-        with warnings.catch_warnings():  # of certificates that are not quite as they should be
+        with warnings.catch_warnings():  # about certificates that are not quite as they should be
             warnings.simplefilter("ignore", CryptographyDeprecationWarning)
             certificate = x509.load_der_x509_certificate(der)
             subject = certificate.subject.rfc4514_string()

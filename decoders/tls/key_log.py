@@ -1,8 +1,8 @@
 """Lines of NSS key logs in, secrets by client random out.
 
-A line is `LABEL <client random in hex> <secret in hex>` (draft-ietf-tls-keylogfile): what `SSLKEYLOGFILE` names, and
-what pcapng holds in its blocks of decryption secrets. Agents for Java write `RSA Session-ID:<hex> Master-Key:<hex>` for
-TLS 1.2. Nothing here shows a secret.
+A line is `LABEL <client random in hex> <secret in hex>` (draft-ietf-tls-keylogfile). Key logs are in the file that
+`SSLKEYLOGFILE` names, and in the decryption secrets blocks of pcapng. Agents for Java write
+`RSA Session-ID:<hex> Master-Key:<hex>` for TLS 1.2. No secret is ever shown.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ __all__ = [
     *("KeyLog", "KeyLogFeed", "secret_labels"),
 ]
 
-# Epochs of a direction of TLS 1.3; each key update makes another one behind the last.
+# Epochs of a direction of TLS 1.3; each key update adds another one after the last.
 PLAIN: Final = 0
 EARLY: Final = 1
 HANDSHAKE: Final = 2
 APPLICATION: Final = 3
 
 MASTER_SECRET: Final = "CLIENT_RANDOM"
-# The same by the server's session id, not by the client random.
+# The master secret, found by the server's session id instead of the client random.
 SESSION_SECRET: Final = "Session-ID"
 CLIENT_EARLY: Final = "CLIENT_EARLY_TRAFFIC_SECRET"
 CLIENT_HANDSHAKE: Final = "CLIENT_HANDSHAKE_TRAFFIC_SECRET"
 SERVER_HANDSHAKE: Final = "SERVER_HANDSHAKE_TRAFFIC_SECRET"
-# With the number of the generation behind it: 0 is the first, each key update makes the next.
+# The number of the generation is appended: 0 is the first, each key update makes the next.
 CLIENT_TRAFFIC: Final = "CLIENT_TRAFFIC_SECRET_"
 SERVER_TRAFFIC: Final = "SERVER_TRAFFIC_SECRET_"
 
@@ -48,7 +48,7 @@ _TRAFFIC_SIZES: Final = frozenset({32, 48})
 
 
 def secret_labels(epoch: int, *, client: bool) -> list[str]:
-    """Labels of the secrets from which that of an epoch is made: its own, then those of more and more key updates."""
+    """Labels of the secrets that lead to an epoch's: its own first, then those that need more and more key updates."""
     if epoch == EARLY:
         return [CLIENT_EARLY]
     if epoch == HANDSHAKE:
@@ -58,12 +58,12 @@ def secret_labels(epoch: int, *, client: bool) -> list[str]:
 
 
 class KeyLog:
-    """The secrets of one run, from whatever sources; `version` grows with each that is new.
+    """The secrets of one run, from all sources; `version` grows with each new secret.
 
-    `grows` says whether more may come, so that it is worth waiting for a key. `counts` are lines by what became of
-    them: `secrets`, `rsa` (pre-master secrets: not used), `unused` (labels of no use here), `unreadable`, `surplus`
-    (beyond the limit). `look_further` adds what there may be elsewhere, such as behind the packets of a file: it takes
-    a while, and is called once, when a secret is missing.
+    `grows` says whether more may come, so that it is worth waiting for a key. `counts` are numbers of lines by outcome:
+    `secrets`, `rsa` (pre-master secrets: not used), `unused` (labels of no use here), `unreadable`, `surplus` (beyond
+    the limit). `look_further` adds secrets from elsewhere, such as from behind the packets of a file: it takes a while,
+    and is called once, when a secret is missing.
     """
 
     __slots__ = ("_secrets", "counts", "grows", "look_further", "version")
@@ -84,22 +84,22 @@ class KeyLog:
             self.add_line(line)
 
     def add_line(self, line: bytes) -> None:
-        """Take over one line; comments and empty ones are nothing."""
+        """Take over one line; comments and empty lines are ignored."""
         line = line.strip(b" \t\r\n\0\xef\xbb\xbf")
         if line and not line.startswith(b"#"):
             self.counts[self._take(line)] += 1
 
     def secret(self, label: str, client_random: bytes) -> bytes | None:
-        """The secret of a session under a label, None where no line has it; of SESSION_SECRET, by session id."""
+        """The secret with a label of a client random (SESSION_SECRET: of a session id); None where no line has it."""
         found = self._secrets.get(client_random)
         return None if found is None else found.get(label)
 
     def count(self, client_random: bytes) -> int:
-        """How many secrets there are of a session."""
+        """The number of known secrets of a client random."""
         return len(self._secrets.get(client_random, ()))
 
     def search(self) -> bool:
-        """Look for more secrets where nobody has looked yet; whether some were found."""
+        """Call `look_further` unless it was called before; whether new secrets were found."""
         look, self.look_further = self.look_further, None
         before = self.version
         if look is not None:
@@ -107,7 +107,7 @@ class KeyLog:
         return self.version > before
 
     def lines(self, client_random: bytes, session_id: bytes = b"") -> bytes:
-        """The lines of one session: what opens its records, and nothing of another one."""
+        """The key log lines of one session, and none of another session."""
         found = self._secrets.get(client_random, {})
         lines = [f"{label} {client_random.hex()} {secret.hex()}\n" for label, secret in found.items()]
         master = self.secret(SESSION_SECRET, session_id)
@@ -119,7 +119,7 @@ class KeyLog:
         return len(self._secrets)
 
     def _take(self, line: bytes) -> str:
-        """Take over what a line says; under which of `counts` it goes."""
+        """Take over one line; the key of `counts` under which it falls."""
         parts = line.split()
         label = parts[0].decode("ascii", "replace")
         if label in _RSA:
@@ -138,7 +138,7 @@ class KeyLog:
         return self._put(label, client_random, secret)
 
     def _take_session(self, parts: list[bytes]) -> str:
-        """A line for a session id; all others with RSA hold pre-master secrets."""
+        """Take over a line with a session id; all other lines labelled RSA hold pre-master secrets."""
         words = [part.decode("ascii", "replace") for part in parts[1:]]
         if len(words) != 2 or not words[0].startswith(_SESSION_ID) or not words[1].startswith(_MASTER_KEY):
             return "rsa"
@@ -164,7 +164,7 @@ class KeyLog:
 
 
 def _sizes(label: str) -> frozenset[int]:
-    """The sizes that a secret under this label may have; none for a label that says nothing here."""
+    """The sizes that a secret with this label may have; empty for a label that is not used."""
     if label == MASTER_SECRET:
         return frozenset({_MASTER_SIZE})
     if label in _USED:
@@ -177,7 +177,7 @@ def _sizes(label: str) -> frozenset[int]:
 
 
 class KeyLogFeed:
-    """One source of lines that comes in pieces, as a file that is written while it is read."""
+    """One source of key log lines that comes in pieces, such as a file that is written while it is read."""
 
     __slots__ = ("_rest", "key_log")
 
@@ -186,13 +186,13 @@ class KeyLogFeed:
         self._rest = b""
 
     def feed(self, data: bytes) -> None:
-        """Take over the lines that are whole with these bytes."""
+        """Take over the lines that these bytes complete."""
         whole, newline, rest = (self._rest + data).rpartition(b"\n")
         self._rest = rest[-KEY_LOG_LINE_MAX:] if newline else (self._rest + data)[-KEY_LOG_LINE_MAX:]
         if newline:
             self.key_log.add(whole)
 
     def finish(self) -> None:
-        """No byte follows: the last line needs no end."""
+        """End the source: its last line needs no newline."""
         rest, self._rest = self._rest, b""
         self.key_log.add(rest)

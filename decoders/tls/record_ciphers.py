@@ -1,8 +1,8 @@
-"""Secrets in, ciphers of records out: the key schedule of TLS 1.3, the key block of TLS 1.2, one class for each kind.
+"""Secrets in, record ciphers out: the key schedule of TLS 1.3, the key block of TLS 1.2, one class for each kind.
 
 A cipher opens one record, given its number: `open(number, header, body)` gives (content type, bytes, size) where the
-first `size` bytes are the content, or None where the record is not one of this key and number. What is authenticated
-cannot be taken for something else, so whoever lost count may try numbers.
+first `size` bytes are the content, or None where the record does not belong to this key and number. Records are
+authenticated, so a caller that lost count may try numbers.
 
 Sources: RFC 8446 (5.2, 5.3, 7.1, 7.2, 7.3), RFC 5246 (5, 6.2.3, 6.3), RFC 5288, RFC 6655, RFC 7366, RFC 7905. The
 primitives are those of `cryptography`.
@@ -26,7 +26,7 @@ __all__ = ["HASH_SIZES", "Opened", "RecordCipher", "next_secret", "tls12_ciphers
 Opened = tuple[int, bytes, int]
 Buffer = bytes | memoryview
 
-# Sizes of the hashes, which are those of traffic secrets.
+# Sizes of the hashes in bytes; traffic secrets have the same sizes.
 HASH_SIZES: Final = {"sha256": 32, "sha384": 48}
 _IV_SIZE: Final = 12
 _SALT_SIZE: Final = 4
@@ -34,17 +34,17 @@ _EXPLICIT_SIZE: Final = 8
 
 
 class RecordCipher(Protocol):
-    """What opens the records of one direction and one key.
+    """A cipher that opens the records of one direction and one key.
 
-    `ahead` is the number of bytes of a record's body before its content. `overhead` is what a record adds to its
-    content, its header not counted; -1 where that differs from record to record.
+    `ahead` is the number of bytes of a record's body before its content. `overhead` is the number of bytes that a
+    record adds to its content, without its header; -1 where it differs from record to record.
     """
 
     ahead: int
     overhead: int
 
     def open(self, number: int, header: bytes, body: Buffer) -> Opened | None:
-        """The content of a record, of which `header` has five bytes."""
+        """The content of a record; `header` is its header of five bytes."""
 
 
 # TLS 1.3.
@@ -57,7 +57,7 @@ def expand_label(secret: bytes, label: str, size: int, hash_name: str) -> bytes:
 
 
 def next_secret(secret: bytes, suite: Suite) -> bytes:
-    """The secret of the next generation, behind a key update (RFC 8446, 7.2)."""
+    """The secret of the next generation, after a key update (RFC 8446, 7.2)."""
     return expand_label(secret, "traffic upd", len(secret), suite.hash_name)
 
 
@@ -73,14 +73,14 @@ def traffic_secret(keys: KeyLog, suite: Suite, client_random: bytes, labels: Seq
 
 
 def tls13_cipher(suite: Suite, secret: bytes) -> RecordCipher:
-    """The cipher of a traffic secret."""
+    """The cipher of a traffic secret of TLS 1.3."""
     key = expand_label(secret, "key", suite.key_size, suite.hash_name)
     iv = expand_label(secret, "iv", _IV_SIZE, suite.hash_name)
     return Tls13Cipher(_aead(suite, key), iv, suite.tag_size)
 
 
 class Tls13Cipher:
-    """Any AEAD of TLS 1.3: the content type is behind the content, and zeros may be behind it."""
+    """Any AEAD of TLS 1.3: the content type follows the content, and zeros may follow the type."""
 
     __slots__ = ("_decrypt", "_iv", "ahead", "overhead")
 
@@ -185,7 +185,7 @@ class ChaCha20Cipher:
 
 
 class CbcCipher:
-    """The block ciphers of TLS 1.2: the MAC is of the content, then both are padded and encrypted."""
+    """The block ciphers of TLS 1.2: the MAC covers the content, then both are padded and encrypted."""
 
     __slots__ = ("_algorithm", "_block", "_mac_key", "_mac_name", "_mac_size", "ahead", "overhead")
 
@@ -199,7 +199,7 @@ class CbcCipher:
         self.overhead = -1
 
     def _decipher(self, body: Buffer) -> bytes:
-        """What was encrypted, without its padding; empty where it has none that could be."""
+        """The decrypted bytes without their padding; empty where the padding is not valid."""
         block = self._block
         if len(body) < 2 * block or len(body) % block:
             return b""
@@ -221,7 +221,7 @@ class CbcCipher:
 
 
 class EncryptThenMacCipher(CbcCipher):
-    """The same suites where both sides agreed to make the MAC of what is encrypted (RFC 7366)."""
+    """The block ciphers of TLS 1.2 where both sides agreed that the MAC covers the encrypted bytes (RFC 7366)."""
 
     __slots__ = ()
 
@@ -231,7 +231,7 @@ class EncryptThenMacCipher(CbcCipher):
         if size < 0 or bytes(body[size:]) != self._mac(number, header, body[:size], size):
             return None
         data = self._decipher(body[:size])
-        # Of content that is empty nothing but padding is left, which is as well what is no padding: the MAC was right.
+        # No data: either the content is empty, or the padding is not valid; the MAC was right, so the content is empty.
         return header[0], data, len(data)
 
 
@@ -246,7 +246,7 @@ def _block_cipher(suite: Suite, key: bytes) -> Any:
 
 
 def _aead(suite: Suite, key: bytes) -> Any:
-    """The primitive: nonce, what is encrypted, what is authenticated as well → what was encrypted."""
+    """The decrypting primitive of a suite: nonce, ciphertext, associated data → plaintext."""
     if suite.kind == "gcm":
         return AESGCM(key).decrypt
     if suite.kind == "ccm":

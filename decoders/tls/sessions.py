@@ -1,8 +1,8 @@
-"""Sessions of TLS 1.2 in, the connections that began them out, of which a key log has the secret.
+"""Session ids and tickets of TLS 1.2 in, master secrets of the connections that resume them out.
 
-A resumed connection has the master secret of its session. A key log that names secrets by session, or comes from the
-side that did not make the ticket, has no line for it. By the session id that both connections share, or by the ticket
-that the first one was given, the first one is found (RFC 5246, 7.3; RFC 5077):
+A resumed connection has the master secret of its session. The key log has no line for it where it names secrets by
+session, or comes from the side that did not make the ticket. The connection that began the session is found by the
+session id that both connections share, or by the ticket that the first one was given (RFC 5246, 7.3; RFC 5077):
 
 ```
 connection 1   random A, given ticket T      key log: A
@@ -10,7 +10,7 @@ connection 2   shows T, given ticket U       U → connection 2 → T → connec
 connection 3   shows U
 ```
 
-Nothing in here is a secret: of tickets there are digests.
+No secret is kept here: tickets are kept as digests.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from decoders.wire.pack import fields
 
 __all__ = ["Origin", "Sessions", "ticket_identity"]
 
-# No session id is so long.
+# Longer than any session id.
 _DIGEST_SIZE: Final = 33
-# Resumptions of one session, each by what the one before was given.
+# The most resumptions of one session that are followed, each by the ticket that the one before was given.
 _CHAIN_MAX: Final = 1000
 
 
 class Origin(NamedTuple):
-    """A connection: what its line of the key log goes by, the time of its hello, and by what it resumed a session."""
+    """The client random and session id of a connection, the time of its hello, and the identities it resumed by."""
 
     client_random: bytes
     session_id: bytes
@@ -39,19 +39,19 @@ class Origin(NamedTuple):
     resumed: tuple[bytes, ...] = ()
 
     def secret(self, keys: KeyLog) -> bytes | None:
-        """Its master secret, where the key log has a line for it."""
+        """The connection's master secret; None where the key log has no line for it."""
         return keys.secret(MASTER_SECRET, self.client_random) or keys.secret(SESSION_SECRET, self.session_id)
 
 
 def ticket_identity(ticket: bytes) -> bytes:
-    """What stands for a ticket, which may be some KiB long; empty for none."""
+    """The digest that stands for a ticket, which may be some KiB long; empty where there is no ticket."""
     from hashlib import blake2b  # most captures have no ticket
 
     return blake2b(ticket, digest_size=_DIGEST_SIZE).digest() if ticket else b""
 
 
 class Sessions:
-    """The connection in which a session id or ticket was given; the oldest go when there are too many."""
+    """Session ids and ticket digests, and the connection that gave each; the oldest go when there are too many."""
 
     __slots__ = ("_origins",)
 
@@ -59,7 +59,7 @@ class Sessions:
         self._origins: dict[bytes, Origin] = {}
 
     def note(self, identity: bytes, origin: Origin) -> None:
-        """A connection gave what a session may be resumed by; of several the first counts."""
+        """Note a session id or ticket digest that a connection gave; of several connections the earliest counts."""
         if not identity:
             return
         known = self._origins.get(identity)
@@ -69,7 +69,7 @@ class Sessions:
             self._origins[identity] = origin
 
     def secret(self, identities: Sequence[bytes], time_ns: int, keys: KeyLog) -> bytes | None:
-        """The master secret of the session which a connection of this time resumes; None where it is not known."""
+        """The master secret of the session that a connection at this time resumes; None where it is not known."""
         for origin in self._before(identities, time_ns):
             found = origin.secret(keys)
             if found is not None:
@@ -77,7 +77,7 @@ class Sessions:
         return None
 
     def lines(self, origin: Origin, keys: KeyLog) -> bytes:
-        """The lines of a key log that open this connection, and nothing of another one."""
+        """The key log lines that open this connection, and none of another connection."""
         lines = keys.lines(origin.client_random, origin.session_id)
         master = None if lines else self.secret(origin.resumed, origin.time_ns, keys)
         if master is not None:
@@ -85,7 +85,7 @@ class Sessions:
         return lines
 
     def _before(self, identities: Sequence[bytes], time_ns: int) -> Iterator[Origin]:
-        """The connections before, the latest first."""
+        """The earlier connections of the session, the latest first."""
         for _ in range(_CHAIN_MAX):
             found = [self._origins[each] for each in identities if each in self._origins]
             origin = next((each for each in found if each.time_ns < time_ns), None)
@@ -95,7 +95,7 @@ class Sessions:
             identities, time_ns = origin.resumed, origin.time_ns
 
     def export(self) -> dict[bytes, list[object]]:
-        """As built-in values."""
+        """The state as built-in values, for `add`."""
         return {identity: [*origin[:3], list(origin.resumed)] for identity, origin in self._origins.items()}
 
     def add(self, state: object) -> None:

@@ -1,8 +1,7 @@
 """Ciphertext of one direction of a TLS connection in, whole records out, with the packets that their bytes came in.
 
-A record may lie in many segments, and a segment may hold many records. All ciphers read here keep the order of bytes:
-those of a content are at the same distance from one another before and after decryption. So each byte of the content
-has the time and the packet number in which it came.
+A record may lie in many segments, and a segment may hold many records. All ciphers read here keep the order of bytes
+and the distance between them. So each byte of the content has the time and the packet number in which it came.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ["HEADER_SIZE", "RECORD_HEADER", "RECORD_MAX", "TlsSide", "event_of", "event_state"]
 
-# Type, version, size of what follows.
+# Type, version, size of the body.
 RECORD_HEADER: Final = Struct(">BHH")
 HEADER_SIZE: Final = RECORD_HEADER.size
-# What a record's body may have: 2**14 bytes and what ciphers add (RFC 5246, 6.2.3).
+# The largest body of a record: 2**14 bytes and what ciphers add (RFC 5246, 6.2.3).
 RECORD_MAX: Final = (1 << 14) + 2048
-# Records whose places are kept, to say what was sent again.
+# Records whose places are kept, to tell which content was sent again.
 _RECENT: Final = 64
 # The attributes that are saved as they are.
 _SAVED: Final = (
@@ -37,13 +36,13 @@ _SAVED: Final = (
 
 
 class TlsSide:
-    """One direction: bytes that are no whole record yet, which key and record number are next, what is lost.
+    """One direction of a TLS connection: buffered bytes that are no whole record yet, the next key and number, losses.
 
-    `parts` are those bytes, `have` of them; nothing is to be done before there are `need`. `marks` has for each of
-    their segments the offset in them, time and packet number. `place` is the place of their first byte in the
+    `parts` are the buffered bytes, `have` of them; nothing is done before there are `need`. `marks` has the offset in
+    the buffer, time and packet number of each of its segments. `place` is the place of the first buffered byte in the
     direction's stream, `plain` the bytes of content given so far. `epoch` counts keys (connection.py). While
-    `searching`, bytes are missing since place `lost_at` (-1: nobody knows how many), at most `spread` records; `synced`
-    says whether it is known where the next record begins, `skip` bytes on.
+    `searching`, bytes are missing since place `lost_at` (-1: their number is not known), at most `spread` records;
+    `synced` says whether it is known where the next record begins: `skip` bytes on.
     """
 
     __slots__ = ("cipher", "half", "mark", "messages", "parts", "recent", *_SAVED)
@@ -63,33 +62,33 @@ class TlsSide:
         self.cipher: RecordCipher | None = None  # of this epoch, once it was looked up
         self.opened = False  # a record was opened by a key
         self.hello = False  # its hello has come
-        self.held = False  # it waits for what the other side says
+        self.held = False  # it waits for a message of the other side
         self.dead = False  # nothing of it can be read any more
-        self.discards = False  # early data that the server does not take
+        self.discards = False  # its early data is passed over: the server does not take it
         self.searching = False
         self.synced = True
         self.skip = 0
         self.lost_at = -1
         self.spread = 0
         self.tries = 0
-        self.silent = False  # what is passed over in the search is nothing that the application sent
+        self.silent = False  # the bytes that the search skips are no application data
         self.why: str = "lost"
-        self.unread = 0  # bytes that nobody can read
+        self.unread = 0  # bytes that cannot be read
         self.recent: deque[tuple[int, int, int, int]] = deque(maxlen=_RECENT)
 
     def add(self, time_ns: int, packet: int, data: bytes) -> None:
-        """The next bytes of the stream."""
+        """Buffer the next bytes of the stream."""
         self.marks.append((self.have, time_ns, packet))
         self.parts.append(data)
         self.have += len(data)
 
     def take(self) -> bytes:
-        """All bytes at hand, which `keep` takes back as far as they are no whole record."""
+        """All buffered bytes; `keep` takes back those that are no whole record."""
         self.mark = 0
         return self.parts[0] if len(self.parts) == 1 else b"".join(self.parts)
 
     def keep(self, buf: bytes, at: int, need: int) -> None:
-        """The bytes of `buf` from `at` on wait for more."""
+        """Buffer the bytes of `buf` from `at` on until there are `need`."""
         self.need = need
         self.place += at
         if at == len(buf):
@@ -103,12 +102,12 @@ class TlsSide:
         self.mark = 0
 
     def drop(self) -> None:
-        """Let go of the bytes at hand."""
+        """Drop the buffered bytes."""
         self.place += self.have
         self.parts, self.marks, self.have, self.need = [], [], 0, HEADER_SIZE
 
     def locate(self, at: int, index: int) -> int:
-        """The index of the mark of the byte at `at`, which is not before that of mark `index`."""
+        """The index of the mark of the byte at `at`, which is not before the byte of mark `index`."""
         marks = self.marks
         last = len(marks) - 1
         while index < last and marks[index + 1][0] <= at:
@@ -116,7 +115,7 @@ class TlsSide:
         return index
 
     def when(self, at: int) -> tuple[int, int]:
-        """Time and packet number of the byte at `at`."""
+        """Time and packet number of the buffered byte at `at`."""
         _, time_ns, packet = self.marks[self.locate(at, 0)]
         return time_ns, packet
 
@@ -139,7 +138,7 @@ class TlsSide:
         self.plain += size
 
     def again(self, at: int, size: int) -> Retransmission | None:
-        """What of the content was sent again with `size` bytes from place `at` of the stream on."""
+        """The content that `size` bytes at place `at` of the stream sent again; None where there was none."""
         hit = [(plain, length) for begin, end, plain, length in self.recent if begin < at + size and end > at]
         if hit:
             begin = hit[0][0]
@@ -147,7 +146,7 @@ class TlsSide:
         return Retransmission(self.plain, 1) if at + size > self.place and self.opened else None
 
     def export(self) -> list[Any]:
-        """As built-in values, without a key."""
+        """The side as built-in values, without a key, for `resume`."""
         return [
             [getattr(self, name) for name in _SAVED],
             b"".join(self.parts),
@@ -186,7 +185,7 @@ def event_state(data: bytes | Gap | Retransmission | Close) -> bytes | list[Any]
 
 
 def event_of(state: bytes | list[Any]) -> bytes | Gap | Retransmission:
-    """What event_state() gave this of. Raises DecodeError when it is something else."""
+    """The data of a chunk from what `event_state` gave. Raises DecodeError when it is something else."""
     if isinstance(state, bytes):
         return state
     first, second = fields(state, int, int | str)

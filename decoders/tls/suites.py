@@ -1,7 +1,7 @@
-"""Numbers of cipher suites in, their names and what protects their records out (IANA's registry of TLS parameters).
+"""Cipher suite numbers in; names, ciphers and hashes of the suites out (IANA's registry of TLS parameters).
 
-A suite's name says all: behind `_WITH_` (in TLS 1.3 behind `TLS_`) its cipher, then its hash. What has no row in
-`_CIPHERS` is named and cannot be read: ARIA (`cryptography` has none), RC4, what is not encrypted.
+A suite's name says everything: after `_WITH_` (in TLS 1.3 after `TLS_`) its cipher, then its hash. A suite whose cipher
+has no row in `_CIPHERS` has a name but cannot be read: ARIA (`cryptography` has none), RC4, NULL.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ CipherKind = Literal["gcm", "ccm", "chacha20", "cbc", ""]
 
 
 class Suite(NamedTuple):
-    """One suite: `kind` is empty where its records cannot be read. `hash_name` is that of key schedule or PRF.
+    """One cipher suite: `kind` is empty where its records cannot be read. `hash_name` is for key schedule or PRF.
 
-    `key_size` and `tag_size` are in bytes; `block`, the block cipher's name, `mac_name` and `mac_size` are of suites of
-    kind `cbc`.
+    `key_size` and `tag_size` are in bytes; `block` (the block cipher's name), `mac_name` and `mac_size` are only set
+    for suites of kind `cbc`.
     """
 
     number: int
@@ -284,7 +284,7 @@ _HASHES: Final[dict[str, tuple[str, str, int]]] = {
 def _suite(number: int, exchange: str, rest: str) -> Suite:
     name = f"TLS_{exchange}_WITH_{rest}" if exchange else f"TLS_{rest}"
     cipher, _, hash_name = rest.rpartition("_")
-    if rest in _CIPHERS:  # those with CCM do not name SHA-256
+    if rest in _CIPHERS:  # names of CCM suites leave out SHA-256
         cipher, hash_name = rest, "SHA256"
     kind, key_size, tag_size = _CIPHERS.get(cipher, ("", 0, 0))
     prf, mac_name, mac_size = _HASHES.get(hash_name, ("", "", 0))
@@ -299,5 +299,5 @@ _SUITES: Final = {
 
 
 def find_suite(number: int) -> Suite:
-    """The suite of a number; one that is not known has the number for a name, and no kind."""
+    """The suite of a number; an unknown suite has the number for a name, and no kind."""
     return _SUITES.get(number) or Suite(number, f"0x{number:04X}", "", 0, 0, "", "", 0)

@@ -1,11 +1,11 @@
-"""Parts of a large body that are made while they are written: a body with such parts in, its JSON in pieces out.
+"""A large body in, of which some parts are made only while they are written; its JSON in pieces out.
 
 The problem. A body of a few bytes may take gigabytes as values: a struct in two bytes takes two hundred, and a batch of
 1 MiB inflates to 64. A process that shows such a body must not hold it.
 
 The idea. Where a body would take much room, long arrays, records and long texts stand in it as objects that can be read
-piece by piece, as often as one likes. orjson writes the body with a mark in the place of each, and what they give is
-written between the marks:
+piece by piece, as often as one likes. orjson writes the body with a mark in the place of each object, and the JSON of
+the object is written in place of the mark:
 
 ```
 {"topics": DeferredList, "name": "x"}  →  {"topics":␀,"name":"x"}  →  `{"topics":` + chunks… + `,"name":"x"}`
@@ -28,7 +28,7 @@ import orjson
 from decoders.limits import PIECE
 from decoders.wire.text import has_controls, in_bytes
 
-# Stands for a deferred part in what orjson writes, which has no such byte of its own.
+# Stands for a deferred part in the output of orjson, which has no such byte otherwise.
 _MARK: Final = b"\0"
 _decoder: Final = getincrementaldecoder("utf-8")
 
@@ -40,11 +40,11 @@ class Deferred(ABC):
 
     @abstractmethod
     def json(self) -> Iterator[bytes]:
-        """Its JSON in pieces."""
+        """The JSON of the part in pieces."""
 
 
 class DeferredList(Deferred):
-    """A list whose elements are made when they are asked for, a few at a time; never an empty one."""
+    """A list whose elements are made when they are asked for, a few at a time; it is never empty."""
 
     __slots__ = ()
 
@@ -57,7 +57,7 @@ class DeferredList(Deferred):
         return True
 
     def beside(self) -> dict[str, Any]:
-        """What stands beside the list in its struct, known when the list has been read to its end."""
+        """Other fields of the struct that has the list, known when the list has been read to its end."""
         return {}
 
     def __iter__(self) -> Iterator[Any]:
@@ -65,7 +65,7 @@ class DeferredList(Deferred):
             yield from chunk
 
     def json(self) -> Iterator[bytes]:
-        """Its JSON in pieces, with what stands beside it."""
+        """The JSON of the list in pieces, followed by the fields of `beside`."""
         lead = b"["
         for chunk in self.chunks():
             if chunk:
@@ -87,7 +87,7 @@ class DeferredEach(DeferredList):
         self._change = change
 
     def chunks(self) -> Iterator[list[Any]]:
-        """Its elements, some at a time."""
+        """The changed elements in order, some at a time."""
         for chunk in self._plain.chunks():
             for each in chunk:
                 if isinstance(each, dict):
@@ -99,12 +99,12 @@ class DeferredEach(DeferredList):
         return self._plain.holds_structs()
 
     def beside(self) -> dict[str, Any]:
-        """What stands beside the list in its struct."""
+        """Other fields of the struct that has the list."""
         return self._plain.beside()
 
 
 class DeferredText(Deferred):
-    """Long bytes of a bytes field; with `text`, those of a string field, which may hold control characters."""
+    """Long bytes of a bytes field; with `text`, of a string field, which may hold control characters."""
 
     __slots__ = ("_text", "data")
 
@@ -132,7 +132,7 @@ class DeferredText(Deferred):
             yield b64encode(self.data[at : at + step]).decode()
 
     def json(self) -> Iterator[bytes]:
-        """Its JSON in pieces."""
+        """The JSON of the text in pieces."""
         if self.is_text():
             yield b'"'
             for piece in self._decoded():
@@ -151,7 +151,7 @@ class DeferredText(Deferred):
 
 
 def json_pieces(value: Any) -> Iterator[bytes]:
-    """The JSON of a value, in one piece where nothing of it is deferred."""
+    """The JSON of a value in pieces; in one piece where nothing of it is deferred."""
     return _pieces(value, inside=False)
 
 

@@ -1,8 +1,8 @@
 """Built-in values in, bytes out, and back: how a stage hands its state over (`export`, `resume`).
 
 One tag byte a value, then fixed-size numbers and counted contents, all big-endian. Reading runs no code and makes no
-object but None, bool, int, float, str, bytes, list, tuple, dict, set and frozenset; counts are checked against what is
-left before anything is made, and whatever is wrong is a `DecodeError`.
+object but None, bool, int, float, str, bytes, list, tuple, dict, set and frozenset; counts are checked against the
+bytes left before anything is made, and any error is a `DecodeError`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CONTAINERS: Final[dict[type, bytes]] = {list: b"l", tuple: b"t", set: b"e", fro
 
 
 def pack(value: object) -> bytes:
-    """`value`, made of built-in values only, as bytes; TypeError names a type that is none of them."""
+    """The bytes of `value`, which is made of built-in values only; TypeError names a type that is not built in."""
     out: list[bytes] = []
     _pack(value, out, 0)
     return b"".join(out)
@@ -101,7 +101,7 @@ _READ: Final[dict[bytes, Callable[[bytes], object]]] = {b"b": bytes, b"s": _text
 
 
 def unpack(data: bytes) -> object:
-    """The value that `pack` made these bytes of. Raises DecodeError for anything else."""
+    """The value of which `pack` made these bytes. Raises DecodeError for anything else."""
     try:
         return _unpack(data)
     except DecodeError:
@@ -159,7 +159,7 @@ def _unpack(data: bytes) -> object:
 
 
 def _close(open_: list[tuple[bytes, int, list[object]]]) -> object:
-    """The innermost container if it is full (and no longer open), else `open_` itself."""
+    """Close and give the innermost container if it is full, else give `open_` itself."""
     tag, wanted, items = open_[-1]
     if len(items) < wanted:
         return open_

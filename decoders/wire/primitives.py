@@ -50,7 +50,7 @@ def read_varlong(buf: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def write_uvarint(value: int) -> bytes:
-    """The shortest form of a value that is not negative."""
+    """The shortest unsigned varint of a value that is not negative."""
     if value < 0x80:
         return _ONE_BYTE[value]
     out = bytearray()
@@ -62,12 +62,12 @@ def write_uvarint(value: int) -> bytes:
 
 
 def write_varint(value: int) -> bytes:
-    """The zigzag form of a signed value of 32 bits."""
+    """The zigzag varint of a signed value of 32 bits."""
     return write_uvarint((value << 1) ^ (value >> 31))
 
 
 def write_varlong(value: int) -> bytes:
-    """The zigzag form of a signed value of 64 bits."""
+    """The zigzag varint of a signed value of 64 bits."""
     return write_uvarint((value << 1) ^ (value >> 63))
 
 
@@ -128,7 +128,7 @@ def read_number(kind: str, buf: bytes, at: int, end: int) -> tuple[object, int]:
 def read_size(wide: bool, compact: bool, nullable: bool, buf: bytes, at: int, end: int) -> tuple[int, int]:
     """The length or count before a string, bytes or an array (-1: null) and the offset after it.
 
-    Compact ones are an unsigned varint of size + 1; others int32 (`wide`) or int16, negative for null.
+    Compact sizes are an unsigned varint of size + 1; others are int32 (`wide`) or int16, negative for null.
     """
     start = at
     if compact:
@@ -146,7 +146,7 @@ def read_size(wide: bool, compact: bool, nullable: bool, buf: bytes, at: int, en
 
 
 def write_size(size: int, wide: bool, compact: bool) -> bytes:
-    """What stands before a string, bytes or an array; -1 for null. Raises ValueError when it does not fit."""
+    """The bytes of the length or count before a string, bytes or an array (-1: null); ValueError if it does not fit."""
     if compact:
         return write_uvarint(size + 1)
     form = INT32 if wide else INT16
@@ -188,7 +188,7 @@ def _float(value: object) -> float:
 
 
 def uuid_bytes(value: object) -> bytes:
-    """16 bytes of a UUID, of 16 bytes, or of text (22 characters as Kafka prints it, or hex with dashes)."""
+    """The 16 bytes of a UUID, from 16 bytes, or from text (22 characters as Kafka prints it, or hex with dashes)."""
     if isinstance(value, UUID):
         return value.bytes
     if isinstance(value, bytes) and len(value) == 16:
@@ -211,7 +211,7 @@ def uuid_text(value: bytes) -> str:
 
 
 def text_bytes(value: object) -> bytes:
-    """The bytes of a string; what surrogateescape stood for is itself again."""
+    """The bytes of a string; characters from surrogateescape become the bytes that they stand for."""
     if not isinstance(value, str):
         raise ValueError(f"a string expected, not {value!r:.80}")
     try:
@@ -221,7 +221,7 @@ def text_bytes(value: object) -> bytes:
 
 
 def check_left(count: int, least: int, at: int, end: int) -> None:
-    """Refuse a count whose elements, of at least `least` bytes each, cannot be in what is left."""
+    """Raise Truncated where elements of at least `least` bytes each cannot be in the bytes left."""
     if count * least > end - at:
         raise Truncated(
             f"{count} elements need {in_bytes(count * least)} or more, {max(end - at, 0)} are left", offset=at

@@ -1,4 +1,4 @@
-"""Bytes in, what a person may see of them out: text, sizes in words, and stars where a secret is repeated."""
+"""Bytes in, text that a person may see out: JSON forms, sizes in words, `{redacted N}` where a secret is repeated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 from decoders.limits import SECRETS_MAX, SECRETS_SIZE_MAX
 
 _KEPT: Final = frozenset(b"\t\n\r")
-# One pass in C over the bytes: what is no plain ASCII text becomes a byte that is no ASCII.
+# One pass in C over the bytes: each byte that is no plain ASCII text becomes a byte that is no ASCII.
 _PLAIN: Final = bytes(byte if 0x20 <= byte < 0x7F or byte in _KEPT else 0x80 for byte in range(256))
 _CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]").search
 
@@ -21,7 +21,7 @@ def in_bytes(size: int) -> str:
 
 
 def is_plain(data: bytes) -> bool:
-    """Whether the bytes are ASCII text without control characters (what most text is; cheap)."""
+    """Whether the bytes are ASCII text without control characters: cheap, and true of most text."""
     return data.translate(_PLAIN).isascii()
 
 
@@ -51,16 +51,16 @@ def json_text(text: str) -> str | dict[str, str]:
     return json_bytes(text.encode("utf-8", "surrogateescape"))
 
 
-# Secret values in, a function out that takes them from any text: `{redacted N}` stands where one was.
+# Secret values in, a function out that puts `{redacted N}` in their place in any text.
 #
-# A value of eight characters or more is found anywhere; a shorter one only as a word of its own, because it is a part
-# of words that have nothing to do with it.
+# A value of eight characters or more is found anywhere; a shorter one only as a word of its own, because it may be a
+# part of words that have nothing to do with it.
 
 
 Conceal = Callable[[str], str]
 
 _ANYWHERE: Final = 8
-# So many values are searched for one after the other; more are looked up by how they begin.
+# Up to this many values are searched for one after the other; more are looked up by their first characters.
 _FEW: Final = 32
 # The words of a value that has several: a login configuration, a list, a SASL token.
 _WORD: Final = re.compile(r"[^\x00-\x20\"',;=]+")
@@ -73,7 +73,7 @@ _HOLE: Final = re.compile(r"\{redacted \d+\}")
 
 
 def concealer(values: Iterable[str]) -> Conceal | None:
-    """The function; None where there is nothing to hide."""
+    """The function that takes these values from a text; None where there is nothing to hide."""
     wanted = sorted({value for value in values if value.strip()}, key=len, reverse=True)
     if not wanted:
         return None
@@ -81,7 +81,7 @@ def concealer(values: Iterable[str]) -> Conceal | None:
 
 
 def _few(values: list[str]) -> Conceal:
-    # Most texts repeat nothing, and to search for that costs less than to compile a pattern.
+    # Most texts repeat no secret, and searching for each costs less than compiling a pattern.
     pattern: list[re.Pattern[str]] = []
 
     def conceal(text: str) -> str:
@@ -114,14 +114,14 @@ def _many(values: list[str]) -> Conceal:
 
 
 def _any_of(values: list[str]) -> re.Pattern[str]:
-    """Finds the values, of which the longer ones come first."""
+    """A pattern that finds the values, given with the longer ones first."""
     return re.compile("|".join(map(_pattern, values)))
 
 
 def conceal_secrets(secrets: Iterable[str | bytes], size: int) -> Conceal | None:
-    """The function that takes secrets, however they are spelt, from texts of at most `size` bytes; None for no secrets.
+    """The function that takes secrets, in any spelling, from texts of at most `size` bytes; None for no secrets.
 
-    It is `hole` itself, which takes the whole text, where there are more secrets than SECRETS_MAX.
+    Where there are more secrets than SECRETS_MAX, the function is `hole`, which takes the whole text.
     """
     seen: set[str | bytes] = set()
     wanted: set[str] = set()
@@ -154,9 +154,9 @@ def with_parts(value: str) -> Iterable[str]:
 
 
 def spellings(secrets: Iterable[str | bytes], most: int | None = None) -> Iterator[str]:
-    """The texts by which somebody may repeat a secret: as it is, its parts, in base64, in hex; none above `most` bytes.
+    """The texts in which a secret may be repeated: as it is, its parts, in base64, in hex; none above `most` bytes.
 
-    Of a token of PLAIN the password is one, of one of OAUTHBEARER the bearer's token.
+    The secret of a PLAIN token is its password; a token of OAUTHBEARER has its bearer token among its texts.
     """
     for text in _spellings(secrets, most):
         if most is None or len(text) <= most:
@@ -183,7 +183,7 @@ def _spellings(secrets: Iterable[str | bytes], most: int | None) -> Iterator[str
 
 
 def hole(text: str) -> str:
-    """What stands for a secret in a text; the number is its size in bytes."""
+    """The text `{redacted N}` that stands for a secret; N is the secret's size in bytes."""
     return f"{{redacted {len(text.encode('utf-8', 'surrogateescape'))}}}"
 
 

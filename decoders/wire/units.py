@@ -1,4 +1,4 @@
-"""Durations, sizes and times as people write them in, numbers without a sign out, and back; ValueError for others."""
+"""Durations, sizes and times as people write them in, numbers without a sign out, and back; else ValueError."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _TIME: Final = re.compile(
 
 
 def parse_duration(text: str) -> float:
-    """`250us`, `100 ms`, `1.5s`, `2m`, `1h30m`, `10` (a bare number is seconds): milliseconds."""
+    """A duration in milliseconds: `250us`, `100 ms`, `1.5s`, `2m`, `1h30m`, `10` (a bare number is seconds)."""
     if _QUANTITIES.fullmatch(text):
         return sum(parse_duration(each[0]) for each in _QUANTITY.finditer(text))
     number, unit = _parts(text)
@@ -53,7 +53,7 @@ def parse_duration(text: str) -> float:
 
 
 def parse_size(text: str) -> float:
-    """`512`, `10kB`, `1MiB`: bytes."""
+    """A size in bytes: `512`, `10kB`, `1MiB`."""
     number, unit = _parts(text)
     if unit.lower() not in SIZES:
         raise ValueError(f"no size: {text!r}")
@@ -68,7 +68,7 @@ def _parts(text: str) -> tuple[str, str]:
 
 
 def parse_time(text: str) -> int:
-    """`2026-11-21`, `2026-11-21 03:04`, `2026-11-21T03:04:05.123456789+01:00`: ns since 1970, UTC without a zone."""
+    """ns since 1970, UTC without a zone: `2026-11-21`, `2026-11-21 03:04`, `2026-11-21T03:04:05.123456789+01:00`."""
     match = _TIME.fullmatch(text)
     if match is None:
         raise ValueError(f"no time: {text!r}")
@@ -77,7 +77,7 @@ def parse_time(text: str) -> int:
     return int(found.replace(tzinfo=found.tzinfo or UTC).timestamp()) * NS + int((fraction or "").ljust(9, "0"))
 
 
-# Bare numbers from here on are seconds since 1970, and from there on milliseconds, as Kafka counts.
+# Bare numbers from the first on are seconds since 1970, and from the second on milliseconds, as Kafka counts.
 _EPOCH_S: Final = 10**9
 _EPOCH_MS: Final = 10**11
 # Ten thousand years.
@@ -85,9 +85,9 @@ _LONGEST_MS: Final = 3.2e14
 
 
 class Moment(NamedTuple):
-    """A time as people say it: `ns` since 1970, since the midnight of a day that is not said, or before the end.
+    """A time as people write it: `ns` since 1970, since the midnight of a day that is not named, or before the end.
 
-    `naive`: a date and a time without a zone, `ns` is that of UTC.
+    `naive`: a date and a time without a zone; `ns` takes it for UTC.
     """
 
     ns: int
@@ -95,10 +95,10 @@ class Moment(NamedTuple):
     naive: bool = False
 
     def resolve(self, first_ns: int, last_ns: int, offset_ns: int = 0) -> int:
-        """Nanoseconds since 1970, for something that went on from `first_ns` to `last_ns`.
+        """The time in ns since 1970, for something that went on from `first_ns` to `last_ns`.
 
-        A time of day is of the day on which that began; of the next one where it went on over midnight and only then
-        comes to this time. `offset_ns`: how far the clocks of who said it are before UTC.
+        A time of day is on the first day; on the next day where only that part of the span has this time. `offset_ns`:
+        how far the clock of the person who wrote the time is ahead of UTC.
         """
         if self.since == "1970":
             return self.ns - offset_ns if self.naive else self.ns
@@ -111,7 +111,7 @@ class Moment(NamedTuple):
 def parse_moment(text: str) -> Moment:
     """A time with its date as `parse_time` takes it, a time of day (`17:34`, `17:34:50.5`), a time before the end.
 
-    `5m`, `-5m`, `90` (seconds) are so long before the end, and `now` is the end. A bare number of ten digits or more
+    `5m`, `-5m`, `90` (seconds) are that long before the end, and `now` is the end. A bare number of ten digits or more
     is seconds since 1970, of twelve or more milliseconds.
     """
     word = text.strip()
@@ -150,7 +150,7 @@ def format_latency(ms: float | None) -> str:
 
 
 def format_size(size: int) -> str:
-    """Bytes as people say them, in powers of 1000: `92B`, `38.1kB`, `1.4MB`."""
+    """A size in bytes as text, in powers of 1000: `92B`, `38.1kB`, `1.4MB`."""
     if size < 1000:
         return f"{size}B"
     if size < 999_950:

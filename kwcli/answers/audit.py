@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AuditRenderer", "SecurityRenderer", "find_target"]
 
-# Before the address of a broker that is asked what it serves.
+# The prefix before a broker's address; the broker is asked which versions it serves.
 BROKER: Final = "broker:"
 SIGNS: Final = {"breaks": "✗", "unknown": "?", "works": " "}
 _MARGIN: Final = " " * 3
@@ -35,7 +35,7 @@ _WIDTH_LEAST: Final = 40
 
 
 def find_target(word: str, env: Environment, connection: ConnectionOptions) -> AuditTarget:
-    """The release `4.0`, or what `broker:HOST:PORT` serves, which is asked. Raises Failure."""
+    """The audit's target: the release `4.0`, or the broker of `broker:HOST:PORT`, which is asked. Raises Failure."""
     if not word.startswith(BROKER):
         return AuditTarget.of_release(find_release(word))
     address = word.removeprefix(BROKER)
@@ -49,9 +49,9 @@ def find_target(word: str, env: Environment, connection: ConnectionOptions) -> A
 
 
 class AuditRenderer(AnswerRenderer):
-    """Clients against a target; or with `clients`, brokers against clients of a release.
+    """Verdicts on clients against a target; or with `clients`, on brokers against clients of a release.
 
-    What brokers offer is learnt from exchanges that the filters leave out as well.
+    The versions that brokers offer are learnt also from exchanges that the filters leave out.
     """
 
     def __init__(self, settings: Settings, target: AuditTarget, clients: str | None) -> None:
@@ -64,17 +64,17 @@ class AuditRenderer(AnswerRenderer):
             super().__init__(fold, "audit_broker", lambda: fold.brokers(clients), self._brokers_text, settings)
 
     def notice(self, rows: list[Settled]) -> None:
-        """Learn what brokers offer, whoever asked them."""
+        """Learn the versions that brokers offer, also from exchanges that the filters leave out."""
         for row in rows:
             if isinstance(row, Exchange):
                 self._audit.learn(row)
 
     def exit_code(self, code: Exit) -> Exit:
-        """The exit code of the run as `code`, or the one that says that something breaks."""
+        """The run's exit code `code`, or Exit.FINDINGS where a client or a broker breaks."""
         return Exit.FINDINGS if code in (Exit.DONE, Exit.LOSSY) and self._counted()["breaks"] else code
 
     def line(self) -> str:
-        """`Kafka 4.0: 2 clients break, 1 unknown, 3 work`."""
+        """The summary: `Kafka 4.0: 2 clients break, 1 unknown, 3 work`."""
         counts = self._counted()
         noun = "client" if self.clients is None else "broker"
         parts = [f"{count_of(counts['breaks'], noun)} {'breaks' if counts['breaks'] == 1 else 'break'}"]
@@ -131,12 +131,12 @@ def _drawn(columns: list[Column], reasons: Sequence[str], settings: Settings) ->
 
 
 def _first(names: Sequence[str]) -> str:
-    """One address, and how many more there are."""
+    """The first name, and how many more there are: `10.0.0.7 +2`."""
     return f"{names[0]} +{len(names) - 1:,}" if len(names) > 1 else "".join(names)
 
 
 def _lacking(apis: Sequence[dict[str, Any]]) -> str:
-    """`Fetch: offers 0 to 3, needs 4 to 17`."""
+    """What a broker lacks for its clients: `Fetch: offers 0 to 3, they speak 4 to 17`."""
     return ", ".join(f"{row['api']}: offers {_span(row['offers'])}, they speak {_span(row['speaks'])}" for row in apis)
 
 
@@ -145,7 +145,7 @@ def _span(pair: list[int] | None) -> str:
 
 
 def check_words(target: str | None, clients: str | None, *, security: bool) -> None:
-    """Raises Failure where two questions are asked at once."""
+    """Raise Failure where more than one of --security, --target and --clients is given."""
     if security and (target is not None or clients is not None):
         raise Failure("--security asks about another thing than --target and --clients: one of them", Exit.USAGE)
     if target is not None and clients is not None:
@@ -153,7 +153,7 @@ def check_words(target: str | None, clients: str | None, *, security: bool) -> N
 
 
 class SecurityRenderer(AnswerRenderer):
-    """Findings about security; TLS connections count where no filter is given, for they have nothing to filter by."""
+    """Findings about security; TLS connections count only without a filter: they have nothing to filter by."""
 
     def __init__(self, settings: Settings) -> None:
         fold = self._security = Security()
@@ -167,10 +167,10 @@ class SecurityRenderer(AnswerRenderer):
                 self._security.connect(row)
 
     def exit_code(self, code: Exit) -> Exit:
-        """The exit code of the run as `code`, or the one that says that something is wrong."""
+        """The run's exit code `code`, or Exit.FINDINGS where a finding is an error."""
         bad = any(row["severity"] in FAIL_ON["error"] for row in self.found)
         return Exit.FINDINGS if bad and code in (Exit.DONE, Exit.LOSSY) else code
 
     def line(self) -> str:
-        """`2 errors, 1 warning, 3 notes`; `nothing found`."""
+        """The summary: `security: 2 errors, 1 warning, 3 notes`, `security: nothing found`."""
         return f"security: {count_findings(self.found)}"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FAIL_ON", "DoctorRenderer", "check_source", "count_findings", "findings_text", "read_thresholds"]
 
-# What --fail-on takes → the severities that end with exit code 4.
+# Value of --fail-on → the severities that end with exit code 4.
 FAIL_ON: Final[dict[str, tuple[str, ...]]] = {"error": SEVERITIES[:1], "warning": SEVERITIES[:2], "never": ()}
 SIGNS: Final = {"error": "✗", "warning": "!", "note": "·"}
 _MARGIN: Final = " " * 3
@@ -34,7 +34,7 @@ _NAMED: Final = 3
 
 
 def read_thresholds(words: Iterable[str]) -> Thresholds:
-    """`lag.records=5000`, each of them. Raises Failure (usage)."""
+    """The thresholds that words like `lag.records=5000` set. Raises Failure (usage)."""
     given: dict[str, float] = {}
     for word in words:
         name, equals, value = word.partition("=")
@@ -55,7 +55,7 @@ def read_thresholds(words: Iterable[str]) -> Thresholds:
 
 
 def check_source(capture: CaptureOptions, connection: ConnectionOptions) -> bool:
-    """Whether a cluster is to be looked at, not a capture. Raises Failure (usage) where it is both, or neither."""
+    """Whether the options name a cluster, not captures. Raises Failure or UsageError for both, and for neither."""
     live = bool(connection.servers or connection.controllers)
     if live and (capture.files or capture.interface):
         raise Failure("-b looks at a cluster, FILE and -i at its traffic: one of them", Exit.USAGE)
@@ -67,7 +67,7 @@ def check_source(capture: CaptureOptions, connection: ConnectionOptions) -> bool
 
 
 class DoctorRenderer(AnswerRenderer):
-    """Findings; in text notes are one line each, but where more is asked for (`-v`)."""
+    """The doctor's findings; in text, a note is one line unless more is asked for (`-v`)."""
 
     def __init__(self, settings: Settings, thresholds: Thresholds) -> None:
         fold = self.doctor = Doctor(thresholds)
@@ -77,24 +77,24 @@ class DoctorRenderer(AnswerRenderer):
         self.keys = sorted(ABOUT)
 
     def exit_code(self, code: Exit, fail_on: str) -> Exit:
-        """The exit code of the run as `code`, or the one that says that something is wrong."""
+        """The run's exit code `code`, or Exit.FINDINGS where a finding is as severe as `fail_on` says."""
         bad = any(row["severity"] in FAIL_ON[fail_on] for row in self.found)
         return Exit.FINDINGS if bad and code in (Exit.DONE, Exit.LOSSY) else code
 
     def line(self) -> str:
-        """`2 errors, 1 warning, 3 notes`; `nothing found`."""
+        """The summary: `2 errors, 1 warning, 3 notes`; `nothing found`."""
         return count_findings(self.found)
 
 
 def count_findings(rows: Sequence[Row]) -> str:
-    """`2 errors, 1 warning, 3 notes`; `nothing found`."""
+    """How many findings there are by severity: `2 errors, 1 warning, 3 notes`; `nothing found`."""
     counts = Counter(row["severity"] for row in rows)
     parts = [count_of(counts[severity], severity) for severity in SEVERITIES if counts[severity]]
     return ", ".join(parts) or "nothing found"
 
 
 def findings_text(rows: Sequence[Row], settings: Settings) -> str:
-    """A paragraph for each finding; a line for all notes of the same error, but where more is asked for (`-v`)."""
+    """A paragraph for each finding; one line for all notes of the same error, unless more is asked for (`-v`)."""
     colors, lines = palette(settings.color), []
     for row in rows if settings.verbose else _folded(rows):
         sign, paint = SIGNS[row["severity"]], colors.bad if row["severity"] == "error" else colors.name
@@ -110,7 +110,7 @@ def findings_text(rows: Sequence[Row], settings: Settings) -> str:
 
 
 def _folded(rows: Iterable[Row]) -> list[Row]:
-    """The same rows; notes that differ by their subject alone are one: `topic a, topic b and 3 more: ERROR (Fetch)`."""
+    """The rows, with notes that differ by subject alone as one: `topic a, topic b and 3 more: ERROR (Fetch)`."""
     found: dict[object, tuple[Row, list[str], str]] = {}
     for number, row in enumerate(rows):
         subject, error, rest = row["title"].partition(f": {row.get('error')}")
@@ -138,10 +138,10 @@ def _wrapped(text: str, settings: Settings) -> list[str]:
 
 
 def _explained(row: Row, settings: Settings) -> list[str]:
-    """Who and when, what it means, what to do, where to look."""
+    """The texts below a finding's title: clients, reasons and times, meaning, remedy, evidence."""
     found = []
     who = [clean(name) for name in row.get("clients", ())]
-    # Not who stands in the title already.
+    # A client that the title names is not repeated.
     if who and not (len(who) == 1 and who[0] in clean(row["title"])):
         more = f" and {len(who) - _NAMED:,} more" if len(who) > _NAMED else ""
         found.append(f"clients: {', '.join(who[:_NAMED])}{more}")
@@ -161,7 +161,7 @@ def _explained(row: Row, settings: Settings) -> list[str]:
 
 
 def _moment(text: str, settings: Settings) -> str:
-    """The time of day in the zone of the output."""
+    """The time of day of an RFC 3339 time, in the zone of the output."""
     from datetime import datetime
 
     zone = find_zone(settings.zone)
@@ -173,7 +173,7 @@ def _moment(text: str, settings: Settings) -> str:
 
 
 def _shown(evidence: Sequence[dict[str, Any]]) -> str:
-    """`packets 17–21, 53`; of what has no packets, `correlation id 7 of connection 3`."""
+    """Where to look for evidence: `packets 17–21, 53`; without packets, `correlation id 7 of connection 3`."""
     parts = []
     for each in evidence[:_NAMED]:
         if each["packets"] is None:

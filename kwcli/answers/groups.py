@@ -1,4 +1,4 @@
-"""A row of `kw groups` in, its page out: what it is, its generations, its members, how far each partition is."""
+"""A row of `kw groups` in, the lines of its page out: state, generations, members, and the lag of each partition."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["GROUP_LINES", "MemberNames", "format_assignment", "format_cause", "f
 _NOTHING: Final = "–"
 _MARGIN: Final = 4
 _NAME_LEAST: Final = 10
-# Of a member id, which ends with a UUID, what tells two members apart.
+# A member id ends with a UUID; so many characters of it tell two members apart.
 _SHORT: Final = 8
 # Partitions and members that a page lists; `-o ndjson` has all.
 _LISTED: Final = 200
@@ -40,12 +40,12 @@ _CAUSES: Final = {
 
 
 def format_share(share: float | None) -> str:
-    """`41%`."""
+    """A share as text: `41%`; `–` where it is unknown."""
     return _NOTHING if share is None else f"{share:.0%}"
 
 
 def format_lag(row: Row, which: str) -> str:
-    """`12 records`."""
+    """A row's lag in records by `which` ("commit" or "position") as text: `1,200`; `–` where it is unknown."""
     value = row[f"{which}_lag"]
     return _NOTHING if value is None else f"{value:,}"
 
@@ -71,7 +71,7 @@ def _shared(row: Row) -> str:
     return ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
 
 
-# What is told of a group beside what is told of all.
+# Lines of a group's page besides those that every page has: title, and text.
 GROUP_LINES: Final[tuple[tuple[str, Callable[[Row], str]], ...]] = (
     ("type", lambda row: row.get("type") or ""),
     ("state", lambda row: _state(row) if "timeline" in row else ""),
@@ -103,7 +103,7 @@ def group_details(row: Row, settings: Settings) -> list[str]:
 
 
 class MemberNames:
-    """What members are called: by client id, with the end of the member id where several have that."""
+    """Names of group members for people: the client id, with the end of the member id where several share it."""
 
     def __init__(self, members: Iterable[Row]) -> None:
         clients = {member["member_id"]: member["client_id"] or "" for member in members}
@@ -114,17 +114,17 @@ class MemberNames:
         }
 
     def of(self, member: Row) -> str:
-        """That of a row that has the keys of a member."""
+        """The name of the member in a row that has the keys of a member."""
         name = self._names.get(member["member_id"]) or member["client_id"] or member["member_id"]
         return clean(f"{name} ({member['instance_id']})" if member.get("instance_id") else name)
 
     def by_id(self, member_id: str | None) -> str:
-        """That of a member id."""
+        """The name of the member with this id."""
         return clean(self._names.get(member_id or "", member_id) or _NOTHING)
 
 
 def format_assignment(assignment: Mapping[str, Sequence[int]] | None) -> str:
-    """`orders[0-2] payments[0]`."""
+    """The partitions assigned to a member, as text: `orders[0-2] payments[0]`."""
     if assignment is None:
         return _NOTHING
     return " ".join(f"{clean(topic)}[{format_ranges(numbers)}]" for topic, numbers in assignment.items()) or "nothing"
@@ -165,7 +165,7 @@ def _waited(member: Row) -> str:
 
 
 def format_cause(cause: Row | None, names: MemberNames) -> str:
-    """`: billing-2 joined`; nothing where it is not known."""
+    """The cause of a rebalance, as text: `: billing-2 joined`; empty where it is unknown."""
     if cause is None:
         return ""
     reason = f" ({clean(cause['reason'])})" if cause["reason"] else ""
@@ -190,7 +190,7 @@ def _members(members: Sequence[Row], names: MemberNames, settings: Settings) -> 
 
 
 def _partitions(partitions: Sequence[Row], names: MemberNames, settings: Settings) -> list[str]:
-    """Those that are farthest behind first where not all are listed."""
+    """The table of a group's partitions; where not all are listed, the partitions farthest behind come first."""
     rows = partitions
     if len(rows) > _LISTED:
         rows = sorted(rows, key=lambda row: -max(row["commit_lag"] or 0, row["position_lag"] or 0))[:_LISTED]

@@ -1,8 +1,8 @@
-"""Brokers' addresses in, what is wrong with their cluster observed: by looking only, nothing is changed.
+"""Brokers' addresses in, observations about their cluster out, for the doctor; the requests change nothing.
 
-From each server that was given: does it let us in, what does it say of the cluster (all topics with their replicas,
-all brokers with their addresses), can each of these be reached from here, what do they speak, does the controllers'
-clock agree with ours. What they answer is read by the same fold as captures are.
+Each server that was given is asked: does it accept the login, what does it say of the cluster (all topics with their
+replicas, all brokers with their addresses), can each of these brokers be reached from here, which versions do they
+speak, does the controllers' clock agree with this machine's. The answers are read by the same fold as captures.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["examine"]
 
-# The version of DescribeQuorum from which on it tells times.
+# The first version of DescribeQuorum whose responses have times.
 _TIMES_SINCE: Final = 1
 _NS_PER_MS: Final = 1_000_000
 # The feature that says which records and APIs the cluster uses; others are switched on when somebody wants them.
@@ -42,7 +42,7 @@ _FEATURE: Final = "metadata.version"
 
 
 def examine(env: Environment, config: ClientConfig, doctor: Doctor) -> None:
-    """Look at the cluster from each of the servers. Raises Failure where none of them lets us in."""
+    """Have the doctor observe the cluster from each of the servers. Raises Failure where all of them fail."""
     deadline = Deadline(config.timeout_s, env.monotonic)
     failures = []
     for server in config.servers:
@@ -57,7 +57,7 @@ def examine(env: Environment, config: ClientConfig, doctor: Doctor) -> None:
 
 
 class _Examination:
-    """One cluster, as one server tells it."""
+    """The examination of a cluster as one of its servers describes it."""
 
     def __init__(self, doctor: Doctor, config: ClientConfig, deadline: Deadline) -> None:
         self._doctor = doctor
@@ -73,9 +73,9 @@ class _Examination:
                 cluster.ask(first, METADATA, version, metadata_requests.topics_request(version, None))
             nodes = cluster.nodes(fresh=True)
             for left, node in zip(range(len(nodes), 0, -1), nodes.values(), strict=True):
-                # One that hangs leaves the others their share, and the controller one.
+                # A node that hangs leaves the other nodes and the controller their share of the time.
                 self._reach(cluster, node, self._deadline.left() * left / (left + 1))
-            # Where our time is up, the controller is not to blame.
+            # Where no time is left, the controller would be blamed wrongly.
             if first.versions.get(DESCRIBE_QUORUM, NONE).high >= _TIMES_SINCE and self._deadline.left():
                 try:
                     self._look_at_clock(cluster, first)
@@ -107,7 +107,7 @@ class _Examination:
                 self._doctor.observe("feature", now_ns, row["name"], node.id, level=level, most=most)
 
     def _look_at_clock(self, cluster: ClusterClient, connection: Connection) -> None:
-        """The active controller says when it caught up with itself last, which is now by its clock (KIP-836)."""
+        """Compare clocks: the active controller says when it last caught up with itself, its own now (KIP-836)."""
         version = cluster.version(connection, DESCRIBE_QUORUM, _TIMES_SINCE)
         asked = {"topics": [{"topic_name": METADATA_TOPIC, "partitions": [{"partition_index": 0}]}]}
         body = encode_message(DESCRIBE_QUORUM, version, "request", asked)

@@ -1,4 +1,4 @@
-"""What `kw clients`, `kw groups`, `kw topics` and `kw brokers` do: captures in, a row for each out; of one its page."""
+"""`kw clients`, `kw groups`, `kw topics` and `kw brokers`: captures in, a table of them all or the page of one out."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ Cell = Callable[["Row"], str]
 
 
 class PortraitColumn(NamedTuple):
-    """One column of the table: the greater `drop`, the sooner it goes where there is no room; 0: never. One that `says`
-    little (the key of what it shows) is there only where some row has something in it.
+    """One column of the table. The greater `drop`, the sooner it is left out where there is no room; 0: never. Where
+    `says` is a key, the column is there only if some row has a value for that key.
     """
 
     title: str
@@ -45,9 +45,9 @@ class PortraitColumn(NamedTuple):
 
 
 class PortraitKind(NamedTuple):
-    """What is portrayed: the fold, the kind of its rows, the key with the name, and the columns of its table.
+    """A kind of portraits: the fold, the kind of its rows, the key with the name, and the columns of its table.
 
-    `in_time`: what filters leave out is learnt from only where --since and --until have it.
+    `in_time`: exchanges that the filters leave out are learnt from only within --since and --until.
     """
 
     fold: type[Portraits]
@@ -75,7 +75,7 @@ def _time(key: str) -> Cell:
 
 
 def _some(key: str) -> Cell:
-    """The first names, and how many more there are."""
+    """A cell with the first names of a list, and how many more there are."""
 
     def cell(row: Row) -> str:
         names = row[key]
@@ -179,7 +179,7 @@ def _only_asked(row: Row) -> bool:
     return not (row["writes"] or row["reads"] or row["administers"])
 
 
-# By what one may be called beside its name.
+# Kind → the names besides its own by which a row may be asked for.
 _OTHER_NAMES: Final[dict[str, Callable[[Row], list[str]]]] = {
     "client": lambda row: row["addresses"] if row["client_id"] is None else [],
     "group": lambda _: [],
@@ -189,7 +189,7 @@ _OTHER_NAMES: Final[dict[str, Callable[[Row], list[str]]]] = {
 
 
 class PortraitRenderer(AnswerRenderer):
-    """Portraits of all, or with `name` the page of that one."""
+    """A table of all portraits, or with `name` the page of the one that has this name."""
 
     def __init__(
         self, kind: PortraitKind, settings: Settings, name: str | None, within: Callable[[Exchange], bool]
@@ -201,7 +201,7 @@ class PortraitRenderer(AnswerRenderer):
         super().__init__(self.fold, kind.kind, self._chosen, self._text, settings)
 
     def notice(self, rows: list[Settled]) -> None:
-        """Learn of what the filters leave out too."""
+        """Learn also from exchanges that the filters leave out."""
         for row in rows:
             if isinstance(row, Exchange) and (not self._portrayed.in_time or self._within(row)):
                 self.fold.learn(row)
@@ -239,7 +239,7 @@ class PortraitRenderer(AnswerRenderer):
 _PARTITIONS_LISTED: Final = 200
 _TIMES: Final = ("p50", "p99", "max")
 _MARGIN: Final = 19
-# What is told of one, in the order of its page: title, and what it says.
+# The lines of a page in their order: title, and text; a line without text is left out.
 _LINES: Final[tuple[tuple[str, Cell], ...]] = (
     ("software", lambda row: flat_text(row.get("client_software"))),
     ("looks like", lambda row: library_text(row["library"]) if row.get("library") else ""),
@@ -277,7 +277,7 @@ _LINES: Final[tuple[tuple[str, Cell], ...]] = (
 
 
 def _writing(written: Row) -> str:
-    """`412 records, 38.1kB, in batches ×12; 18.2 records/s, 1.7kB/s; batches of 34.3 records, 3.2kB …; zstd ×12`."""
+    """What was written to a topic: `412 records, 38.1kB, in batches ×12; 18.2 records/s, 1.7kB/s; …; zstd ×12`."""
     records = count_of(written["records"], "record")
     parts = [f"{records}, {format_size(written['bytes'])}, in batches ×{written['batches']:,}"]
     if written["records_per_s"] is not None:
@@ -289,7 +289,7 @@ def _writing(written: Row) -> str:
 
 
 def _partitions_of(row: Row, settings: Settings) -> list[str]:
-    """A topic's partitions."""
+    """The lines of the table of a topic's partitions."""
     rows = row["partitions"][:_PARTITIONS_LISTED]
 
     def numbers(title: str, key: str, drop: int | None = None) -> Column:
@@ -315,7 +315,7 @@ def _errors(row: Row) -> str:
 
 
 def _page(row: Row, settings: Settings) -> list[str]:
-    """All that is known of one."""
+    """The lines of a row's page: all that is known of one client, group, topic or broker."""
     names = (row[key] for key in ("topic", "broker", "group", "client_id") if row.get(key))
     head = clean(next(names, None) or flat_text(row.get("addresses")))
     lines = [head]

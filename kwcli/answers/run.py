@@ -1,4 +1,4 @@
-"""Options in, a fold fed with what they choose, its answer written, an exit code out."""
+"""Options in, an exit code out: the exchanges that they select are fed to a fold, and its answer is written."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def answer(
     filters: FilterOptions,
     renderer: AnswerRenderer,
 ) -> Exit:
-    """Read what the options name into the renderer's fold; the exit code of reading."""
+    """Feed the renderer's fold with the exchanges that the options select, write its answer, return the exit code."""
     return Sniffing(env, settings, capture, filters, view=view_of(renderer)).run().exit_code()
 
 
 def look_at(env: Environment, config: ClientConfig, doctor: Doctor, renderer: AnswerRenderer) -> Exit:
-    """Have the doctor look at a cluster; what was found before it failed is shown all the same."""
+    """Have the doctor look at a cluster and write the findings, also those before a failure; returns the exit code."""
     from kwcli.answers.live_doctor import examine
     from kwcli.env import Exit, Failure
 
@@ -41,7 +41,7 @@ def look_at(env: Environment, config: ClientConfig, doctor: Doctor, renderer: An
     try:
         examine(env, config, doctor)
     except Failure as failure:
-        code = Exit(failure.code)  # why, is among the findings
+        code = Exit(failure.code)  # the findings have the reason
 
     def write(data: bytes) -> None:
         env.stdout.write(data)
@@ -69,7 +69,7 @@ def show_portraits(
     filters: FilterOptions,
     shown: OutputOptions,
 ) -> Exit:
-    """What `kw clients`, `kw groups`, `kw topics` and `kw brokers` do."""
+    """Run `kw clients`, `kw groups`, `kw topics` or `kw brokers`, as `word` says; returns the exit code."""
     capture, name = _named(capture, name)
     capture.check()
     settings = shown.settings(env)

@@ -1,4 +1,4 @@
-"""A fold in, what it has found out when the inputs have ended: text for people, or its rows in any other format."""
+"""A fold in, its answer out when the inputs have ended: text for people, or the fold's rows in any other format."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Text = Callable[[Sequence["Row"], "Settings"], str]
 
 
 class AnswerRenderer(FoldRenderer):
-    """Gives exchanges to `fold` and writes `rows()` at the end, each with its `kind`; `text` is what people read."""
+    """Gives exchanges to `fold` and writes `rows()` at the end, each with its `kind`; `text` makes text of the rows."""
 
     def __init__(self, fold: Fold, kind: str, rows: Callable[[], list[Row]], text: Text, settings: Settings) -> None:
         super().__init__([fold], "a filter makes fewer")
@@ -40,18 +40,18 @@ class AnswerRenderer(FoldRenderer):
         self._text = text
         self._settings = settings
         self._write: Write | None = None
-        # Who wants to know what is wrong with the captures themselves; else it is told beside the answer.
-        self.keys: Iterable[str] = ()  # that rows may have beside those that the found ones have
+        self.keys: Iterable[str] = ()  # keys that rows may have besides the keys of the rows found
+        # Gets what is wrong with the captures themselves; None: that is told beside the answer.
         self.hear: Callable[[list[str]], None] | None = None
-        self.ended: Callable[[Ended], None] | None = None  # who wants to know how connections ended
+        self.ended: Callable[[Ended], None] | None = None  # gets how connections ended
 
     def open(self, write: Write) -> AnswerRenderer:
-        """Take over where to write: `Sniffing` knows it."""
+        """Set the function to write with, which `Sniffing` knows; returns this renderer."""
         self._write = write
         return self
 
     def close(self) -> None:
-        """Write what was found."""
+        """Write the answer of the fold."""
         assert self._write is not None
         self.found = self._rows()
         settings = self._settings
@@ -66,17 +66,17 @@ class AnswerRenderer(FoldRenderer):
 
 
 def view_of(renderer: AnswerRenderer) -> SniffView:
-    """What `Sniffing` needs to fold instead of showing."""
+    """The SniffView by which `Sniffing` feeds the renderer's fold instead of showing exchanges."""
     return SniffView(renderer.needs, renderer.open, renderer.hear, remembers=renderer.remembers, ended=renderer.ended)
 
 
 def answer_record(kind: str, row: Row) -> dict[str, Any]:
-    """A row of an answer as the object that `-o ndjson` has of it."""
+    """A row of an answer as the object that `-o ndjson` writes for it."""
     return {"kind": kind, "schema": SCHEMA, **_json(row)}
 
 
 def _json(value: Any) -> Any:
-    """The same with texts that any reader of JSON takes."""
+    """A value of a row, with all its texts in a form that any reader of JSON takes."""
     if isinstance(value, str):
         return json_text(value)
     if isinstance(value, dict):
@@ -85,7 +85,7 @@ def _json(value: Any) -> Any:
 
 
 def software_text(row: Row) -> str:
-    """What a client says of its software, else what it shows to be (`~kafkajs ≥ 1.13`); empty: neither is known."""
+    """The software that a client states, else the library it looks like (`~kafkajs ≥ 1.13`); empty where unknown."""
     library = row.get("library")
     return flat_text(row.get("client_software")) or ("" if library is None else f"~{library_text(library)}")
 
@@ -102,7 +102,7 @@ def flat_text(value: Any) -> str:
 
 
 def _table(rows: Sequence[Row], settings: Settings) -> str:
-    """A column for each key, those at the end left out where the terminal has no room for them."""
+    """A table with a column for each key; the last columns are left out where the terminal has no room."""
     columns = [
         Column(
             name,
@@ -120,14 +120,14 @@ def _is_number(value: Any) -> bool:
 
 
 def _csv(rows: Sequence[Row], settings: Settings) -> str:
-    """A line for each row, a header line first."""
+    """CSV with a line for each row, and a header line first."""
     names = _names(rows)
     lines = [[row[name] if _is_number(row.get(name)) else flat_text(row.get(name)) for name in names] for row in rows]
     return csv_lines([names, *lines] if rows else [], safe=settings.csv_safe)
 
 
 def _names(rows: Sequence[Row]) -> list[str]:
-    """The keys of all rows, in their order; one that few rows have stands where it has its place in them."""
+    """The keys of all rows, in their order; a key that only some rows have stands where it stands in those rows."""
     names: list[str] = []
     for row in rows:
         at = 0

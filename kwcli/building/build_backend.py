@@ -1,7 +1,7 @@
-"""What pip asks for wheels (PEP 517): setuptools, and beside the sources machine code where `KW_COMPILE=1` wants it.
+"""The PEP 517 backend that pip asks for wheels: setuptools, with machine code beside the sources where `KW_COMPILE=1`.
 
-The modules of `decoders/compiled.py` are compiled by mypyc into the wheel and nowhere else: beside the sources that
-somebody works on, they would hide them. So an editable install is never compiled, and neither is a source package.
+The modules of `decoders/compiled.py` are compiled by mypyc into the wheel and nowhere else: in a working tree, compiled
+modules would hide the sources. So an editable install is never compiled, and neither is a source package.
 """
 
 from __future__ import annotations
@@ -41,24 +41,24 @@ __all__ = [
 Settings = dict[str, Any] | None
 
 COMPILER: Final = ("mypy>=1.13", "setuptools>=77")
-# Types of other packages are not wanted: without them values are `Any`, and the code is as right.
+# Types of other packages are not used: without them values are `Any`, and the code is as correct.
 _TYPES: Final = (
     *("--config-file=", "--explicit-package-bases", "--namespace-packages", "--ignore-missing-imports"),
     "--follow-imports=silent",
 )
-# Functions that other libraries do not see are called at once and inlined. With the third level of optimisation text of
-# real captures takes 5 % less than with the first; the build takes half again as long.
+# Functions that other libraries do not see are called directly and inlined. With the third level of optimisation, text
+# of real captures takes 5 % less time than with the first; the build takes half again as long.
 _FLAGS: Final = ["-fvisibility=hidden"] if os.name == "posix" else []
 
 
 def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:
-    """What setuptools needs, and the compiler where it is asked for."""
+    """The packages that a build needs: setuptools' own, and the compiler where `KW_COMPILE` asks for it."""
     needed: list[str] = build_meta.get_requires_for_build_wheel(config_settings)
     return [*needed, *COMPILER] if _asked() else needed
 
 
 def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
-    """Build a wheel; gives the name of its file."""
+    """Build a wheel; returns the name of its file."""
     if not _asked():
         return str(build_meta.build_wheel(wheel_directory, config_settings, metadata_directory))
     with (
@@ -74,7 +74,7 @@ def _asked() -> bool:
 
 @contextmanager
 def _extensions() -> Iterator[list[Any]]:
-    """The modules as extensions, their C in a folder that goes with the block."""
+    """The compiled modules as setuptools extensions; the folder of their C sources is removed after the block."""
     from mypyc.build import mypycify
 
     modules = runpy.run_path(str(Path("decoders", "compiled.py")))["MODULES"]

@@ -1,7 +1,7 @@
-"""Frames sent and received on connections of our own in, exchanges out: through the same engine that reads captures.
+"""Frames sent and received on kw's own connections in, exchanges out: through the same engine that reads captures.
 
-Each connection enters as one whose first byte was seen and whose other end is known for a broker; the first and the
-last byte of a frame are chunks of their own where their times differ, so that latencies are those of the socket.
+Each connection enters as one whose first byte was seen and whose peer is known to be a broker. A frame is split into
+two chunks if its first and last byte have different times, so that latencies are those of the socket.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from decoders.exchanges.api_versions import Needs
 
-# What stands for the addresses of a request that was not sent; shown as null.
+# Stands for the addresses of a request that was not sent; shown as null.
 NOWHERE: Final = ""
 
 
 class Frames(Protocol):
-    """What a connection says of one request: both frames with their size fields, times in nanoseconds since 1970."""
+    """One request on a connection: both frames with their size fields, times in nanoseconds since 1970."""
 
     @property
     def request_frame(self) -> bytes: ...
@@ -44,14 +44,14 @@ class Tape:
     """The exchanges of one run; connections are numbered in the order in which they are first used."""
 
     def __init__(self, needs: Needs | None = None) -> None:
-        """`needs` is what is read of bodies beside the exchanges' own attributes."""
+        """`needs`: the parts of bodies that are read besides the exchanges' own attributes."""
         self._pairer = Pairer(needs=needs)
         self._connections: dict[tuple[str, str], Connection] = {}
 
     def play(self, local: str, peer: str, frames: Frames) -> Exchange:
         """The exchange of a request on the connection between `local` and `peer` (host:port).
 
-        Without a response it is unanswered; how the connection ended, if it did, is not said.
+        Without a response the exchange is unanswered; how the connection ended, if it did, is left out.
         """
         connection = self._connection(local, peer, frames.begun_ns)
         chunks = _spread(connection.first, frames.request_frame, frames.begun_ns, frames.sent_ns)
@@ -68,13 +68,13 @@ class Tape:
         return exchange
 
     def forget(self, local: str, peer: str) -> None:
-        """That connection is over; its addresses may come again."""
+        """End a connection that is over; its addresses may be used again."""
         connection = self._connections.pop((local, peer), None)
         if connection is not None:
             self._pairer.feed([(connection.first, 0, 0, Close("fin"))])
 
     def name(self, topics: Mapping[UUID, str]) -> None:
-        """Names of topic ids that were looked up."""
+        """Add names of topic ids that were looked up."""
         for identity, name in topics.items():
             if identity not in self._pairer.context.topics.names:
                 self._pairer.context.topics.add(identity, name)
@@ -89,7 +89,7 @@ class Tape:
 
 
 def _spread(half: Half, frame: bytes, first_ns: int, last_ns: int) -> list[Chunk]:
-    """A frame in one chunk, or in two where its ends have different times. Packet 0: there is no capture."""
+    """A frame in one chunk, or in two where its ends have different times. Packet number 0: there is no capture."""
     if first_ns == last_ns or len(frame) < 2:
         return [(half, last_ns, 0, frame)]
     return [(half, first_ns, 0, frame[:1]), (half, last_ns, 0, frame[1:])]

@@ -1,4 +1,4 @@
-"""Files, standard input, or the example of an API in; the body in JSON form out."""
+"""Files, standard input, or the example of an API in; a body in JSON form out."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ __all__ = [
 
 
 def example(api: Api, version: int, *, controller: bool = False) -> dict[str, Any]:
-    """A request in JSON form that is answered and does no harm; it is the caller's to change.
+    """A request in JSON form that is answered and does no harm; the caller may change it.
 
-    `controller`: for a controller's own listener, where a few have to ask for something else.
+    `controller`: for a controller's own listener, where a few APIs have to ask for something else.
     """
     row = EXAMPLES.get(api.key, {})
     if controller:
@@ -48,7 +48,7 @@ def example(api: Api, version: int, *, controller: bool = False) -> dict[str, An
 
 
 def element(api: Api, fields: Sequence[Field], version: int) -> dict[str, Any]:
-    """What an array's new element with these fields begins with; what is not in it is left to the default."""
+    """The initial values of an array's new element with these fields; fields that are missing take their default."""
     made: dict[str, Any] = {}
     for field in fields:
         if version not in field.versions:
@@ -69,7 +69,7 @@ def element(api: Api, fields: Sequence[Field], version: int) -> dict[str, Any]:
 
 
 def _at(value: Any, version: int) -> Any:
-    """A row, or a part of one, in which each `name@VERSIONS` stands under its name or is gone."""
+    """A row, or a part of one, for a version: each `name@VERSIONS` stands under its plain name, or is left out."""
     if isinstance(value, list):
         return [_at(element, version) for element in value]
     if not isinstance(value, Mapping):
@@ -84,16 +84,16 @@ def _at(value: Any, version: int) -> Any:
 
 # JSON and YAML from files, standard input or an editor in, plain values and bodies out.
 #
-# YAML is read as events, so that a name tag, an anchor or a thousand brackets are errors and nothing else; its plain
-# text gets its type from the field that it is for.
+# YAML is read as events, so that a tag, an anchor or a thousand brackets are errors and do no harm. Plain text gets its
+# type from its field.
 
 
 # Text of a body is at most this much longer than the body.
 TEXT_MAX: Final = 4 * FRAME_MAX
 STDIN: Final = "standard input"
-# What begins so is meant to be JSON, though YAML may make something else of it.
+# Text that begins so is meant to be JSON, though YAML may parse it as something else.
 _JSON: Final = re.compile(r'[\s\[]*\{\s*"')
-# What a record may say of a body.
+# Names under which a record describes its body.
 _SAID: Final = ("undecoded", "layout", "trailing")
 _NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
 
@@ -106,7 +106,7 @@ class SourceBody(NamedTuple):
     record: Mapping[str, Any] = {}
     version: int | None = None
     layout: str | None = None
-    trailing: Any = None  # bytes behind the message, in JSON form
+    trailing: Any = None  # bytes after the message, in JSON form
 
 
 def read_file(name: str) -> bytes:
@@ -185,7 +185,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _lines(text: str) -> list[Any] | None:
-    """Several JSON documents, one a line (NDJSON); None where it is something else."""
+    """Several JSON documents, one a line (NDJSON); None for other text."""
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) < 2:
         return None
@@ -211,7 +211,7 @@ def parse_yaml(text: str) -> Any:
 
 
 class _Open:
-    """A mapping or sequence that is not at its end."""
+    """A mapping or sequence whose end has not been read yet."""
 
     __slots__ = ("name", "named", "value")
 
@@ -236,7 +236,7 @@ class _Open:
 
 
 def _built(events: Any) -> Any:
-    """The value of the one document."""
+    """The value of the one document; a list where there are several."""
     root = _Open([])
     stack = [root]
     for event in events:
@@ -275,7 +275,7 @@ def _refuse(text: str, event: Any) -> NoReturn:
 
 
 def body_in(value: Any, source: str, api: Api, side: Side) -> SourceBody:
-    """The body that a document holds: itself, or that of the exchange or message record which it is. Raises Failure."""
+    """The body that a document holds: itself, or the body of an exchange or message record. Raises Failure."""
     if isinstance(value, list):
         if len(value) != 1:
             fail(f"{source}: {len(value)} documents, one body expected", Exit.FAILURE)
@@ -297,7 +297,7 @@ def body_in(value: Any, source: str, api: Api, side: Side) -> SourceBody:
 
 
 def _of_side(record: Mapping[str, Any], name: str, side: Side) -> Any:
-    """What an exchange's record says of one side."""
+    """The part of an exchange record's entry that is about one side."""
     said = record.get(name)
     return said.get(side) if isinstance(said, Mapping) else None
 
@@ -305,7 +305,7 @@ def _of_side(record: Mapping[str, Any], name: str, side: Side) -> Any:
 def _of_record(
     record: Mapping[str, Any], said: Mapping[str, Any], body: Any, source: str, api: Api, side: Side
 ) -> SourceBody:
-    """The body of a record; `said` is what it says of that body."""
+    """The body of a record; `said` holds the record's entries about that body."""
     key = _number(record.get("api_key"))
     if key is None:
         fail(f"{source}: a record without an API (a bare SASL token, or a response alone)", Exit.FAILURE)
@@ -320,19 +320,19 @@ def _of_record(
 
 
 def _number(value: Any) -> int | None:
-    """An int of a record, which in YAML is plain text."""
+    """An int of a record; in YAML it is plain text."""
     text = str(value)
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
 
 
-# Standard input in, the body that somebody pipes into `kw call` out, without ever waiting for one that nobody sends.
+# Standard input in, the body piped into `kw call` out, without waiting for a body that nobody sends.
 #
 # A script or cron may leave anything on standard input: a terminal, nothing, /dev/null, a pipe that stays silent, or
-# the list that a `while read` loop is reading. So it is looked at only where the request has no words, and a silent
-# pipe is given up after a moment; `-` reads to the end whatever it is.
+# the list that a `while read` loop is reading. So it is read only where the request has no words, and a silent pipe is
+# given up after a moment; `-` always reads to the end.
 
 
-# What a program on the other end of a pipe needs to say its first word.
+# The time that a program on the other end of a pipe needs to write its first bytes.
 PATIENCE_MS: Final = 250
 
 

@@ -1,4 +1,4 @@
-"""The command line of `kw call` in, everything checked that can be without a broker, then the run; an exit code out."""
+"""The command line of `kw call` in, an exit code out; everything that needs no broker is checked before the run."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from kwcli.env import Environment, Settings
     from kwcli.net.config.client_config import ConnectionOptions
 
-# The APIs that take short words besides paths, and the options that go with them: Produce and Fetch.
+# The APIs that take short words besides paths (Produce and Fetch), and the options that go with them.
 SHORT: Final = frozenset({PRODUCE, FETCH})
 RECORD_OPTIONS: Final = ("compression", "acks", "magic", "lines", "key_separator", "values")
 INT16_MAX: Final = 32767
 
 
 class CallOptions(NamedTuple):
-    """What the words and options of `kw call` say."""
+    """The words and options of `kw call`."""
 
     api: str
     words: Sequence[str] = ()
@@ -58,14 +58,14 @@ class CallOptions(NamedTuple):
 
 
 def run_call(env: Environment, asked: CallOptions, settings: Settings, connection: ConnectionOptions) -> Exit:
-    """Do what was asked. Raises Failure."""
+    """Run `kw call` with these options. Raises Failure."""
     raw = asked.raw_body is not None
     found = unknown_api(asked) if raw and _is_unknown(asked.api) else find_api(asked.api)
     choice = VersionChoice.of(found, asked.version, asked.release, force=asked.force, raw=raw)
     if asked.dry_run and asked.node is not None:
         from kwcli.calling.run import Target
 
-        Target.parse(asked.node)  # what is wrong with it is told though nobody is asked
+        Target.parse(asked.node)  # a wrong --node is reported although no node is asked
     draft = _draft(env, asked, found)
     if draft.empty and (asked.values or asked.key_separator is not None):
         raise Failure("topic= is missing: --values and -K are about its records", Exit.USAGE)
@@ -138,7 +138,7 @@ def _run(
 
 
 def _compared(release: str, found: Api, settings: Settings) -> Settings:
-    """A comparison with a release is a table of ApiVersions. Raises Failure (usage)."""
+    """The settings of a comparison with a release, which is a table of ApiVersions. Raises Failure (usage)."""
     if found.key != API_VERSIONS or settings.format not in ("text", "ndjson", "table"):
         raise Failure("--against compares what brokers offer: kw call ApiVersions -o table --against 3.9", Exit.USAGE)
     as_spoken(found, release)
@@ -146,7 +146,7 @@ def _compared(release: str, found: Api, settings: Settings) -> Settings:
 
 
 def _record_values(env: Environment, asked: CallOptions, settings: Settings, *, follow: bool) -> RecordValues:
-    """What prints the records of a fetch alone. Raises Failure (usage)."""
+    """The writer of a fetch's records alone. Raises Failure (usage)."""
     from kwcli.calling.output import write_all
     from kwcli.calling.records.lines import separator_of
     from kwcli.calling.records.values import FORMATS, RecordValues
@@ -162,7 +162,7 @@ def _is_unknown(word: str) -> bool:
 
 
 def unknown_api(asked: CallOptions) -> Api:
-    """An API that kw has only the number of, for a body that is given as bytes. Raises Failure (usage)."""
+    """An API of which kw knows only the number, for a body that is given as bytes. Raises Failure (usage)."""
     key = int(asked.api)
     if key > INT16_MAX or asked.version is None or not asked.version.isdecimal() or not asked.force:
         raise Failure(f"kw does not know API {key}: sending it bytes takes --api-version and --force", Exit.USAGE)

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from kwcli.env import Settings
 
 
-# A request that is not sent in, what there is to see of it out: its skeleton, its bytes, the editor's view of it.
+# A request that is not sent in; its skeleton, its bytes, or its text in the editor out.
 
 
 class Unsent(NamedTuple):
-    """A request's frame that nobody was sent."""
+    """The frame of a request that is not sent."""
 
     request_frame: bytes
     begun_ns: int
@@ -36,7 +36,7 @@ class Unsent(NamedTuple):
 
     @property
     def sent_ns(self) -> int:
-        """The same: it takes no time."""
+        """The time `begun_ns`: sending takes no time."""
         return self.begun_ns
 
 
@@ -48,7 +48,7 @@ def print_skeleton(env: Environment, api: Api, draft: Draft, choice: VersionChoi
 
 
 def refuse_unsaid(env: Environment, api: Api, draft: Draft, choice: VersionChoice) -> Exit:
-    """Instead of sending a request that changes something when nobody said what: show what there is to say."""
+    """Refuse a request that changes something when nothing was given for its body; show the fields to fill in."""
     env.say(f"kw: {api.name} changes something, so it is not sent without being told what; fill in:")
     env.stderr.write(_skeleton(api, draft, choice).encode())
     env.say(f"kw: give path=value words, or this as a file: kw call {api.name} @FILE; --example sends it as it is")
@@ -58,7 +58,7 @@ def refuse_unsaid(env: Environment, api: Api, draft: Draft, choice: VersionChoic
 def dry_run(
     env: Environment, draft: Draft, choice: VersionChoice, screen: CallOutput, settings: Settings, client_id: str
 ) -> Exit:
-    """Show the request that would be sent to a broker that speaks everything, and its bytes."""
+    """Show the request that would be sent to a broker that supports every version, and its bytes."""
     api = draft.api
     request = draft.request(choice.narrow(choice.candidates(api)))
     frame = Session(client_id=client_id).request(api.key, request.version, request.body).frame
@@ -74,7 +74,7 @@ def dry_run(
 
 
 def edit(env: Environment, api: Api, draft: Draft, choice: VersionChoice) -> Draft:
-    """What the user makes of the skeleton in an editor; the same draft where nothing was changed. Raises Failure."""
+    """The draft as the user edited its skeleton; the same draft where nothing was changed. Raises Failure."""
 
     given = edit_body(api, _skeleton(api, draft, choice), env)
     return draft if given is None else Draft(api, given)
@@ -92,9 +92,9 @@ _SOURCE = "the edited text"
 
 
 def edit_body(api: Api, text: str, env: Environment, *, side: Side = "request") -> GivenWords | None:
-    """The body that the user makes of `text` in $VISUAL, $EDITOR or vi, checked as check_words() does; None: unchanged.
+    """The body as the user edited `text` in $VISUAL, $EDITOR or vi, checked as check_words() does; None: unchanged.
 
-    Raises Failure; what was written is kept then, and its place said.
+    Raises Failure; text that fails the check is kept in a file that the message names.
     """
     descriptor, name = tempfile.mkstemp(prefix=f"kw-{api.name}-", suffix=".yaml")
     path = Path(name)

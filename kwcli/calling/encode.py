@@ -1,4 +1,4 @@
-"""What `kw encode` was given in, the bytes of the message out: the body, or the whole frame."""
+"""The words of `kw encode` in, the bytes of the message out: the body, or the whole frame."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SIZE = 4
 
 
 class Header(NamedTuple):
-    """What the header of a frame says; None leaves it to the record that was given, if any."""
+    """Values for the header of a frame; None takes the value of the record that was given, if any."""
 
     correlation_id: int | None
     client_id: str | None
@@ -71,7 +71,7 @@ def encode_words(
 
 
 def is_structure(name: str) -> bool:
-    """Whether this is the name of a structure inside bytes fields, and of no API."""
+    """Whether this is the name of a structure inside bytes fields, not of an API."""
     try:
         find_structure(name)
     except UnknownApi:
@@ -80,7 +80,7 @@ def is_structure(name: str) -> bool:
 
 
 def encode_structure(name: str, word: str, words: Sequence[str], env: Environment) -> bytes:
-    """The bytes of a structure with what it travels in. Raises Failure."""
+    """The bytes of a structure with its framing. Raises Failure."""
     message, row = structure(name), STRUCTURES[name]
     spoken = Api(-1, name, message.versions, message.flexible, message, message)
     version = parse_version_of(spoken, word)
@@ -105,7 +105,7 @@ def encode_structure(name: str, word: str, words: Sequence[str], env: Environmen
 
 
 def _trailing(value: Any, source: str) -> bytes:
-    """The bytes behind a recorded message."""
+    """The bytes that follow a recorded message."""
     try:
         return bytes_from_json(value, "trailing")
     except EncodeError as failure:
@@ -113,7 +113,7 @@ def _trailing(value: Any, source: str) -> bytes:
 
 
 def print_skeleton(name: str, word: str | int, words: Sequence[str], env: Environment, side: Side) -> bytes:
-    """The body that the words say, all else at its defaults, as annotated YAML. Raises Failure."""
+    """The body of the words, all other fields at their defaults, as annotated YAML. Raises Failure."""
     from kwcli.calling.skeleton import skeleton
 
     api = find_api(name)
@@ -122,7 +122,7 @@ def print_skeleton(name: str, word: str | int, words: Sequence[str], env: Enviro
 
 
 def _header(key: int, version: int, side: Side, header: Header, record: Mapping[str, Any]) -> bytes:
-    """The header: that of the record where it has one, with what was asked for instead."""
+    """The bytes of the header: the record's fields where it has them, overridden by what was asked for."""
     from decoders.messages.whole_messages import encode_header_json
 
     names = ("correlation_id", "client_id") if side == "request" else ("correlation_id",)
@@ -142,7 +142,7 @@ def _header(key: int, version: int, side: Side, header: Header, record: Mapping[
 
 
 def format_bytes(data: bytes, form: str) -> bytes:
-    """Bytes as they are put out."""
+    """Bytes in an output format: raw, hex or base64."""
     if form == "raw":
         return data
     return (data.hex() if form == "hex" else b64encode(data).decode()).encode() + b"\n"

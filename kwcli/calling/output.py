@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kwcli.env import Environment, Settings
     from kwcli.output import Renderer, Write
 
-# (API key, error code) → the versions in which it is said for this reason, and the reason.
+# (API key, error code) → the versions for which the reason holds, and the reason.
 _REASONS: Final = {
     (0, 76): (Versions(0, 6), "zstd needs Produce 7 or later (KIP-110)"),
     (1, 76): (Versions(0, 9), "the records are compressed with zstd, and zstd needs Fetch 10 or later (KIP-110)"),
@@ -40,7 +40,7 @@ _REASONS: Final = {
 
 
 def remarks(exchange: Exchange) -> Iterator[str]:
-    """What is worth saying besides the names of the error codes, each thing once."""
+    """Explanations of error codes that their names do not give, each once."""
     key, version = exchange.api_key, exchange.api_version
     if key is None or version is None:
         return
@@ -50,7 +50,7 @@ def remarks(exchange: Exchange) -> Iterator[str]:
             yield f"{name}: {reason}"
 
 
-# Exchanges in, what `kw call` prints out: whole, one side of them, or the values at a path; in every output format.
+# Exchanges in, the output of `kw call` out: whole exchanges, one side, or the values at a path, in every format.
 
 
 # Formats whose rows are exchange records.
@@ -60,7 +60,7 @@ LINES: Final = ("text", "hex")
 
 
 class CallOutput:
-    """Standard output of one run. `sent` False says that the exchanges are of requests that never left (--dry-run)."""
+    """Standard output of one run. `sent` False: the exchanges are of requests that were not sent (--dry-run)."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class CallOutput:
         brief: bool = False,
         values: RecordValues | None = None,
     ) -> None:
-        """`brief`: in text a line for each exchange, as `kw sniff` has them; `values`: the records of answers alone."""
+        """`brief`: in text one line for each exchange, as in `kw sniff`; `values`: prints responses' records alone."""
         self._env = env
         self._settings = settings
         self._only = only
@@ -94,11 +94,11 @@ class CallOutput:
 
     @property
     def needs(self) -> Needs | None:
-        """What it reads of bodies."""
+        """The parts of bodies that `brief` output reads; None without `brief`."""
         return Wanted(needs(self._settings)) if self._brief else None
 
     def show(self, exchange: Exchange, node: str, *more: str) -> None:
-        """Print one exchange; `node` and what `more` there is to say stand in the line of its request, in text."""
+        """Print one exchange; `node` and `more` stand in the line of its request, in text."""
         from kwcli.calling.text import exchange_lines
 
         settings = self._settings
@@ -120,7 +120,7 @@ class CallOutput:
         self._env.stdout.flush()
 
     def further(self) -> dict[int, int]:
-        """The offsets from which partitions have records that are wanted and did not come yet."""
+        """Partition → offset to go on from, for partitions whose wanted records have not all come yet."""
         return {} if self._records is None else self._records.further()
 
     def show_bytes(self, exchange: Exchange) -> None:
@@ -130,7 +130,7 @@ class CallOutput:
         self._write_lines(hex_of(exchange, "request", self._settings, palette(self._settings.color)), apart=False)
 
     def close(self) -> None:
-        """What is owed at the end."""
+        """Write the end of the output: of a JSON array, of a table, or of the records."""
         if self._records is not None:
             self._tell(self._records.close())
         elif self._renderer is not None:
@@ -147,7 +147,7 @@ class CallOutput:
         return record
 
     def _show_records(self, exchange: Exchange, records: RecordValues) -> None:
-        """The records of an answer, and on standard error what else is to be said of it."""
+        """Print the records of a response, and on standard error the messages about it."""
         unread = exchange.failures.get("response")
         if unread is not None:
             name = f"{exchange.api} {exchange.api_version}"
@@ -160,7 +160,7 @@ class CallOutput:
                 self._env.say(f"kw: {line.text}")
 
     def _values(self, exchange: Exchange) -> None:
-        """One side, or what is at a path of it (the response, where none is named)."""
+        """Print one side, or the values at a path of it; the side is the response where none is named."""
         side = self._only or "response"
         body = self._record(exchange)[side]
         values: Iterable[Any] = [body] if self._select is None else self._select.values(body)
@@ -185,7 +185,7 @@ class CallOutput:
                 self._write(text.encode("utf-8", "backslashreplace") + b"\n")
 
     def _compare(self, exchange: Exchange, node: str) -> None:
-        """A column of the table of versions; a part of an answer would be none of what is offered."""
+        """Add a column to the table of versions; an answer that cannot be read to its end gives none."""
         unread = exchange.failures.get("response")
         if unread is None:
             self._table().add(node, self._record(exchange)["response"] or {})

@@ -1,4 +1,4 @@
-"""The user's words and body in, with offsets that the cluster knows; the version to send and its request out."""
+"""The user's words and body and offsets from the cluster in; the version to send and its request out."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 
 
 class VersionChoice(NamedTuple):
-    """What the user said about the version: a number, the highest or lowest, a release to speak like, or nothing."""
+    """The user's choice of version: a number, the highest or lowest, a release to speak like, or none."""
 
     number: int | None = None
     release: str | None = None
     force: bool = False
-    end: Literal["", "highest", "lowest"] = ""  # of those that both sides have
+    end: Literal["", "highest", "lowest"] = ""  # of the versions that both sides have
 
     @classmethod
     def of(
         cls, api: Api, word: str | int | None, release: str | None, *, force: bool, raw: bool = False
     ) -> VersionChoice:
-        """A wish that kw can fulfil. Raises Failure (usage) for one that it cannot, before any connection.
+        """The user's choice, checked. Raises Failure (usage) for one that kw cannot fulfil, before any connection.
 
-        `word` is a number or as `parse_version` takes it. `raw`: the bytes of the body are given, so kw need not know
+        `word` is a number, or a text for `parse_version`. `raw`: the bytes of the body are given, so kw need not know
         the version.
         """
         if word is not None and release is not None:
@@ -56,13 +56,13 @@ class VersionChoice(NamedTuple):
         return cls(number, release, force)
 
     def candidates(self, api: Api) -> Versions:
-        """The versions that the user's words leave."""
+        """The versions that the user's choice leaves."""
         if self.number is not None:
             return Versions(self.number, self.number)
         return api.versions if self.release is None else as_spoken(api, self.release)
 
     def narrow(self, versions: Versions) -> Versions:
-        """The lowest of these alone, where that was asked for."""
+        """Only the lowest of these versions, where the lowest was asked for; else all of them."""
         return Versions(versions.low, versions.low) if self.end == "lowest" else versions
 
 
@@ -79,7 +79,7 @@ def as_spoken(api: Api, release: str) -> Versions:
 
 
 def _not_offered(api: Api, advertised: Mapping[int, Versions]) -> str:
-    """Who does not offer an API, where one of the two kinds of listener was taken for the other."""
+    """The error text for an API that a node does not offer; tells if brokers and controllers were mixed up."""
     from kwcli.net.session.opening import is_controller
 
     if is_controller(advertised) and "controller" not in api.listeners:
@@ -90,7 +90,7 @@ def _not_offered(api: Api, advertised: Mapping[int, Versions]) -> str:
 
 
 def common(api: Api, advertised: Mapping[int, Versions], choice: VersionChoice, node: str) -> Versions:
-    """The versions that may be sent to a broker that advertises these, `node` being its name for people.
+    """The versions that may be sent to a broker that advertises these; `node` is its name for people.
 
     Raises Failure where there is none, or where the broker is known to list a version that it does not serve.
     """
@@ -119,7 +119,7 @@ _TRIES: Final = 3
 
 
 class Peer(Protocol):
-    """A connection, as far as it matters here."""
+    """The attributes of a connection that are needed here."""
 
     @property
     def versions(self) -> Mapping[int, Versions]: ...
@@ -131,7 +131,7 @@ P = TypeVar("P", bound=Peer)
 
 
 class Asking(Protocol[P]):
-    """A cluster, as far as it matters here."""
+    """The methods of a cluster client that are needed here."""
 
     def partitions(self, topic: str, /) -> Sequence[int]: ...
     def topic_id(self, name: str, /) -> UUID: ...
@@ -141,7 +141,7 @@ class Asking(Protocol[P]):
 
 
 class LookedUp:
-    """Topics and offsets as the cluster tells them; an offset is asked for once."""
+    """Topics and offsets looked up in the cluster; each offset is requested once."""
 
     def __init__(self, cluster: Asking[Any]) -> None:
         self._cluster = cluster
@@ -158,7 +158,7 @@ class LookedUp:
     def offset_at(self, topic: str, partition: int, timestamp: int) -> int | None:
         """The first offset at or after a time (-1: the end, -2: the first of all); None where there is none.
 
-        An answer that says that a later one may be better is asked for again, a few times. Raises Failure.
+        An answer with a retriable error is requested again, a few times. Raises Failure.
         """
         place = topic, partition, timestamp
         if place not in self._found:
@@ -196,16 +196,16 @@ class LookedUp:
         raise Failure(f"{connection.peer}: its answer to ListOffsets {both.high} says nothing of {topic}[{partition}]")
 
 
-# The user's words and body in, the request for a version out: as JSON form and as bytes.
+# The user's words and body in, the request for a version out: in JSON form and as bytes.
 #
-# The highest version is taken in which everything that was said has a field: `key=g` makes FindCoordinator 3 where
-# version 6 has no `key`. Only short words (`topic=orders offset=latest`) may need to know something of the cluster.
+# The version is the highest that has a field for everything that was given: `key=g` makes FindCoordinator 3, as version
+# 6 has no `key`. Only short words (`topic=orders offset=latest`) may need to look something up in the cluster.
 
 
 class BuiltRequest(NamedTuple):
     """One request: `value` is its JSON form, `body` its bytes without header.
 
-    Of bytes that the user gave `value` has Python values, and is None where they cannot be read.
+    If the user gave the bytes, `value` has Python values, or is None where the bytes cannot be decoded.
     """
 
     version: int
@@ -214,7 +214,7 @@ class BuiltRequest(NamedTuple):
 
 
 class Draft:
-    """A request that still fits any version: what was given, or bytes that are sent as they are."""
+    """A request that still fits any version: the words and body that were given, or bytes that are sent as they are."""
 
     def __init__(self, api: Api, given: GivenWords, *, raw: bytes | None = None, short: Short | None = None) -> None:
         self.api = api
@@ -231,7 +231,7 @@ class Draft:
 
     @property
     def short(self) -> bool:
-        """Whether the user spoke of records, not of one request: several nodes may then have a share of it."""
+        """Whether the request was given in short words: it may then be shared among several nodes."""
         return self._short is not None
 
     @property
@@ -240,17 +240,17 @@ class Draft:
         return self._given.body.version if self._given.body is not None else None
 
     def resumed(self, offsets: Mapping[int, int]) -> Draft:
-        """The same fetch by short words from these offsets of partitions on."""
+        """A draft of the same fetch (by short words) that goes on from these offsets of partitions."""
         assert isinstance(self._short, Fetch)
         return Draft(self.api, self._given, short=self._short.at(offsets))
 
     def connect(self, cluster: ClusterClient) -> None:
-        """From now on the cluster may be asked about what short words leave open, each thing once."""
+        """From now on, look up in the cluster what short words leave open, each thing once."""
         if self._short is not None:
             self._known = LookedUp(cluster)
 
     def request(self, versions: Versions) -> BuiltRequest:
-        """The request in the highest of these versions that has a place for everything. Raises Failure (usage)."""
+        """The request in the highest of these versions that has a field for everything. Raises Failure (usage)."""
         if self._raw is not None:
             return BuiltRequest(versions.high, _read(self.api.key, versions.high, self._raw), self._raw)
         if self._short is not None:
@@ -268,14 +268,14 @@ class Draft:
         raise first
 
     def value(self, version: int) -> dict[str, Any]:
-        """The request in JSON form: the example with what was given."""
+        """The request in JSON form: the example, changed by what was given."""
         start = example(self.api, version, controller=self.controllers)
         if self._short is not None:
             start |= self._short.body(version, self._known)
         return compose(self.api, version, self._given, start=start)
 
     def encoded(self, version: int, value: Mapping[str, Any]) -> bytes:
-        """The bytes of a request, or of a share of it."""
+        """The bytes of a request, or of one node's share of it."""
         if self._raw is not None:
             return encode_message(self.api.key, version, "request", value)
         layout = self._given.body.layout if self._given.body is not None else None

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kwcli.net.session.blocking import Connection, Reply
 
 Word = Literal["any", "node", "controller", "all", "group", "transaction", "share", "leader"]
-# What stands before the colon of `--node` → what is looked up.
+# The part of `--node` before the colon → the kind of look-up.
 LOOKUPS: Final[Mapping[str, Word]] = {
     "coordinator": "group",
     "group": "group",
@@ -49,22 +49,22 @@ NODES: Final = (
     "an id or several (1,2), any, controller, all, coordinator:GROUP, txn:ID, share:GROUP:TOPIC-ID:PART "
     "or leader:TOPIC-PART"
 )
-# Of the time that there is, nodes that are to be asked all must leave this part for the asking.
+# The share of the time that connecting to all nodes must leave for their answers.
 _FOR_ANSWERS: Final = 0.25
-# How places are called, by who serves them.
+# What error messages call the nodes that serve the places of a request.
 NAMES: Final[Mapping[str, str]] = {"leader": "leaders", "resource": "brokers"}
 
 
 class Target(NamedTuple):
-    """What `--node` names."""
+    """The node or nodes that `--node` names."""
 
     word: Word
     number: int = -1  # of a node, of a leader's partition
-    key: str = ""  # a group, a transactional id, a topic …; of `all` the numbers that are meant, none for every node
+    key: str = ""  # a group, a transactional id, a topic …; of `all` the node ids that are meant, empty for every node
 
     @classmethod
     def parse(cls, text: str) -> Target:
-        """Raises Failure (usage)."""
+        """The target that `--node` text names. Raises Failure (usage)."""
         if text in ("any", "controller", "all"):
             return cls(text)  # type: ignore[arg-type]  # one of its words
         if text.isascii() and text.removeprefix("-").isdecimal():
@@ -86,7 +86,7 @@ class Target(NamedTuple):
 
 
 class Destination(NamedTuple):
-    """One node that gets a request: `why` says how it was found, `looked_up` whether another look may find another."""
+    """One node that gets a request: `why` says how it was found, `looked_up` whether a new look-up may find another."""
 
     connection: Connection
     body: Mapping[str, Any]
@@ -95,22 +95,22 @@ class Destination(NamedTuple):
 
 
 class Router:
-    """Finds the stops of one request."""
+    """Finds the nodes that one request goes to."""
 
     def __init__(self, cluster: ClusterClient, api: Api, target: Target | None, *, split: bool) -> None:
         self._cluster = cluster
         self._api = api
         self._target = target
         self._split = split
-        self.problems: list[Failure] = []  # of nodes that could not be reached, where others could
+        self.problems: list[Failure] = []  # of nodes that could not be reached, while others could
 
     def stops(self, version: int, body: Mapping[str, Any]) -> list[Destination]:
-        """The nodes, in the order of the places in the request."""
+        """The destinations of a request, in the order of the places in it."""
         if self._target is not None:
             return self._named(self._target, body)
         way = route(self._api.key)
         to = way.to
-        if self._cluster.config.controllers:  # of these only the active one changes anything
+        if self._cluster.config.controllers:  # only the active controller changes anything
             to = "controller" if to == "controller" or (to == "resource" and way.mutates) else "any"
         if to == "any":
             return [Destination(self._cluster.any(), body, "")]
@@ -140,7 +140,7 @@ class Router:
         return [Destination(connection, body, f"coordinator of {kind} {target.key}", looked_up=True)]
 
     def _all(self, body: Mapping[str, Any], only: str = "") -> list[Destination]:
-        """Every node, or those of a list of numbers."""
+        """Every node, or the nodes of a list of ids."""
         stops: list[Destination] = []
         self.problems = []
         numbers = list(map(int, only.split(","))) if only else sorted(self._cluster.nodes(fresh=True))
@@ -154,7 +154,7 @@ class Router:
                 self.problems.append(Failure(text, Exit.TIMEOUT))
                 break
             try:
-                # One that is silent takes half of the time that is left, unless it is the last.
+                # A silent node takes half of the time that is left, unless it is the last.
                 spare_s = answers_s + (left_s / 2 if number != numbers[-1] else 0.0)
                 stops.append(Destination(self._cluster.node(number, spare_s=spare_s), body, ""))
             except Failure as problem:
@@ -194,7 +194,7 @@ class Router:
     def _found(
         self, to: str, version: int, named: list[tuple[Any, ...]]
     ) -> Iterator[tuple[tuple[Any, ...], Connection, str]]:
-        """Each place with the node that serves it, and how that was found; what nobody knows goes to any node."""
+        """Each place, the node that serves it, and how it was found; a partition without a leader goes to any node."""
         if to == "leader":
             yield from self._led(version, named)
             return
@@ -224,7 +224,7 @@ class Router:
                 yield (topic, partition), self._cluster.node(leader), f"leader of {topics[topic]}[{partition}]"
 
     def _topic_of(self, text: Any) -> str | None:
-        """The name of the topic with this id, as JSON has it."""
+        """The name of the topic whose id is `text`, as JSON has ids."""
         identity = UUID(bytes=uuid_bytes(text))
         return self._cluster.topic_name(identity) if identity.int else None
 
@@ -254,11 +254,11 @@ def _shown(place: tuple[Any, ...]) -> str:
     return f"{place[0]}[{place[1]}]" if len(place) == 2 and isinstance(place[1], int) else ":".join(map(str, place))
 
 
-# Exchanges of the same request in, what a ping says out: how many, how many failed, the spread of the latencies.
+# Exchanges of the same request in, the summary of a ping out: how many, how many failed, the spread of the latencies.
 
 
 class Ping:
-    """Keeps every latency: a ping that runs for a day has 86,400 of them."""
+    """Counts of a ping, and every latency: a ping that runs for a day has 86,400 of them."""
 
     def __init__(self) -> None:
         self._latencies: list[float] = []
@@ -267,20 +267,20 @@ class Ping:
         self._lost = 0
 
     def add(self, exchange: Exchange) -> None:
-        """One more."""
+        """Count one exchange."""
         self._sent += 1
         self._errors += bool(exchange.errors or exchange.failures)
         if exchange.latency_ms is not None:
             self._latencies.append(exchange.latency_ms)
 
     def lose(self) -> None:
-        """One that was not answered, or could not be sent."""
+        """Count a request that was not answered, or could not be sent."""
         self._sent += 1
         self._lost += 1
 
     @property
     def answered(self) -> bool:
-        """Whether anything came back so far."""
+        """Whether any request was answered so far."""
         return self._sent > self._lost
 
     def line(self) -> str:
@@ -295,15 +295,15 @@ class Ping:
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:
-    """The smallest value that at least this share of them does not exceed (nearest rank)."""
+    """The smallest value that at least this share of the values does not exceed (nearest rank)."""
     rank = -(-len(ordered) * share // 1)
     return ordered[max(int(rank), 1) - 1]
 
 
 # A request that fits any version and a cluster in, exchanges on the screen and an exit code out: one run of `kw call`.
 #
-# A run is one round, or as many as --repeat says. In a round the request goes to each of its nodes once; a node that
-# says that it is not, or no longer, the right one is looked up again and the request sent once more.
+# A run is one round, or as many as --repeat says. In a round the request goes to each of its nodes once. If a node
+# answers that it is not, or no longer, the right one, that one is looked up again and the request sent once more.
 
 
 # Error codes that say "not here": NOT_LEADER_OR_FOLLOWER, NOT_COORDINATOR, NOT_CONTROLLER → what the node is not.
@@ -312,12 +312,12 @@ _BROKERS: Final = frozenset({"brokers"})
 # How long a look-up that still gives the same node is repeated.
 MOVE_S: Final = 1.0
 MOVE_PAUSE_S: Final = 0.1
-# So many nodes that cannot be reached are told one by one, and the last.
+# Up to so many unreachable nodes are reported one by one, and the last.
 PROBLEMS_TOLD: Final = 20
 
 
 class CallPlan(NamedTuple):
-    """What is to be done, all of it checked. `repeat` 0: until it is interrupted."""
+    """A call to make, all of it checked. `repeat` 0: until it is interrupted."""
 
     api: Api
     draft: Draft
@@ -329,7 +329,7 @@ class CallPlan(NamedTuple):
 
 
 class CallRun:
-    """One run."""
+    """One run of `kw call`."""
 
     sleep = staticmethod(time.sleep)  # between two rounds
 
@@ -350,14 +350,14 @@ class CallRun:
         self._tape = Tape(screen.needs)
         self._latest: Exchange | None = None
         self._own = False
-        self._shown: set[int] = set()  # connections whose timing was told
+        self._shown: set[int] = set()  # connections whose timing was printed
         self._code = Exit.DONE
         self.ping: Ping | None = None
         if plan.repeat != 1:
             self.ping = Ping()
 
     def go(self) -> Exit:
-        """Do it. Raises Failure for what no answer can tell."""
+        """Make the call and return the exit code. Raises Failure for a problem that no answer shows."""
         if self._verbose:
             host, port = self._config.servers[0]
             more = f" and {len(self._config.servers) - 1} more" if self._config.servers[1:] else ""
@@ -373,7 +373,7 @@ class CallRun:
         return Deadline(self._config.timeout_s, self._env.monotonic)
 
     def _rounds(self, cluster: ClusterClient) -> None:
-        """Every round; a ping that had an answer goes on after a round that failed."""
+        """Run every round; a ping that had an answer goes on after a round that failed."""
         plan = self._plan
         for number in range(plan.repeat) if plan.repeat else count():
             if number:
@@ -391,7 +391,7 @@ class CallRun:
                 cluster.restart()
 
     def _follow(self, cluster: ClusterClient) -> None:
-        """Ask for the records that the answers to a fetch did not hold, where all of them are wanted."""
+        """Fetch the records that the answers to a fetch did not hold, where all of them are wanted."""
         plan = self._plan
         try:
             while offsets := self._screen.further():
@@ -422,7 +422,7 @@ class CallRun:
                 self.ping.add(exchange)
 
     def _routed(self, cluster: ClusterClient, router: Router) -> tuple[BuiltRequest, list[Destination]]:
-        """The request in a version that all its nodes take, and those nodes."""
+        """The request in a version that all its nodes support, and those nodes."""
         plan = self._plan
         versions = self._offered(cluster.any())
         while True:
@@ -439,7 +439,7 @@ class CallRun:
         return common(self._plan.api, connection.versions, self._plan.choice, node_name(connection))
 
     def _narrowed(self, versions: Versions) -> Versions:
-        """Only the version of the record that the body came from, where that is one of them and none was asked for."""
+        """Only the version of the record that the body came from, if it is one of these and the user named none."""
         preferred = self._plan.draft.preferred
         choice = self._plan.choice
         said = choice.number is not None or choice.release is not None or choice.end
@@ -448,13 +448,13 @@ class CallRun:
         return Versions(preferred, preferred)
 
     def _send(self, cluster: ClusterClient, stop: Destination, request: BuiltRequest) -> Exchange:
-        """Send one node its share and show the exchange. Raises Failure, after what there is of it has been shown."""
+        """Send one node its share and show the exchange. Raises Failure after showing what there is of it."""
         key = self._plan.api.key
         value, body = request.value, request.body
         if value is not None and stop.body is not value:
             value, body = stop.body, self._plan.draft.encoded(request.version, stop.body)
         respond = key != PRODUCE or value is None or value.get("acks") != 0
-        self._tape.name(cluster.topic_names)  # which an answer that cannot be read to its end may have told
+        self._tape.name(cluster.topic_names)  # an answer that cannot be read to its end may have named them
         self._own, self._latest = True, None
         exchange: Exchange | None = None
         try:
@@ -479,7 +479,7 @@ class CallRun:
     def _again(
         self, cluster: ClusterClient, router: Router, stop: Destination, request: BuiltRequest, exchange: Exchange
     ) -> Exchange | None:
-        """Look again for the node that was meant, and send it the same; None where it would be several by now."""
+        """Look up the right node again and send it the same request; None where it would be several nodes by now."""
         error = exchange.errors[0]
         deadline = Deadline(MOVE_S, self._env.monotonic)
         while True:
@@ -496,13 +496,13 @@ class CallRun:
         return self._send(cluster, found[0], request)
 
     def _moved(self, exchange: Exchange, version: int, stop: Destination) -> bool:
-        """Whether the answer says nothing but that this node is not the one, for each place that the request names."""
+        """Whether the answer says, for each place that the request names, only that this node is not the right one."""
         errors = exchange.errors
         named = places(self._plan.api.key, version, stop.body)
         return bool(errors) and len(errors) >= len(named) and all(error.code in MOVED for error in errors)
 
     def _way(self, stop: Destination) -> Iterator[str]:
-        """How the node was found, and once for a connection how long it took to open it."""
+        """How the node was found, and once for each connection how long it took to open."""
         yield stop.why
         if id(stop.connection) not in self._shown:
             self._shown.add(id(stop.connection))
@@ -513,9 +513,9 @@ class CallRun:
             self._env.say(f"kw: {text}")
 
     def _witness(self, connection: Connection, reply: Reply) -> None:
-        """Every exchange on every connection; those that are not the user's are told with -v."""
+        """Record every exchange on every connection; with -v, print those that are not the user's."""
         exchange = self._tape.play(connection.local, connection.peer, reply)
-        if self._own and exchange.api_key == self._plan.api.key:  # and no login that had to be renewed before it
+        if self._own and exchange.api_key == self._plan.api.key:  # and not a login that had to be renewed first
             self._latest = exchange
         elif self._verbose:
             from kwcli.calling.text import lookup_lines

@@ -1,4 +1,4 @@
-"""An API version and a body (an example) in, annotated YAML to edit out: unedited, it says that body again.
+"""An API version and a body (an example) in, annotated YAML to edit out: unedited, it gives the same body.
 
 Every field of the version is there. Those that a body may leave out (tagged ones, elements of empty arrays, the inside
 of a null struct) are comments that become fields when their `# ` is taken away.
@@ -17,7 +17,7 @@ from decoders.schema.model import STRUCT_DEFAULT, Api, Field, Message, Plan, Pla
 from kwcli.calling.bodies import element
 from kwcli.calling.words.paths import TAGS
 
-# Comments begin at this column, or behind the text.
+# Comments begin at this column, or after the text.
 _COMMENT_AT: Final = 40
 _MEANINGS_MAX: Final = 60
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")
@@ -28,7 +28,7 @@ _SIZED: Final = {"bytes": 'bytes: text or {base64: "…"}', "records": "records:
 
 
 class Line(NamedTuple):
-    """One line: its indentation, its text, what the comment says, and whether all of it is a comment."""
+    """One line: its indentation, its text, its comment, and whether the whole line is commented out."""
 
     depth: int
     text: str
@@ -62,7 +62,7 @@ class _Skeleton:
     def struct(
         self, plan: Plan, owner: Message | Field, value: Mapping[str, Any], depth: int, *, off: bool, path: str = ""
     ) -> Iterator[Line]:
-        """The lines of a struct; `path` is what stands before the names of its fields."""
+        """The lines of a struct; `path` is the prefix of its fields' paths."""
         fields, whole = owner.fields, owner.versions
         for field in (*plan.fields, *plan.tagged):
             declared = find_field(fields, field.name, plan.version)
@@ -116,7 +116,7 @@ class _Skeleton:
         yield from _item(self._element(field, declared, model, depth + 2, True, path))
 
     def _new(self, field: PlanField, declared: Field) -> dict[str, Any]:
-        """What a struct begins with that is not there; in a response everything at its default."""
+        """The initial values of a struct that is not there; empty in a response, where all are at their defaults."""
         assert field.plan is not None
         return element(self.api, declared.fields, field.plan.version) if self.side == "request" else {}
 
@@ -165,12 +165,12 @@ def _default(field: PlanField) -> Any:
 
 
 def _zero(field: PlanField) -> Any:
-    """An element of an array of primitives."""
+    """A placeholder element of an array of primitives."""
     return {"string": "", "bytes": "", "bool": False, "uuid": "A" * 22}.get(field.kind, 0)
 
 
 def _item(lines: Iterator[Line]) -> Iterator[Line]:
-    """The lines of one element, which begins with `- `; what follows it is two deeper."""
+    """The lines of one array element: the first begins with `- `, the others are indented by two more."""
     first = True
     for line in lines:
         yield line._replace(text=f"- {line.text}") if first else line._replace(depth=line.depth + 2)
@@ -178,7 +178,7 @@ def _item(lines: Iterator[Line]) -> Iterator[Line]:
 
 
 def _block(value: Any, depth: int, off: bool) -> Iterator[Line]:
-    """Any JSON value that is an object or an array, one line a leaf."""
+    """The lines of a JSON object or array, one line a leaf."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             if isinstance(inner, Mapping | list) and inner:
@@ -195,7 +195,7 @@ def _block(value: Any, depth: int, off: bool) -> Iterator[Line]:
 
 
 def _flow(value: Any) -> str:
-    """A value on one line."""
+    """A value as YAML on one line."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{_scalar(name)}: {_flow(inner)}" for name, inner in value.items()) + "}"
     if isinstance(value, list):
@@ -204,7 +204,7 @@ def _flow(value: Any) -> str:
 
 
 def _scalar(value: Any) -> str:
-    """A leaf as YAML reads it back."""
+    """A leaf as text that YAML reads back as the same value."""
     if value is None:
         return "null"
     if isinstance(value, bool):

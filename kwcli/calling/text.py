@@ -1,4 +1,4 @@
-"""An exchange in, its lines for people out: a line for each side and the body under it."""
+"""An exchange in, its lines for people out: a line for each side, with the body below it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from kwcli.output.units import Palette
 
 
-# A request of more leaves than this is a tree.
+# A request with more leaves than this is shown as a tree.
 PATHS_MAX: Final = 24
-# A config that nobody has set: DescribeConfigs' number for a default.
+# DescribeConfigs' number for a config at its default, which nobody has set.
 _DEFAULT_CONFIG: Final = 5
 UNANSWERED: Final = {
     "no_response_expected": "no answer is sent to this (acks=0)",
@@ -33,9 +33,9 @@ UNANSWERED: Final = {
 def exchange_lines(
     exchange: Exchange, record: dict[str, Any], way: str, settings: Settings, only: Side | None, explained: set[int]
 ) -> Iterator[str]:
-    """All lines of one exchange, or of one side of it: of the request, which the user has just typed, one without -v.
+    """All lines of one exchange, or of one side of it. Without -v the request, which the user just typed, is one line.
 
-    What an error code in `explained` means is not told again.
+    The meaning of an error code in `explained` is not printed again.
     """
     colors = palette(settings.color)
     body = BodyPrinter(settings.width, colors, record.get("topic_names"))
@@ -66,7 +66,7 @@ def exchange_lines(
 
 
 def _folded(exchange: Exchange, response: dict[str, Any], settings: Settings) -> tuple[dict[str, Any], int]:
-    """An answer without what a topic that was made has by default, and how many configs that are; all of it with -v."""
+    """A CreateTopics response without the configs at their default, and how many those are; all of it with -v."""
     topics = response.get("topics")
     if exchange.api_key != CREATE_TOPICS or settings.verbose or not isinstance(topics, list):
         return response, 0
@@ -95,7 +95,7 @@ def _head(exchange: Exchange, record: dict[str, Any], way: str, settings: Settin
 
 
 def _header(exchange: Exchange, record: dict[str, Any], settings: Settings, colors: Palette) -> Iterator[str]:
-    """The header's fields and the ends of the connection."""
+    """The header's fields, and both addresses of the connection."""
     parts = [f"correlation_id {scalar(exchange.correlation_id)}", f"client_id {scalar(exchange.client_id)}"]
     if record["client"] is not None:
         parts.append(f"{record['client']} → {record['broker']}")
@@ -113,7 +113,7 @@ def _request(exchange: Exchange, record: dict[str, Any], body: BodyPrinter) -> I
 
 
 def hex_of(exchange: Exchange, side: Side, settings: Settings, colors: Palette) -> Iterator[str]:
-    """The bytes of a side, with names and values beside them."""
+    """A hex dump of one side, with names and values beside the bytes."""
     from kwcli.output.hex import HexStyle, hex_lines
 
     frame = exchange.raw(side)
@@ -135,7 +135,7 @@ def _unsent(record: dict[str, Any]) -> bool:
 
 
 def lookup_lines(exchange: Exchange, node: str, settings: Settings) -> Iterator[str]:
-    """A look-up in a line: `kw: asked node 1 kafka1:9092: FindCoordinator 6 · 0.8ms`; with -vv what was said, too."""
+    """A look-up in a line: `kw: asked node 1 kafka1:9092: FindCoordinator 6 · 0.8ms`; with -vv the exchange, too."""
     name = exchange.api or "SASL token"
     version = "" if exchange.api_version is None else f" {exchange.api_version}"
     errors = "".join(f" · {error.name}" for error in exchange.errors)

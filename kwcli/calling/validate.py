@@ -19,9 +19,9 @@ _LISTED = 8
 
 
 def number_of(field: Field, word: str, path: list[str]) -> int | None:
-    """The number that a word means in a field at this path (its steps as text); None where no word means one.
+    """The number that a word means in the field at this path (its steps as text); None where no word means one.
 
-    Raises EncodeError for a word that is none of the field's.
+    Raises EncodeError for a word that the field does not have.
     """
     if field.kind not in RANGES or not word[:1].isalpha() or not word.isascii():
         return None
@@ -50,9 +50,9 @@ def _folded(word: str) -> str:
     return word.replace("_", "").replace("-", "").lower()
 
 
-# What was written for a field in, its value in JSON form out: checked against the declaration, of one version or any.
+# The value written for a field in, its JSON form out: checked against the declaration, of one version or any.
 #
-# Text (of a word, of a plain YAML scalar) gets its type from the field that it is for.
+# Text (of a word, of a plain YAML scalar) gets its type from its field.
 
 
 _INTEGER: Final = re.compile(r"[+-]?\d{1,400}|0[xX][0-9a-fA-F]{1,400}", re.ASCII)
@@ -64,13 +64,13 @@ DEEPEST: Final = 100
 
 
 class PlainWord(str):
-    """Text without quotes in a YAML document: it has the type of its field."""
+    """Text without quotes in a YAML document: its type comes from its field."""
 
     __slots__ = ()
 
 
 def typed(kind: str, text: str) -> Any:
-    """Text as the JSON value of a primitive kind; text that is none stays text, for the check to complain about."""
+    """Text as the JSON value of a primitive kind; text that does not fit stays text, for the check to report."""
     if kind in RANGES:
         if not _INTEGER.fullmatch(text):
             return text
@@ -85,7 +85,7 @@ def typed(kind: str, text: str) -> Any:
 
 
 class Checker:
-    """Checks values of one side of an API; with a version against it, else against all versions together."""
+    """Checks values of one side of an API: against `version` where it is given, else against all versions together."""
 
     def __init__(self, api: Api, side: Side, version: int | None = None) -> None:
         self.api = api
@@ -93,11 +93,11 @@ class Checker:
         self.version = version
 
     def body(self, value: object) -> dict[str, Any]:
-        """A whole body, as it is to be encoded. Raises EncodeError, or Failure for a name that is nowhere."""
+        """A whole body, ready to be encoded. Raises EncodeError, or Failure for a name that no version has."""
         return self.struct(self.api.message(self.side).fields, value, [])
 
     def struct(self, fields: Sequence[Field], value: object, before: list[str]) -> dict[str, Any]:
-        """The fields of an object; `before` is its path, in steps."""
+        """The checked fields of an object; `before` is its path, in steps."""
         if not isinstance(value, Mapping):
             raise EncodeError(f"an object expected, not {shown(value)}", path=".".join(before))
         out: dict[str, Any] = {}
@@ -115,12 +115,12 @@ class Checker:
             if field.name in seen:
                 raise EncodeError(f"the same field as {seen[field.name]}", path=".".join([*before, str(name)]))
             seen[field.name] = str(name)
-            # A body may say what this version lacks, as long as it is its default: the encoder knows.
+            # A body may have a field that this version lacks, if it is at its default: the encoder checks that.
             out[name] = self.value(field, inner, [*before, str(name)])
         return out
 
     def value(self, field: Field, value: object, path: list[str]) -> Any:
-        """The value of a field, an array's elements included."""
+        """The checked value of a field, an array's elements included."""
         if value is None:
             self._null(field, path)
             return None
@@ -131,7 +131,7 @@ class Checker:
         return [self.element(field, each, [*path[:-1], f"{path[-1]}[{n}]"]) for n, each in enumerate(value)]
 
     def element(self, field: Field, value: object, path: list[str]) -> Any:
-        """One value: a struct, or a leaf."""
+        """One checked value: a struct, or a leaf."""
         if is_inside(field):
             return generic(value, ".".join(path))
         if field.kind == "struct":
@@ -159,7 +159,7 @@ class Checker:
 
 
 def check_records(batches: list[Any], path: str) -> None:
-    """Whether a list of batches can be encoded. Raises EncodeError."""
+    """Check that a list of batches can be encoded. Raises EncodeError."""
     from decoders.records.write import batch_from_json
 
     for index, batch in enumerate(batches):
@@ -167,14 +167,14 @@ def check_records(batches: list[Any], path: str) -> None:
 
 
 def check_structure(value: Mapping[str, Any], path: str) -> None:
-    """Whether a structure with its `$type` can be encoded. Raises EncodeError."""
+    """Check that a structure with its `$type` can be encoded. Raises EncodeError."""
     from decoders.embedded import embedded_from_json
 
     embedded_from_json(value, path)
 
 
 def generic(value: Any, path: str, name: str = "", depth: int = 0) -> Any:
-    """A value in which plain YAML text has the type that it looks like, where no declaration tells it."""
+    """A value in which plain YAML text gets the type that it looks like, where no declaration gives one."""
     if isinstance(value, PlainWord):
         text = str(value)
         if name in _TEXTS:

@@ -1,7 +1,7 @@
-"""What several brokers offer in, one table of it out: an API a line, a broker a column, what differs marked.
+"""The versions that several brokers offer in, one table out: an API a line, a broker a column, differences marked.
 
-Above the lines stands which release each broker looks like: the one whose versions differ least from what it offers;
-none where they all differ much.
+Above the lines stands the release that each broker looks like: the one whose versions differ least from those it
+offers; none where all releases differ much.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LEAST: Final = 9  # cells of a title: `Kafka 3.9`, `1 …2:9092`
 
 
 class BrokerOffer(NamedTuple):
-    """A broker, or a release to compare with."""
+    """A column of the table: a broker, or a release to compare with."""
 
     title: str
     offer: Offer
@@ -37,7 +37,7 @@ class BrokerOffer(NamedTuple):
 
 
 class Matrix:
-    """A renderer: takes exchanges of ApiVersions, writes the table at the end."""
+    """A renderer of ApiVersions exchanges; it writes the table at the end."""
 
     shows_skipped = False
 
@@ -49,7 +49,7 @@ class Matrix:
         self.errors = self.expected = self.undecoded = 0
 
     def add(self, title: str, response: Any) -> None:
-        """One broker's answer, as a JSON body."""
+        """Add one broker's answer, as a JSON body."""
         offer = offered(response)
         features = {
             _name(row["name"]): str(row["max_version_level"]) for row in response.get("finalized_features") or ()
@@ -57,10 +57,10 @@ class Matrix:
         self._columns.append(BrokerOffer(clean(title.removeprefix("node ")), offer, features, str(likeness(offer))))
 
     def write(self, rows: list[Settled]) -> None:
-        """The brokers come through add()."""
+        """Do nothing: the brokers come through add()."""
 
     def notice(self, rows: list[Settled]) -> None:
-        """Nothing is learnt."""
+        """Do nothing: the table takes nothing from rows that are not shown."""
 
     def close(self) -> None:
         """Write the table."""
@@ -71,12 +71,12 @@ class Matrix:
 
 
 def _name(value: str | dict[str, str]) -> str:
-    """A string of a JSON body; one that is no UTF-8 as bodies show it."""
+    """A string of a JSON body; one that is not UTF-8 as `base64:…`."""
     return value if isinstance(value, str) else f"base64:{value['base64']}"
 
 
 def offered(response: Mapping[str, Any]) -> dict[int, Versions]:
-    """API key → versions of an ApiVersions answer."""
+    """API key → versions, of an ApiVersions response."""
     return {row["api_key"]: Versions(row["min_version"], row["max_version"]) for row in response.get("api_keys") or ()}
 
 
@@ -97,7 +97,7 @@ def table(columns: Sequence[BrokerOffer], against: str | None, width: int | None
 
 
 def _of_listener(release: str, columns: Sequence[BrokerOffer]) -> dict[int, Versions]:
-    """What a release offers where these brokers were asked: APIs of other listeners are no difference."""
+    """The versions that a release offers on the listener that was asked, without the APIs of other listeners."""
     zookeeper = any(LEADER_AND_ISR in column.offer for column in columns)
     offered_here = {key for column in columns for key in column.offer}
     return {
@@ -116,7 +116,7 @@ def _text(versions: Versions | None) -> str:
 
 
 def _title(title: str, room: int) -> str:
-    """`1 kafka1:9092` in so many cells: the end of the address tells more than its beginning."""
+    """`1 kafka1:9092` in so many cells: the address is cut on the left, as its end tells more."""
     number, blank, address = title.rpartition(" ")
     return f"{number}{blank}{cut_left(address, room - len(number) - len(blank))}"
 
@@ -127,7 +127,7 @@ def _drawn(
     first = max(cell_width(name) for name, _, _ in rows)
     widths = [max(cell_width(title), *(cell_width(cell[at]) for _, cell, _ in rows)) for at, title in enumerate(titles)]
     if width is not None:
-        # Addresses are what can be cut; versions are not.
+        # Only addresses can be cut, not versions.
         least = [max(max(cell_width(cell[at]) for _, cell, _ in rows), LEAST) for at in range(len(titles))]
         least = [min(one, room) for one, room in zip(least, widths, strict=True)]
         while sum(widths) + len(GAP) * len(widths) + first + 2 > width and widths != least:

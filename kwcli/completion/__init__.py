@@ -1,10 +1,9 @@
 """click commands in, completion scripts out: text for bash, zsh and fish that starts `kw` only for what changes.
 
-Starting Python costs a tenth of a second, twice what a TAB should take; what the scripts have to know of the protocol
-(API names and versions, fields of requests, what their numbers stand for, error names, releases) is 30 kB of text,
-which a shell reads once. Profiles and network interfaces are looked up by the shell itself. Names of the cluster's
-topics, groups and nodes, properties and filter expressions are asked of `kw __complete` (candidates.py), which has
-300 ms.
+Starting Python costs a tenth of a second, twice what a TAB should take; the scripts' own knowledge of the protocol
+(API names and versions, fields of requests, words for numbers, error names, releases) is 30 kB of text, which a shell
+reads once. The shell itself looks up profiles and network interfaces. For names of the cluster's topics, groups and
+nodes, properties and filter expressions, the scripts ask `kw __complete` (candidates.py), which has 300 ms.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SHELLS", "command", "script"]
 
-# A shell's name is that of its module and of the function in it.
+# A shell's name is also the name of its module and of the function in it.
 SHELLS: Final = ("bash", "zsh", "fish")
 EXAMPLES = """\b
 Examples:

@@ -1,7 +1,7 @@
-"""What the program takes in, a bash script out: for bash 3.2 and later, with or without the bash-completion package.
+"""The program's commands in, a bash script out: for bash 3.2 and later, with or without the bash-completion package.
 
-readline takes a word apart at `=` and `:`; so the script reads the line itself, and of what it offers leaves away
-what stands before the last of them.
+readline splits a word at `=` and `:`; so the script splits the line itself, and leaves out of its candidates the part
+up to the last of these signs.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ complete -F _kw kw"""
 
 
 def bash(program: list[CommandFacts]) -> str:
-    """The script."""
+    """The bash completion script for the program's commands."""
     parts = [_OFFER.replace("_kw_kind() {", _lists(), 1), *_facts(), *_verbs(program), *_options(program)]
     return "\n".join([*parts, *_places(program), _MAIN]) + "\n"
 

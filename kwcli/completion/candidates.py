@@ -1,9 +1,8 @@
-"""A half-typed word and the line before it in, what it may become out: what the scripts of shells cannot know.
+"""A half-typed word and the line before it in, the words it may become out, where the shells' scripts know none.
 
-`kw __complete KIND WORD LINE…` is what they call, for properties, filters, columns, nodes and values of a request's
-fields.
-One candidate a line, for the whole word, with what it means behind a tab. Nothing else is written, whatever is wrong,
-and it ends in time: TAB is a key, not a command.
+The scripts call `kw __complete KIND WORD LINE…` for properties, filters, columns, nodes and values of a request's
+fields. It prints one candidate a line: the whole word, and behind a tab what it means. It prints nothing else, not even
+errors, and ends within its time limit, since a user who has pressed TAB waits.
 """
 
 from __future__ import annotations
@@ -21,21 +20,21 @@ from kwcli.env import Environment, Exit
 if TYPE_CHECKING:
     from kwcli.completion.cluster_names import What
 
-# From the start of the process, in all: what a shell waits for. The variable sets another limit, in seconds.
+# Seconds that a shell waits, from the start of the process. The variable sets another limit, in seconds.
 LIMIT_S: Final = 0.3
 LIMIT_VARIABLE: Final = "KW_COMPLETION_LIMIT"
-_ENDING_S: Final = 0.02  # of an interpreter
+_ENDING_S: Final = 0.02  # the time an interpreter takes to end
 _MOST: Final = 500
-_QUOTED: Final = "-quoted"  # behind a KIND
-_STARTING_S: Final = 0.06  # of an interpreter and this program, where the system does not tell when it began
+_QUOTED: Final = "-quoted"  # behind a KIND: see Typed.quoted
+_STARTING_S: Final = 0.06  # the time this program takes to start, where the system does not tell when it began
 
 Candidate = tuple[str, str]  # a word, and what it means
 
 
 class Typed(NamedTuple):
-    """The word that is typed, the words before it on the line, and how to ask the cluster that they name.
+    """The word being typed, the words before it on the line, and a function that asks the line's cluster for names.
 
-    `quoted`: the word stands in quotes that are open.
+    `quoted`: the word is in quotes that are still open.
     """
 
     word: str
@@ -49,7 +48,7 @@ def complete(env: Environment, words: Sequence[str]) -> Exit:
     from kwcli.completion.cluster_names import cluster_names
 
     kind, word, *line = [*words, "", ""] if len(words) < 2 else words
-    own = env.variables is os.environ  # a process of its own; a test's surroundings are none
+    own = env.variables is os.environ  # a process of its own, not a test's environment
     left = _limit_s(env) - (_age_s() if own else 0.0) - _ENDING_S
     if own:
         signal.signal(signal.SIGALRM, _give_up)
@@ -62,7 +61,7 @@ def complete(env: Environment, words: Sequence[str]) -> Exit:
     if row is not None:
         found: list[Candidate] = []
         typed = Typed(word, line, names, kind.endswith(_QUOTED))
-        with suppress(Exception):  # a defect would be drawn into the line that is typed
+        with suppress(Exception):  # a traceback would be drawn into the line being typed
             found = [each for each in row(typed) if each[0].lower().startswith(word.lower())][:_MOST]
         if own:
             signal.setitimer(signal.ITIMER_REAL, 0)
@@ -82,7 +81,7 @@ def _give_up(_number: int, _frame: object) -> NoReturn:
 
 
 def _age_s() -> float:
-    """For how long this process runs."""
+    """Seconds since this process started; _STARTING_S where the system does not tell."""
     try:
         with open("/proc/self/stat", "rb") as file:
             began = int(file.read().rpartition(b")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
@@ -92,7 +91,7 @@ def _age_s() -> float:
 
 
 def _line(word: str, meaning: str) -> str:
-    """A candidate with a control character in it is none: it would be typed."""
+    """The output line of a candidate; empty for a word with a control character, which the shell would type."""
     if not word.isprintable():
         return ""
     return f"{word}\t{meaning}\n" if meaning and meaning.isprintable() else f"{word}\n"
@@ -175,7 +174,7 @@ def _body(typed: Typed) -> Iterator[Candidate]:
 
 
 def _entity(line: Sequence[str], path: str) -> What | None:
-    """What a field of the request holds, by the field's declaration; the API is the first of the line that is one."""
+    """The kind of names that a request's field holds, by its declaration; the API is the first API name on the line."""
     from decoders.apis import api
     from decoders.errors import UnknownApi
 
@@ -215,7 +214,7 @@ _OPERATORS: Final = (
 
 
 def _filter(typed: Typed) -> Iterator[Candidate]:
-    """The expression with one more word; what stands before that stays."""
+    """Candidates for a filter: the expression as typed, with its last word completed or one more word."""
     from decoders.filters.fields import FIELDS
 
     expression = typed.word
@@ -225,12 +224,12 @@ def _filter(typed: Typed) -> Iterator[Candidate]:
     before = [token for token, _ in (tokens[:-1] if begun else tokens)]
     last = before[-1] if before else ""
     if not begun and last[:1] in ("'", '"') and last and (len(last) == 1 or last[-1] != last[0]):
-        return  # inside a text
+        return  # inside a string literal
     if not begun and last[-1:] in (")", "'", '"') and not expression[-1:].isspace():
         head += " "
     found = [(word, meaning) for word, meaning in _next(before, typed) if word.lower().startswith(begun.lower())]
     if typed.quoted and len(found) == 1 and found[0][0] in FIELDS:
-        # A shell would end the quotes behind the only candidate, and an expression goes on behind a field.
+        # A shell would close the quotes after a single candidate, but an expression goes on after a field.
         head, found = f"{head}{found[0][0]} ", [*_OPERATORS]
     yield from ((head + word, meaning) for word, meaning in found)
 
@@ -240,7 +239,7 @@ def _is_word(token: str) -> bool:
 
 
 def _next(before: list[str], typed: Typed) -> Iterator[Candidate]:
-    """What may follow these words of an expression."""
+    """The words that may follow these words of a filter expression."""
     last = before[-1] if before else "("
     if last in _COMPARISONS and len(before) > 1:
         yield from _values(before[-2], typed)
@@ -257,7 +256,7 @@ def _next(before: list[str], typed: Typed) -> Iterator[Candidate]:
 
 
 def _open_list(before: list[str]) -> str | None:
-    """The field of the `in (` that is still open."""
+    """The field before an `in (` that is still open, else None."""
     for at in range(len(before) - 1, 0, -1):
         if before[at] == ")":
             return None
@@ -298,7 +297,7 @@ def _body_paths(begun: str) -> Iterator[Candidate]:
 
 
 def _step(path: str, start: str) -> str:
-    """A path as far as its next step."""
+    """A path cut off after the first step behind `start`."""
     return start + path[len(start) :].partition(".")[0]
 
 
@@ -332,7 +331,7 @@ def _values(field: str, typed: Typed) -> Iterator[Candidate]:
 
 
 def _words_of_numbers(field: str) -> Iterator[Candidate]:
-    """The words that the numbers of a body's field have in any API."""
+    """Candidates for a body's field with numbers: the words that these numbers have in any API."""
     from decoders.apis.error_codes import ERRORS
     from decoders.apis.number_words import ERROR
     from decoders.filters.expression import apis_with, sets_in
@@ -381,7 +380,7 @@ _LIMITS: Final = (
 
 
 def _fault(typed: Typed) -> Iterator[Candidate]:
-    """ACTION[, LIMIT]…[, when FILTER]"""
+    """Candidates for a fault rule: `ACTION[, LIMIT]…[, when FILTER]`."""
     head, when, expression = typed.word.partition(_WHEN)
     before, comma, begun = typed.word.rpartition(",")
     if when:
@@ -397,7 +396,7 @@ def _fault(typed: Typed) -> Iterator[Candidate]:
 
 
 def _conditions(head: str, typed: Typed) -> Iterator[Candidate]:
-    """A rule as far as its filter, with one more word of that."""
+    """Candidates for a fault rule: `head`, and the filter with its last word completed or one more word."""
     yield from ((f"{head}{_WHEN}{expression}", meaning) for expression, meaning in _filter(typed))
 
 
@@ -419,7 +418,7 @@ def _fault_files(typed: Typed) -> Iterator[Candidate]:
     yield from ((path, "") for path in _paths(typed.word))
 
 
-# What a script names → who knows.
+# KIND that a script asks for → the function that knows its candidates.
 KINDS: Final[dict[str, Callable[[Typed], Iterable[Candidate]]]] = {
     "property": _properties,
     "node": _nodes,

@@ -1,10 +1,10 @@
 """The connection options of a half-typed line in, the names of its cluster's topics, groups and nodes out.
 
 A key of the keyboard must not wait for a network. Names are kept for a minute in the user's cache folder, one file a
-cluster and kind, for the owner alone. Where there are none that are fresh, a process of its own asks the cluster and
-writes them, and the one that completes waits for it as long as it may; when that is not long enough, the next TAB has
-them. What is asked changes nothing: ApiVersions, the login, Metadata of all topics with auto_topic_creation off,
-ListGroups. Whatever fails, fails without a word, and is not tried again for some seconds.
+cluster and kind, for the owner alone. Where no fresh names are kept, a separate process asks the cluster and writes
+them, and the completing process waits for it as long as it may; when that is not long enough, the next TAB has them.
+The requests change nothing: ApiVersions, the login, Metadata of all topics with auto_topic_creation off, ListGroups.
+A failure is not reported, and the attempt is not repeated for some seconds.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 What = Literal["topics", "groups", "nodes"]
 FRESH_S: Final = 60.0
-FAILED_S: Final = 10.0  # so long an attempt that failed is not repeated
-ASKING_S: Final = 5.0  # of the process that asks, in all
+FAILED_S: Final = 10.0  # time before a failed attempt is repeated
+ASKING_S: Final = 5.0  # the whole time of the process that asks
 _CONNECT_S: Final = 2.0
 _NAMES_MAX: Final = 5000
 _PAUSE_S: Final = 0.005
-# Options of a line that say which cluster is meant, and with them how to reach it.
+# Options of a line that say which cluster is meant and how to reach it → fields of ClusterWords.
 _OPTIONS: Final = {
     "-b": "servers",
     "--bootstrap-server": "servers",
@@ -48,7 +48,7 @@ _OTHERS: Final = frozenset({"KW_OUTPUT", "KW_COMPLETION_LIMIT"})
 
 
 class ClusterWords(NamedTuple):
-    """What the words of a line say about the cluster; each option as often as it stands there."""
+    """The connection options in the words of a line; each option with all its values."""
 
     servers: tuple[str, ...] = ()
     controllers: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class ClusterWords(NamedTuple):
 
     @classmethod
     def of(cls, words: Sequence[str]) -> ClusterWords:
-        """`-b host:1`, `-bhost:1`, `--profile=prod`; all else is left out."""
+        """The connection options among words: `-b host:1`, `-bhost:1`, `--profile=prod`; other words are left out."""
         found: dict[str, list[str]] = {}
         at = 0
         while at < len(words):
@@ -80,7 +80,7 @@ class ClusterWords(NamedTuple):
         return cls(**{name: tuple(values) for name, values in found.items()})
 
     def config(self, env: Environment) -> ClientConfig:
-        """The settings. Raises Failure."""
+        """The ClientConfig for these options. Raises Failure."""
         from kwcli.net.config.build_config import client_config, dial_pair
         from kwcli.net.config.client_config import ConnectionOptions
 
@@ -104,7 +104,7 @@ class ClusterWords(NamedTuple):
 def cluster_names(
     env: Environment, what: What, words: Sequence[str], wait_s: float, *, apart: bool = True
 ) -> list[str]:
-    """The names, sorted; empty where there are none or nobody answers in time. `apart`: ask in a process of its own."""
+    """The cluster's names, sorted; empty where no answer comes in time. `apart`: ask in a separate process."""
     asked = ClusterWords.of(words)
     try:
         path = path_of(env, what, asked)
@@ -124,7 +124,7 @@ def cluster_names(
 
 
 def path_of(env: Environment, what: What, asked: ClusterWords) -> str:
-    """The file of a cluster's names: its name tells nothing, and differs where anything about the connection does."""
+    """The cache file of a cluster's names: its name is a hash of everything that the connection depends on."""
     import hashlib
 
     config = own_folder("config", env.variables)
@@ -155,7 +155,7 @@ def _changed(path: str) -> tuple[str, int]:
 
 
 def _kept(path: str) -> list[str] | None:
-    """The names of a file that is fresh; None where there is none. An empty one, of a failed attempt, ages sooner."""
+    """The names in a fresh cache file; None where there is none. An empty file, of a failed attempt, ages sooner."""
     try:
         with open(path, encoding="utf-8") as file:
             age = time.time() - os.fstat(file.fileno()).st_mtime
@@ -168,7 +168,7 @@ def _kept(path: str) -> list[str] | None:
 
 
 def _ask_apart(env: Environment, what: What, asked: ClusterWords, path: str) -> None:
-    """Start a process that asks, unless one does already. It has no terminal, and ends by itself."""
+    """Start a process that asks the cluster, unless one does already. It has no terminal, and ends by itself."""
     lock = f"{path}.asking"
     with suppress(OSError):
         if time.time() - os.stat(lock).st_mtime > 2 * ASKING_S:
@@ -181,7 +181,7 @@ def _ask_apart(env: Environment, what: What, asked: ClusterWords, path: str) -> 
         return
     try:
         os.setsid()
-        signal.alarm(int(2 * ASKING_S))  # whatever a library waits for
+        signal.alarm(int(2 * ASKING_S))  # even where a library blocks
         nothing = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(nothing, descriptor)
@@ -193,7 +193,7 @@ def _ask_apart(env: Environment, what: What, asked: ClusterWords, path: str) -> 
 
 
 def _ask(env: Environment, what: What, asked: ClusterWords, path: str) -> None:
-    """Ask the cluster and keep what it says, or that it says nothing."""
+    """Ask the cluster and write its names to the cache file; an empty list where it does not answer."""
     from kwcli.net.cluster import ClusterClient
     from kwcli.net.deadline import Deadline
 

@@ -1,4 +1,4 @@
-"""What the program takes in, a fish script out."""
+"""The program's commands in, a fish script out."""
 
 from __future__ import annotations
 
@@ -114,14 +114,14 @@ end"""
 
 
 def fish(program: list[CommandFacts]) -> str:
-    """The script."""
+    """The fish completion script for the program's commands."""
     lines = [_HELPERS, *_facts(), *_takes(program), "complete -c kw -f"]
     verbs = " ".join(_quoted(verb.name) for verb in program[1:])
     lines.append(f"set -g __kw_verbs {verbs}")
     by_path = {verb.path: verb for verb in program}
     shared = set.intersection(*(set(map(_option, verb.options)) for verb in program))  # --help: once for all
     lines += [f"complete -c kw {option}" for option in sorted(shared)]
-    having: dict[str, list[str]] = {}  # option → the commands that have it just so
+    having: dict[str, list[str]] = {}  # option → the commands that have exactly this option
     for verb in program:
         for option in map(_option, verb.options):
             having.setdefault(option, []).append(_quoted(verb.name))
@@ -165,7 +165,7 @@ def _facts() -> Iterator[str]:
 
 
 def _takes(program: Iterable[CommandFacts]) -> Iterator[str]:
-    """How many values an option takes."""
+    """A fish function that prints how many values an option takes."""
     yield "function __kw_takes"
     counts: dict[int, list[str]] = {}
     for verb in program:
@@ -199,7 +199,7 @@ _CALLS: Final = {
 
 
 def _values(word: OptionFacts) -> str:
-    """What may follow, for -a; nothing where anything may."""
+    """The values that may follow an option, for -a; empty where any value may."""
     if word.kind is ValueKind.WORDS:
         return " ".join(word.values)
     if word.kind is ValueKind.APIS:
@@ -225,7 +225,7 @@ def _option(word: OptionFacts) -> str:
 
 
 def _second_values(verb: CommandFacts) -> Iterator[str]:
-    """fish itself knows of one value after an option."""
+    """Completions for the second value of an option: fish itself knows of one value only."""
     for word in verb.options:
         if word.takes > 1:
             for name in word.names:

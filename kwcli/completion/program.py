@@ -1,4 +1,4 @@
-"""The program's commands and options in, what completions say of them out."""
+"""The program's commands and options in, facts about them and the protocol for completion scripts out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from decoders.schema.model import Field
 from kwcli.calling.records import fetch, produce
 from kwcli.reference.catalog import paths
 
-# What Produce and Fetch take besides the fields of their requests.
+# Words that Produce and Fetch take besides the fields of their requests.
 _SHORT: Final = {0: produce.WORDS, 1: fetch.WORDS}
 _BOOLEANS: Final = (("true", ""), ("false", ""))
 
@@ -64,12 +64,12 @@ def _values(field: Field) -> tuple[tuple[str, str], ...]:
 
 
 def api_names() -> tuple[str, ...]:
-    """All names by key."""
+    """The names of all APIs, by key."""
     return tuple(known.name for known in apis())
 
 
 def error_names() -> tuple[tuple[str, str], ...]:
-    """(name, number and meaning)."""
+    """All error codes as (name, number and meaning)."""
     return tuple((error.name, f"{code}: {error.meaning}") for code, error in ERRORS.items())
 
 
@@ -94,7 +94,7 @@ class ValueKind(Enum):
     ERRORS = "errors"
     RELEASES = "releases"
     PROFILES = "profiles"
-    # What `kw __complete` knows (candidates.py): the value is what it is asked for.
+    # Kinds that `kw __complete` knows (candidates.py): the value is its KIND.
     PROPERTY = "property"
     FILTER = "filter"
     NODE = "node"
@@ -116,7 +116,7 @@ class OptionFacts(NamedTuple):
 
 
 class CommandFacts(NamedTuple):
-    """One command, `("profile", "show")` for one of a group: its line in the help, its words, its own commands."""
+    """One command: path (`("profile", "show")` in a group), line in the help, parameters, and subcommands."""
 
     path: tuple[str, ...]
     help: str
@@ -136,7 +136,7 @@ class CommandFacts(NamedTuple):
         return tuple(word for word in self.words if not word.names)
 
 
-# Name of a parameter → what its values are, in every command.
+# Name of a parameter → the kind of its values, in every command.
 _BY_NAME: Final = {
     "api": ValueKind.APIS,
     "apis": ValueKind.APIS,

@@ -1,4 +1,4 @@
-"""What the program takes in, a zsh script out: a file for a folder of $fpath, which also works when it is sourced."""
+"""The program's commands in, a zsh script out: a file for a folder of $fpath, which also works when it is sourced."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ _kw_body() {  # path=value: the paths of the request, then what the field may ho
 
 
 def zsh(program: list[CommandFacts]) -> str:
-    """The script."""
+    """The zsh completion script for the program's commands."""
     helpers = _HELPERS.replace("all=(APIS)", f"all=({' '.join(api_names())})")
     helpers = helpers.replace(" RELEASES }", f" {' '.join(releases())} }}")
     lines = ["#compdef kw", "# zsh completion for kw; made by `kw completion zsh`", helpers, *_errors(), *_facts()]
@@ -122,7 +122,7 @@ def _described(word: str, text: str) -> str:
 
 
 def _function(verb: CommandFacts, by_path: dict[tuple[str, ...], CommandFacts]) -> Iterator[str]:
-    """The function of one command; that of the program is `_kw` itself."""
+    """The zsh function of one command; the function of the program itself is `_kw`."""
     yield f"{_name(verb.path)}() {{"
     yield "    local context state state_descr line"
     yield "    typeset -A opt_args"
@@ -158,7 +158,7 @@ def _name(path: tuple[str, ...]) -> str:
     return "_kw" + "".join(f"_{name}" for name in ("command", *path) if path)
 
 
-# What has to know the API that was named: `_arguments` puts it into $line before it sets $state.
+# Kinds that depend on the API that was named: `_arguments` puts it into $line before it sets $state.
 _LAZY: Final = (ValueKind.VERSIONS, ValueKind.BODY)
 _ACTIONS: Final = {
     ValueKind.ANY: " ",

@@ -31,7 +31,7 @@ class Cell:
 
 
 def cells(fields: Iterable[Field], version: int) -> tuple[Cell, ...]:
-    """Plain fields in wire order, then tagged ones by tag."""
+    """The fields of one version as cells: plain fields in wire order, then tagged fields by tag."""
     plain: list[Cell] = []
     tagged: list[Cell] = []
     for field in fields:
@@ -60,7 +60,7 @@ def layout(message: Message, version: int) -> tuple[Cell, ...]:
 
 
 def paired(ours: Iterable[Cell], theirs: Iterable[Cell]) -> Iterator[tuple[Cell | None, Cell | None]]:
-    """Fields that stand for each other: by place when plain, by tag when tagged; None where a side has no more."""
+    """Pairs of corresponding fields: plain fields by place, tagged fields by tag; None where a side has no more."""
     ours, theirs = list(ours), list(theirs)
     plain = [[cell for cell in side if cell.tag is None] for side in (ours, theirs)]
     for place in range(max(map(len, plain))):
@@ -72,12 +72,12 @@ def paired(ours: Iterable[Cell], theirs: Iterable[Cell]) -> Iterator[tuple[Cell 
 
 
 def wire_type(word: str) -> str:
-    """Definitions up to 2.7 call records `bytes`: the bytes are the same."""
+    """The type for comparison: definitions up to 2.7 call `records` `bytes`, which are the same on the wire."""
     return "bytes" if word == "records" else word
 
 
 def compatible(ours: Iterable[Cell], theirs: Iterable[Cell]) -> bool:
-    """Whether bytes of `theirs` read as `ours` mean the same: ours may only know more tags."""
+    """Whether bytes of `theirs` read as `ours` mean the same: the only difference allowed is more tags in `ours`."""
     for one, other in paired(ours, theirs):
         if other is None:
             if one is None or one.tag is None:
@@ -102,7 +102,7 @@ _DETAILS = ("default", "ignorable", "key", "entity")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """`place` names API, side and field; `versions` where it differs."""
+    """One difference: `place` names API, side and field; `versions` are the versions that differ."""
 
     place: str
     versions: tuple[int, ...]
@@ -137,7 +137,7 @@ def compare(
 def compare_messages(
     pairs: Iterable[tuple[int, Message, Message]], place: str, *, details: bool
 ) -> Iterator[Difference]:
-    """All differences between ours and theirs of (version, our message, their message), versions together."""
+    """All differences in pairs of (version, our message, their message); the same one in several versions is one."""
     words = (*_WIRE, *_DETAILS) if details else _WIRE
     rows: dict[tuple[str, str], list[int]] = {}
     for version, mine, theirs in pairs:
@@ -192,7 +192,7 @@ def _shown(cell: Cell, word: str) -> str:
 
 
 def truth(releases: Sequence[Release]) -> list[tuple[Release, dict[int, list[int]]]]:
-    """Each release, newest first, with the versions of each API for which no newer one given speaks."""
+    """Each release, newest first, with the versions of each API that no newer release among them has."""
     spoken: set[tuple[int, int]] = set()
     found = []
     for release in sorted(releases, key=lambda one: one.version, reverse=True):
@@ -216,7 +216,7 @@ _TABLE = "decoders/apis/releases.py"
 
 
 def compare_structures(release: Release) -> Iterator[Difference]:
-    """Differences of headers and of structures from those of the newest release; what we do not declare is one.
+    """Differences of our headers and structures from the newest release's; a structure not declared here is one.
 
     Older releases are not asked: up to 2.8 control records of the KRaft preview had other layouts.
     """
@@ -239,7 +239,7 @@ def compare_structures(release: Release) -> Iterator[Difference]:
 
 
 def compare_tables(release: Release) -> Iterator[Difference]:
-    """Where the release table says something else about this release than the release does."""
+    """Differences between our release table and what the release itself says of its API versions."""
     if release.minor not in RELEASES:
         yield Difference(release.minor, (), f"not in {_TABLE}: add it to RELEASES, and what it changes to HISTORY")
         before = spoken(RELEASES[-1])

@@ -22,7 +22,7 @@ _Commons = dict[str, Field]
 
 
 def api_text(api: Api) -> str:
-    """The declaration of an API."""
+    """The declaration of an API, as text."""
     lines = [f"api {api.key} {api.name}", *_head(api.versions, api.flexible)]
     if api.listeners:
         lines.append(" ".join(("listeners", *api.listeners)))
@@ -37,7 +37,7 @@ def api_text(api: Api) -> str:
 
 
 def message_text(message: Message) -> str:
-    """The declaration of a structure inside bytes."""
+    """The declaration, as text, of a structure that travels inside bytes."""
     commons = _commons(message.fields)
     lines = [f"message {message.name}", *_head(message.versions, message.flexible)]
     lines += ["fields", *_fields(message.fields, commons, 1), *_structs(commons)]
@@ -55,7 +55,7 @@ def _structs(commons: _Commons) -> Iterator[str]:
 
 
 def _early(early: _Early, commons: _Commons) -> Iterator[str]:
-    """One section for a layout, with every release that had it."""
+    """The `early` sections: one for each layout, with every release that had it."""
     sections: dict[str, list[str]] = {}
     for (side, version, release), message in early.items():
         only = tuple(_only(field, version) for field in message.fields if version in field.versions)
@@ -82,7 +82,7 @@ def _only(field: Field, version: int) -> Field:
 
 
 def _commons(fields: Sequence[Field]) -> _Commons:
-    """Common structs by name, each with fields that serve all its users; those that differ are written in place."""
+    """Common structs by name, each with fields that serve all its users; structs that differ are written in place."""
     uses: dict[str, list[Field]] = {}
     _find(fields, uses)
     found: _Commons = {}
@@ -189,7 +189,7 @@ _TEXT = re.compile(r'^DECLARATION = """\n.*?^"""$', re.MULTILINE | re.DOTALL)
 
 
 def module_path(key: int, name: str) -> Path:
-    """Where the declaration of an API lives, or will."""
+    """The file of an API's declaration, which may not exist yet."""
     return APIS / f"{NAMES.get(key, snake(name))}.py"
 
 
@@ -209,7 +209,7 @@ def _declarations(folder: Path) -> Iterator[tuple[Path, str, str]]:
 
 
 def unformatted() -> dict[Path, str]:
-    """The files whose declarations are not as the notation writes them, each with the text that it should have."""
+    """The files whose declarations are not as the notation writes them, each with the text the file should have."""
     written = [
         (path, source, replaced(source, path.name, api_text(parse_api(text))))
         for path, source, text in _declarations(APIS)

@@ -1,7 +1,7 @@
 """A kafka-clients jar, or a folder of its unpacked definitions, in; its APIs and structures as model objects out.
 
-The definition files are JSON with `//` comments. Their quirks are met here: a tag given as a string, a field without
-`versions`, text after the object, defaults as strings.
+The definition files are JSON with `//` comments. Their quirks are handled here: a tag given as a string, a field
+without `versions`, text after the object, defaults as strings.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from decoders.schema.model import ALL, NONE, PRIMITIVES, Api, Default, Field, Me
 
 _COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*')
 _RELEASE = re.compile(r"(\d+)\.(\d+)\.(\d+)")
-# In jars of clients and coordinators, of controllers, of storage.
+# Folders of the definitions: in jars of clients and coordinators, of controllers, of storage.
 _FOLDERS: Final = ("common/message/", "common/metadata/", "message/")
-# What a field without a default starts with; an explicit default equal to it says nothing.
+# The value of a field without a default; an explicit default equal to it says nothing.
 _OWN: Final[dict[str, Default]] = {"bool": False, "string": "", "float64": 0.0}
 
 
@@ -50,7 +50,7 @@ class Release:
 
 
 def snake(name: str) -> str:
-    """Kafka's own rule: an underscore before a capital only where the character before it is none."""
+    """A name in snake case by Kafka's own rule: an underscore before each capital that does not follow a capital."""
     return re.sub(r"(?<=[^A-Z])(?=[A-Z])", "_", name).lower()
 
 

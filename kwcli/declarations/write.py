@@ -1,4 +1,4 @@
-"""Releases and our declarations in; the declaration of every API over all of them, as text, out."""
+"""Releases and our declarations in; one Api object for each API out, which describes the API in all of them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Merged:
 
 
 def merge(sources: Sequence[ReleaseMessage]) -> Message:
-    """The union of `sources`, newest first."""
+    """One message that describes all versions of `sources`, which are ordered newest first. Raises MergeError."""
     names = _current_names(sources)
     level: list[_Merged] = []
     covered: set[int] = set()
@@ -77,14 +77,14 @@ def _range(numbers: set[int], name: str) -> Versions:
 
 
 def _open(numbers: set[int], whole: set[int], span: Versions, name: str) -> Versions:
-    """As a range that stays open (`5+`) where it reaches the newest version of the API."""
+    """Version numbers as a range, which stays open (`5+`) where it reaches the newest version of the API."""
     found = _range(numbers & whole, name)
     return Versions.parse(f"{found.low}+") if found and found.high == span.high else found
 
 
 @dataclass(slots=True)
 class _Names:
-    """What a source's names became: {(its label, path of current names, its name): current name}."""
+    """Current names of renamed fields: {(a source's label, path of current names, the source's name): current name}."""
 
     now: dict[tuple[str, _Path, str], str]
 
@@ -97,7 +97,7 @@ class _Names:
 
 
 def _current_names(sources: Sequence[ReleaseMessage]) -> _Names:
-    """Compare versions that two releases both have, newest first; where the bytes agree, so do the fields' places."""
+    """Current names, from versions that two sources both have: where the bytes agree, fields correspond by place."""
     names = _Names({})
     for at, newer in enumerate(sources):
         for older in sources[at + 1 :]:
@@ -120,7 +120,7 @@ def _learn(names: _Names, labels: tuple[str, str], now: Sequence[Cell], was: Seq
 
 @dataclass(frozen=True, slots=True)
 class _Sight:
-    """Where in which source the merging is."""
+    """The place of a merge: a source's label and the path of current names; and all current names known."""
 
     names: _Names
     label: str
@@ -151,7 +151,7 @@ def _merge_level(level: list[_Merged], fields: Sequence[Field], mine: set[int], 
 
 
 def _match(level: list[_Merged], field: Field, sight: _Sight, taken: set[int]) -> _Merged:
-    """The merged field that this one continues, or a new one."""
+    """The merged field in `level` that `field` continues, or a new one."""
     current = sight.names.current(sight.label, sight.path, field.name)
     for name in (current, field.name):
         for merged in level:
@@ -163,7 +163,7 @@ def _match(level: list[_Merged], field: Field, sight: _Sight, taken: set[int]) -
 
 
 def _order(level: list[_Merged], found: list[_Merged]) -> list[_Merged]:
-    """`level` with the new ones of `found` put in, each after what stands before it in a common version."""
+    """`level` with the new fields of `found` put in, each after the fields before it in `found`."""
     result = list(level)
     for at, merged in enumerate(found):
         if any(merged is known for known in result):
@@ -176,7 +176,7 @@ def _order(level: list[_Merged], found: list[_Merged]) -> list[_Merged]:
 
 
 def _finish(merged: _Merged, span: Versions, names: _Names, path: _Path) -> Field:
-    """A model field again, its ranges open where they reach the newest version."""
+    """The merged field as a model field, its ranges open where they reach the newest version."""
     field = merged.field
     name = ".".join((*path, field.name))
     versions = _open(merged.versions, merged.versions, span, name)
@@ -208,10 +208,10 @@ _DECLARED = "ours"
 
 
 def united(ours: dict[int, Api], releases: Sequence[Release], newest: tuple[int, ...]) -> Iterator[Api]:
-    """Every API that our declarations or a release knows.
+    """Every API that our declarations or a release knows, with the versions of all of them.
 
-    A release speaks for all versions that it has and no newer one does. Our own declarations speak for the rest; they
-    go before releases older than `newest`, the one they were last written from.
+    A release speaks for all versions that it has and no newer release has. Our own declarations speak for the rest;
+    they precede releases older than `newest`, the release they were last written from.
     """
     ordered = sorted(releases, key=lambda one: one.version, reverse=True)
     for key in sorted(set(ours).union(*(release.apis for release in ordered))):
@@ -254,7 +254,7 @@ def _marked(message: Message, mine: Message) -> Message:
 
 
 def _mark(fields: Sequence[Field], mine: Sequence[Field]) -> tuple[Field, ...]:
-    """What no definition file says is carried over: secrets, words, `since`, older names not in these releases."""
+    """`fields` with what no definition file says, from `mine`: secrets, words, `since`, names of older releases."""
     exact = {field.name: field for field in reversed(mine)}
     older = {name: field for field in reversed(mine) for name in field.was}
     marked = []

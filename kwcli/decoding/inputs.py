@@ -27,7 +27,7 @@ _PAYLOAD: Final = 6  # the payload's place in a segment
 
 
 def payload(data: bytes) -> bytes:
-    """What the packet carries where the bytes are one (`-X`: from the IP header on, `-XX`: with Ethernet), else all."""
+    """The payload where the bytes are a packet (tcpdump -X: from the IP header on, -XX: with Ethernet), else all."""
     if request_verdict(data, 0) != NO:
         return data
     for link in (_RAW, _ETHERNET):
@@ -42,8 +42,8 @@ def payload(data: bytes) -> bytes:
 
 # Hex dumps as text in, the bytes in them out: xxd, hexdump -C, od, tcpdump -X, and kw's own hex view.
 #
-# A line has an offset, bytes, and beside them what is not read: the bytes as text, names and values. Offsets must go on
-# where the line before ended; one that begins again at 0 begins another run of bytes.
+# A line has an offset, bytes, and beside them text that is not read: the bytes as text, names and values. Offsets must
+# go on where the line before ended; an offset of 0 begins another run of bytes.
 
 
 _COLON: Final = re.compile(r"\s*(?:0x)?([0-9a-f]{3,16}):\s+(?=[0-9a-f])(.*)", re.IGNORECASE)
@@ -54,12 +54,12 @@ _PAIR: Final = re.compile(r"[0-9a-f]{2}|\*\*", re.IGNORECASE)
 _GROUP: Final = re.compile(r"(?:[0-9a-f]{2})+", re.IGNORECASE)
 # A repeated line stands for as many bytes as the one before it had.
 _SQUEEZED: Final = "*"
-# What a `*` may stand for at most.
+# The most bytes that a `*` may stand for.
 REPEATED_MAX: Final = 1 << 24
 
 
 def dumped(text: str) -> list[bytes] | None:
-    """The runs of bytes of a dump; None where the text is none. Raises Failure where bytes of it are missing."""
+    """The runs of bytes of a dump; None where the text is no dump. Raises Failure where bytes of it are missing."""
     runs: list[bytearray] = []
     squeezed = False
     last = b""
@@ -97,7 +97,7 @@ def _plain(line: str) -> bool:
 
 
 def _line(line: str) -> tuple[int, bytes] | None:
-    """Offset and bytes of one line."""
+    """Offset and bytes of one line of a dump; None where the line has none. Raises Failure at hidden bytes."""
     match = _COLON.fullmatch(line)
     if match is not None:
         groups = re.split(r"\s{2,}", _BESIDE.sub("", match[2]))[0].split()
@@ -107,7 +107,7 @@ def _line(line: str) -> tuple[int, bytes] | None:
     match = _BARE.fullmatch(line)
     if match is None or (len(match[2]) == 1 and len(match[1]) < 6):
         return None
-    # Between two halves of a line there are two blanks; behind more than two there is something else.
+    # Two blanks separate the halves of a line; more than two separate the bytes from other text.
     words = re.split(r"\s{3,}", _BESIDE.sub("", match[3]))[0].split()
     pairs: list[str] = []
     for word in words:
@@ -149,7 +149,7 @@ _HEX: Final = re.compile(r"[0-9a-f]*", re.IGNORECASE)
 
 
 class InputBytes(NamedTuple):
-    """Bytes, and what to call them in a diagnosis; `text` is what they were written as, where it was text.
+    """Bytes, and their name in diagnoses; `text` is the text that they were written as, if any.
 
     `problem` is why the text of one line among others stands for no bytes.
     """
@@ -163,7 +163,7 @@ class InputBytes(NamedTuple):
 def gather(words: Sequence[str], env: Environment, form: str, *, any_text: bool = False) -> Iterator[InputBytes]:
     """The bytes of all words: `-`, `@FILE` and names of files are read, all others are bytes as text.
 
-    Raises Failure where one cannot be read; with `any_text` not for text that stands for no bytes.
+    Raises Failure where one cannot be read; with `any_text`, text that stands for no bytes is no failure.
     """
     texts: list[str] = []
     for word in words or ("-",):
@@ -179,7 +179,7 @@ def gather(words: Sequence[str], env: Environment, form: str, *, any_text: bool 
 
 
 def _standard_input(env: Environment, form: str, any_text: bool) -> Iterator[InputBytes]:
-    """What is piped in; where its first line is a whole message, each line as it comes."""
+    """The bytes on standard input; where the first line is a whole message, each line as it comes."""
     if env.stdin_terminal:
         raise Failure("no bytes: give them as hex or base64, a file, or on standard input (-)", Exit.USAGE)
     pieces = _pieces(env)
@@ -212,7 +212,7 @@ def _of_line(text: str, name: str, form: str) -> InputBytes:
 
 
 def of_bytes(data: bytes, name: str, form: str, *, any_text: bool = False) -> list[InputBytes]:
-    """What a file or standard input holds: text that stands for bytes, or the bytes themselves."""
+    """The runs of bytes in a file or standard input: what its text stands for, or the bytes themselves."""
     if data[:4] in CAPTURE_MAGICS and form in ("auto", "raw"):
         where = "-" if name == STANDARD_INPUT else name
         raise Failure(f"{name}: a capture, not a message: give it to kw sniff: kw sniff {where}")
@@ -227,7 +227,7 @@ def of_bytes(data: bytes, name: str, form: str, *, any_text: bool = False) -> li
 
 
 def of_text(text: str, name: str, form: str, *, any_text: bool = False) -> list[InputBytes]:
-    """Text that stands for bytes: a dump, or hex or base64, a message a line."""
+    """The runs of bytes that a text stands for: a dump, or hex or base64 with a message a line. Raises Failure."""
     text = _COLORS.sub("", text)
     if form in ("auto", "hex"):
         runs = dumped(text)
@@ -253,7 +253,7 @@ def of_text(text: str, name: str, form: str, *, any_text: bool = False) -> list[
 
 
 def _wrapped(whole: bytes, parts: list[bytes | None]) -> bool:
-    """Whether lines are one message that was broken to fit: the first says that it is longer than its line."""
+    """Whether lines are one message that was wrapped: the size field in the first line is larger than the line."""
     first = parts[0]
     if first is None or None in parts:
         return True
@@ -311,7 +311,7 @@ def _numbered(name: str, number: int, count: int) -> str:
 
 
 def _as_text(data: bytes) -> str | None:
-    """Text, where the bytes are text; frames begin with zeros."""
+    """The bytes as text; None where they are no text, as frames, which begin with zeros."""
     if b"\0" in data[:1024]:
         return None
     try:
@@ -322,7 +322,7 @@ def _as_text(data: bytes) -> str | None:
 
 
 def _pieces(env: Environment) -> Iterator[bytes]:
-    """Standard input as it comes."""
+    """The pieces of standard input as they come. Raises Failure behind INPUT_MAX bytes."""
     size = 0
     while piece := env.stdin.read1(_PIECE):
         size += len(piece)

@@ -1,7 +1,7 @@
 """Runs of bytes in, single messages out: where each begins and ends, which side it is, of which API and version.
 
-Frames follow one another by their size fields. Bytes that do not go up so are one message without its size field, or
-with an API and a version said a bare body, or else a frame that was cut off. What nobody says is guessed.
+Frames follow one another by their size fields. Bytes that cannot be split so are one message without its size field,
+or where API and version are given a bare body, or else a frame that was cut off. What is not given is guessed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SIDES: Final[tuple[Side, Side]] = ("request", "response")
 
 @dataclass(frozen=True, slots=True)
 class MessageHints:
-    """What the user says of the messages; None where nothing was said."""
+    """What the user says of the messages: side, API key and version; None where not given."""
 
     side: Side | None = None
     key: int | None = None
@@ -44,7 +44,7 @@ class MessageHints:
 
 @dataclass(frozen=True, slots=True)
 class NamedMessage:
-    """One message, what to call it, and where its API was guessed what else it may be."""
+    """One message, its name in diagnoses, and where its API was guessed, the candidates."""
 
     name: str
     alone: SingleMessage
@@ -52,14 +52,14 @@ class NamedMessage:
 
 
 def doubt_of(correlation_id: int) -> str:
-    """Why what reads as a response may be none; empty where nothing speaks against it."""
+    """Why bytes that read as a response may be none; empty where nothing speaks against it."""
     if correlation_id >= 0:
         return ""
     return f"its correlation id {correlation_id} is negative, and clients count from 0"
 
 
 def find_messages(given: InputBytes, said: MessageHints) -> Iterator[NamedMessage]:
-    """The messages in a run of bytes. Raises Failure at what is none, behind those before it."""
+    """The messages in a run of bytes. Raises Failure at bytes that are no message, after the messages before them."""
     data = given.data
     frames, rest_at = _chain(data)
     whole = rest_at == len(data)
@@ -99,7 +99,7 @@ def _chain(data: bytes) -> tuple[list[bytes], int]:
 
 
 def _one(given: InputBytes, data: bytes, said: MessageHints) -> NamedMessage | None:
-    """All bytes as one message without its size field, or as a body; None when that reads to no end."""
+    """All bytes as one message without its size field, or as a body; None where they do not decode so."""
     frame = len(data).to_bytes(_SIZE, "big") + data if len(data) <= FRAME_MAX else data
     name = _name(given, 0, 1)
     if said.key is not None and said.version is not None:
@@ -117,7 +117,7 @@ def _one(given: InputBytes, data: bytes, said: MessageHints) -> NamedMessage | N
 
 
 def _forms(data: bytes, frame: bytes, key: int, version: int, side: Side | None) -> Iterator[SingleMessage]:
-    """What bytes may be, of which API and version are known: a frame without its size field, a body."""
+    """What bytes of a known API and version may be: a frame without its size field, or a body."""
     for each in SIDES if side is None else (side,):
         if each == "response" or _heads(frame, key, version):
             yield SingleMessage(frame, each, key, version, _SIZE)
@@ -126,12 +126,12 @@ def _forms(data: bytes, frame: bytes, key: int, version: int, side: Side | None)
 
 
 def _heads(frame: bytes, key: int, version: int) -> bool:
-    """Whether a frame begins as a request of this API and version does."""
+    """Whether a frame begins with the header of a request of this API and version."""
     return len(frame) >= _REQUEST_HEAD and REQUEST.unpack_from(frame)[1:3] == (key, version)
 
 
 def _message(name: str, frame: bytes, shift: int, missing: str | None, said: MessageHints) -> NamedMessage:
-    """A frame with its size field as a message, by what is said and by what it says itself."""
+    """A frame with its size field as a message, by the hints and its own bytes. Raises Failure where it is none."""
     if said.key is not None and said.version is not None:
         for side in SIDES if said.side is None else (said.side,):
             alone = SingleMessage(frame, side, said.key, said.version, shift, missing)
@@ -143,7 +143,7 @@ def _message(name: str, frame: bytes, shift: int, missing: str | None, said: Mes
     if missing is None:
         if said.side != "response":
             found += [each for each in guess_request(frame) if said.key in (None, each.key)]
-        # A long request that reads to its last byte is one; of a short one that may be chance.
+        # A long frame that reads as a request to its last byte is one; with a short frame that may be chance.
         if said.side != "request" and not (found and len(frame) > CHANCE_MAX):
             found += guess_response(frame, None if said.key is None else [said.key])
         found.sort(key=lambda candidate: -candidate.score)
@@ -182,7 +182,7 @@ def _guessed(name: str, frame: bytes, shift: int, found: list[Candidate]) -> Nam
 
 
 def _cut_off(name: str, rest: bytes, said: MessageHints) -> NamedMessage:
-    """The last bytes, whose size field says that there are more; or that are no frame."""
+    """The last bytes as a message, cut off or without its size field. Raises Failure where they are none."""
     size = int.from_bytes(rest[:_SIZE], "big", signed=True)
     more = len(rest) >= _SIZE + _LEAST and len(rest) - _SIZE < size <= FRAME_MAX
     if more and (request_verdict(rest, 0) >= HEAD or _known(rest) or said.key is not None):

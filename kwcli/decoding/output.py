@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 ARROWS: Final = {"request": "→", "response": "←"}
 # Formats whose rows are records.
 RECORDS: Final = ("json", "ndjson", "yaml", "fields")
-# Candidates that are listed; the others are hardly better than chance.
+# The most candidates that are listed; the others are hardly better than chance.
 CANDIDATES: Final = 6
 
 
 class MessageOutput:
-    """Writes messages in one format; `close` ends what was begun."""
+    """Writes messages to standard output in one format; `close` must be called at the end."""
 
     def __init__(self, env: Environment, settings: Settings) -> None:
         self._env = env
@@ -33,7 +33,7 @@ class MessageOutput:
         self._explained: set[int] = set()
 
     def show(self, message: NamedMessage) -> Told:
-        """Write one message; what was told of it."""
+        """Write one message; returns its record and failure, as `message_json` makes them."""
         told = message_json(message.alone, self._options)
         if message.alone.side == "response" and told.record["correlation_id"] is not None:
             doubt = doubt_of(told.record["correlation_id"])
@@ -50,7 +50,7 @@ class MessageOutput:
         return told
 
     def record(self, record: dict[str, Any]) -> None:
-        """Write one object."""
+        """Write one record."""
         self._records.add(record)
 
     def text(self, lines: list[str]) -> None:
@@ -58,11 +58,11 @@ class MessageOutput:
         self._lines(lines)
 
     def flush(self) -> None:
-        """Let out what was written: who pipes lines in may wait for the answer to each."""
+        """Flush standard output: a program that pipes lines in may wait for the answer to each."""
         self._env.stdout.flush()
 
     def close(self) -> None:
-        """End the array."""
+        """End the output of records, such as a JSON array, and flush standard output."""
         if self._settings.format in RECORDS:
             self._records.close()
         self._env.stdout.flush()
@@ -115,7 +115,7 @@ class MessageOutput:
         )
 
     def _head(self, message: NamedMessage, told: Told) -> Iterator[str]:
-        """`→ Metadata 12 request · 62 B · correlation id 7 · client app`, and what else it may be."""
+        """`→ Metadata 12 request · 62 B · correlation id 7 · client app`, and lines of what else the message may be."""
         from kwcli.output.body import scalar
         from kwcli.output.units import palette
 
@@ -149,7 +149,7 @@ def _cut(text: str, width: int | None, used: int) -> str:
 
 
 def _candidates(message: NamedMessage) -> list[dict[str, Any]]:
-    """What a message may be, best first; those of one layout, which nothing tells apart, have the same rank."""
+    """What a message may be, best first; APIs of the same layout, which nothing tells apart, have the same rank."""
     out = []
     for rank, candidate in enumerate(message.candidates[:CANDIDATES], 1):
         for kind in candidate.kinds:

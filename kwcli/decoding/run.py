@@ -1,4 +1,4 @@
-"""Words, options and surroundings in, messages or explanations on standard output and an exit code out."""
+"""Words, options and environment in, messages or explanations on standard output and an exit code out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def run(words: Sequence[str], env: Environment, settings: Settings, said: MessageHints, form: str) -> Exit:
-    """Decode and show all messages; what fails is told on standard error, and what follows it is still shown."""
+    """Decode and show all messages; failures are reported on standard error, and later messages are still shown."""
     screen = MessageOutput(env, settings)
     code = Exit.DONE
     try:
@@ -53,7 +53,7 @@ def _shown(given: InputBytes, screen: MessageOutput, env: Environment, said: Mes
 
 
 def _hint(text: str) -> str:
-    """For who gives a number, or a line of a log, as if it were a message."""
+    """A hint for a number or a line of a log that was given as a message; empty for other text."""
     number = number_of(text)
     found = explain_line(text) if number is None else explain_number(number)
     return f"; as a number: {found[0].text} (--explain says more)" if found else ""
@@ -67,7 +67,7 @@ def _named(message: NamedMessage) -> str:
 
 
 def run_explain(words: Sequence[str], env: Environment, settings: Settings, form: str) -> Exit:
-    """Say of bytes, of numbers and of lines of a log what they are; 1 when of one of them nothing is known."""
+    """Explain bytes, numbers and lines of a log; the exit code is 1 when nothing is known of one of them."""
     screen = MessageOutput(env, settings if settings.format in RECORDS else settings._replace(format="text"))
     code = Exit.DONE
     known = 0
@@ -98,7 +98,7 @@ def _lines(finding: Finding, settings: Settings) -> list[str]:
 
 
 def _findings(words: Sequence[str], env: Environment, form: str) -> Iterator[tuple[InputBytes, list[Finding]]]:
-    """What each run of bytes is, and text that is no bytes."""
+    """Each run of bytes, or text that stands for no bytes, with the findings about it."""
     runs = gather(words, env, form, any_text=form == "auto")
     first, second = next(runs, None), next(runs, None)
     for given in chain((run for run in (first, second) if run is not None), runs):
@@ -106,7 +106,7 @@ def _findings(words: Sequence[str], env: Environment, form: str) -> Iterator[tup
 
 
 def _explained(given: InputBytes, *, alone: bool) -> list[Finding]:
-    """A number for what it begins, then bytes, then a line of a log; else what such a number means."""
+    """Findings about a number as first bytes of a known kind, else about bytes or a log line, else about a size."""
     number = number_of(given.text)
     found = explain_number(number) if number is not None else []
     if not found and given.problem:
@@ -117,12 +117,12 @@ def _explained(given: InputBytes, *, alone: bool) -> list[Finding]:
 
 
 def _of_text(text: str) -> list[Finding]:
-    """What text begins that stands for no bytes: that it is text is nothing new."""
+    """Findings about text that stands for no bytes, without the finding that it is text."""
     return [found for found in explain(text.encode("utf-8", "surrogateescape")) if not found.what.endswith("text")]
 
 
 def _of_bytes(data: bytes) -> list[Finding]:
-    """Findings of the table, and the Kafka response that bytes may be."""
+    """Findings of the table about bytes, and the Kafka response that they may be."""
     found = explain(data)
     for sized in (True, False):
         frame = data if sized else with_size(data) if len(data) <= FRAME_MAX else b""

@@ -1,4 +1,4 @@
-"""Bytes of a structure that its name tells, in; what is in it, as text or JSON, out."""
+"""Bytes of a structure whose name is given in; its contents out, as text or JSON."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def list_structures(env: Environment, settings: Settings) -> Exit:
 
 
 def run_as(words: Sequence[str], env: Environment, settings: Settings, name: str, form: str) -> Exit:
-    """Decode and show the structures; one that cannot be read is told on standard error, and the next is shown."""
+    """Decode and show bytes as the structure `name`; unreadable ones are reported on standard error and skipped."""
     screen = MessageOutput(env, settings)
     code = Exit.DONE
     try:

@@ -1,8 +1,8 @@
 """The handbook and the program's commands in, a manual page in man(7)'s macros out: for groff and mandoc alike.
 
-Of Markdown this knows what the handbook's pages use: headings, paragraphs, lists, tables, fenced blocks, `code`,
-*emphasis* and links. Tables become lists of terms, since columns of prose do not fit a terminal of 80. All text beyond
-ASCII is written as `\\[uXXXX]`, which needs no encoding to be known.
+The Markdown that is understood is what the handbook's pages use: headings, paragraphs, lists, tables, fenced blocks,
+`code`, *emphasis* and links. Tables become lists of terms, since columns of prose do not fit a terminal of 80 columns.
+All text beyond ASCII is written as `\\[uXXXX]`, which reads the same in every encoding.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _head(name: str, description: str) -> list[str]:
 
 
 def _paths(program: click.Group) -> Iterator[tuple[str, ...]]:
-    """Every command of the program, those of groups after their group."""
+    """The paths of all commands; the commands of a group follow the group."""
     ctx = click.Context(program, info_name="kw")
     for name in program.list_commands(ctx):
         command = program.get_command(ctx, name)
@@ -132,7 +132,7 @@ def _begins_block(line: str) -> bool:
 
 
 def _table(rows: list[str]) -> Iterator[str]:
-    """The first cell as the term; of more than two columns each further cell has its title before it."""
+    """A table as a list of terms, its first cells; with more than two columns, each other cell follows its title."""
     titles, _, *cells = (_cells(row) for row in rows)
     for term, *others in cells:
         yield from (".TP", f"\\fB{_inline(term)}\\fR" if term else "\\&")
@@ -148,7 +148,7 @@ def _cells(row: str) -> list[str]:
 
 
 def _text(text: str) -> list[str]:
-    """A paragraph as one line; an empty one gives none."""
+    """A paragraph as one line; no line for an empty paragraph."""
     plain = _SPACES.sub(" ", text.replace("\b", "")).strip()
     return [_guarded(_inline(plain))] if plain else []
 
@@ -168,7 +168,7 @@ def _inline(text: str) -> str:
 
 
 def _breakable(text: str) -> str:
-    """Words that no line holds may be broken behind a comma, a colon or a slash."""
+    """The text, with words that are too long for a line made breakable behind a comma, a colon or a slash."""
     words = text.split(" ")
     return " ".join(re.sub(r"([,:/])", r"\1\\:", word) if len(word) > _LONGEST else word for word in words)
 
@@ -185,10 +185,10 @@ def _character(character: str) -> str:
 
 
 def _guarded(line: str) -> str:
-    """A line that is no request, whatever it begins with."""
+    """The line, protected from being read as a roff request where it begins with a dot or an apostrophe."""
     return f"\\&{line}" if line[:1] in (".", "'") or not line else line
 
 
 def _quoted(text: str) -> str:
-    """A macro's argument."""
+    """The text as the argument of a macro, in quotes."""
     return '"' + _escaped(text).replace('"', "\\(dq") + '"'

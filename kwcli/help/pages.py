@@ -83,7 +83,7 @@ def read_page(topic: str) -> str:
 
 
 def describe_topic(topic: str) -> str:
-    """The words of the page's first line after its name."""
+    """The description of a topic: the words behind its name in the first line of its page."""
     return read_page(topic).partition("\n")[0].partition(": ")[2]
 
 

@@ -58,7 +58,7 @@ def _find_topic(word: str) -> str:
 
 
 def show_man(env: Environment, program: click.Group, word: str | None) -> int:
-    """Print the manual page of the program, or that of a topic. Raises Failure (usage) as show_page does."""
+    """Print the manual page of the program, or of a topic. Raises Failure (usage) where there is no such topic."""
     from kwcli.help.man import man_page
 
     env.stdout.write(man_page(program, None if word is None else _find_topic(word)).encode())
@@ -78,7 +78,7 @@ def show_options(env: Environment, root: click.Context, words: Sequence[str]) ->
 
 
 def show_found(env: Environment, word: str) -> int:
-    """Print the lines that hold `word`, as grep does: `topic:line: text`. Ends with 1 where there is none."""
+    """Print the lines that hold `word`, as grep does: `topic:line: text`. Raises Failure where there is none."""
     found = [f"{each.topic}:{each.number}: {each.line}" for each in search(word)]
     if not found:
         raise Failure(f"no page of the handbook holds {word[:80]!r}")
@@ -113,8 +113,8 @@ def _lay_out(text: str, *, width: int, color: bool) -> str:
     class Page(Markdown):
         elements = {**Markdown.elements, "fence": Example}  # noqa: RUF012  # rich's own attribute
 
-    text = _PAGE_LINK.sub(_page_named, text)  # links of terminals are codes, of which they are given none
-    text = _HEADING.sub(lambda heading: heading[0].replace("`", ""), text)  # bold and coloured is no style of ours
+    text = _PAGE_LINK.sub(_page_named, text)  # terminal links are escape codes, which would not pass
+    text = _HEADING.sub(lambda heading: heading[0].replace("`", ""), text)  # kw has no style both bold and coloured
     out = io.StringIO()
     console = Console(
         file=out,

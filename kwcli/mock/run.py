@@ -1,4 +1,4 @@
-"""Recordings in, their cluster at addresses of this machine served: all that `kw mock` does."""
+"""Recordings in; their cluster, served at addresses of this machine by `kw mock`, out."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PORT_MAX: Final = 65535
 
 
 class MockPlan(NamedTuple):
-    """What the command line says."""
+    """The options of `kw mock`."""
 
     capture: CaptureOptions
     security: TlsOptions
@@ -47,14 +47,14 @@ class MockPlan(NamedTuple):
 
 
 def run_mock(env: Environment, plan: MockPlan) -> int:
-    """Serve until a signal; the exit code. Raises Failure."""
+    """Read the recordings and serve their cluster until a signal; the exit code. Raises Failure."""
     host = advertised_host(plan.bind, plan.advertise)
     log = plan.log.plan(env, via="mock")
     tls = _inbound(env, plan, host)
     recording = Recording()
     code = read_recording(env, plan, recording)
     if code != Exit.DONE and not recording.exchanges:
-        return code  # what is wrong was said
+        return code  # errors were reported already
     recorded = recording.nodes()
     if not recorded:
         raise Failure("no broker answers in the recording: there is nothing to stand for")
@@ -95,9 +95,9 @@ def _inbound(env: Environment, plan: MockPlan, host: str) -> Inbound | None:
 
 
 def read_recording(env: Environment, plan: MockPlan, recording: Recording) -> Exit:
-    """Have the recording filled by the inputs; what cannot be read of them is said, and makes the code.
+    """Read the inputs into `recording`, and report what cannot be read of them; the exit code.
 
-    Raises Failure where records were taken out of one.
+    Raises Failure where records were taken out of an input.
     """
     fold: Any = recording
     renderer = _SilentRenderer([fold], "a shorter recording has fewer")
@@ -121,23 +121,23 @@ def read_recording(env: Environment, plan: MockPlan, recording: Recording) -> Ex
 
 
 def _no_fields(key: int, side: Side) -> frozenset[str]:  # noqa: ARG001  # as all needs
-    """No single field is looked at: whole bodies are read."""
+    """No fields are needed by themselves: whole bodies are read."""
     return frozenset()
 
 
 class _SilentRenderer(FoldRenderer):
-    """Writes nothing."""
+    """A renderer that writes nothing."""
 
     def open(self, write: Any) -> _SilentRenderer:  # noqa: ARG002  # as all renderers
-        """Nothing is written."""
+        """The renderer itself, which does not use `write`."""
         return self
 
     def close(self) -> None:
-        """Nothing is left."""
+        """Called at the end; nothing is to be done."""
 
 
 def bind_nodes(recorded: Sequence[Node], plan: MockPlan, host: str) -> tuple[list[Node], dict[int, socket.socket]]:
-    """One port of this machine for each node, told to be of `host`, and the socket that has it. Raises Failure."""
+    """Bind a port for each node; the nodes at `host` and their ports, and the sockets by node id. Raises Failure."""
     if plan.port + len(recorded) - 1 > _PORT_MAX:
         raise Failure(
             f"--port {plan.port}: {len(recorded)} nodes need ports up to {plan.port + len(recorded) - 1}", Exit.USAGE
@@ -156,7 +156,7 @@ def bind_nodes(recorded: Sequence[Node], plan: MockPlan, host: str) -> tuple[lis
 
 
 def describe(recording: Recording, recorded: Sequence[Node], nodes: Sequence[Node], plan: MockPlan) -> list[str]:
-    """What people are told at the start."""
+    """The lines that the mock prints at its start."""
     lines = [
         f"node {node.id}: recorded {shown((old.host, old.port))}, here {shown((node.host, node.port))}"
         for old, node in zip(recorded, nodes, strict=True)

@@ -1,7 +1,7 @@
-"""Mocked brokers as a running program: sockets, the clock, signals; what they say is of decoders/mocking.
+"""Mocked brokers as a running program: sockets, the clock, signals; their answers are made by decoders/mocking.
 
-Every connection's bytes go to the log (kwcli/proxy/log) as they come and go, so that its rows and files are those of
-`kw proxy`: a client's before the brokers see them, an answer's as it is sent.
+Every connection's bytes go to the log (kwcli/proxy/log) as they come and go, so that its rows and files are like those
+of `kw proxy`: a client's bytes before the brokers see them, an answer's bytes as they are sent.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 __all__ = ["MockServer"]
 
-# More clients than these are turned away.
+# More connections than this are turned away.
 _CONNECTIONS_MAX: Final = 10_000
-# From so many bytes on that a client has not read, it is answered no more until it does.
+# A client with more unread bytes than this is not answered any more until it reads.
 _WRITTEN_MAX: Final = 1 << 20
-# For a client's TLS handshake.
+# Time limit of a client's TLS handshake.
 _GREETING_S: Final = 10.0
-# How often lines that came again are looked for, to be said with their count.
+# How often (s) to look for lines that came again, to be said with their count.
 _FOLD_S: Final = 1.0
 
 
 class MockServer:
-    """`serve` gives the exit code when it was told to end. With `feed` what passes is logged, with `tls` it is TLS."""
+    """Serves mocked brokers until a signal. `feed` logs their traffic; with `tls` listeners speak TLS."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class MockServer:
             feed.pause = self.pause
 
     def serve(self, ready: str) -> Exit:
-        """Serve until a signal, after having said that it is ready."""
+        """Say `ready`, then serve until a signal; the exit code."""
         return asyncio.run(self._run(ready))
 
     async def _run(self, ready: str) -> Exit:
@@ -107,11 +107,11 @@ class MockServer:
 
     @staticmethod
     def now_ms() -> int:
-        """The time that records and markers get."""
+        """The current time in ms, which records and markers get."""
         return time.time_ns() // 1_000_000
 
     def settle(self) -> None:
-        """Send what is to be sent, and set the clock for what is due next."""
+        """Send what the brokers have to send, and set the timer for what is due next."""
         brokers = self.brokers
         for connection in brokers.take_changed():
             protocol = self.connections.get(connection)
@@ -133,13 +133,13 @@ class MockServer:
         self.settle()
 
     def pause(self, paused: bool) -> None:
-        """Read nothing for a while: the log asks for it."""
+        """Stop reading from all connections, or read on, as the log asks for it."""
         self.paused = paused
         for protocol in self.connections.values():
             protocol.read_or_not()
 
     def tell(self, connection: MockConnection, text: str, *, loud: bool) -> None:
-        """What happened to a connection; `loud` without being asked for."""
+        """Say what happened to a connection; without -v only where it is `loud`."""
         line = f"connection {connection.number} of {connection.client} to node {connection.node}: {text}"
         if self._verbose:
             self._say(line)
@@ -153,7 +153,7 @@ class MockServer:
 
 
 class MockProtocol(asyncio.Protocol):
-    """One client."""
+    """One client's connection to a mocked broker."""
 
     def __init__(self, server: MockServer, node: int) -> None:
         self._server = server
@@ -164,7 +164,7 @@ class MockProtocol(asyncio.Protocol):
         self._reading = True
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """A client has come."""
+        """Register a client that has connected, or turn it away."""
         self._transport = cast(asyncio.Transport, transport)
         server = self._server
         if len(server.connections) >= _CONNECTIONS_MAX:
@@ -187,7 +187,7 @@ class MockProtocol(asyncio.Protocol):
         return shown(found[:2])
 
     def data_received(self, data: bytes) -> None:
-        """Bytes of it."""
+        """Hand the client's bytes to the mocked brokers."""
         if self._connection is not None:
             if self._feed is not None:
                 self._feed.chunk(self._connection.number, CLIENT, now_ns(), data)
@@ -195,7 +195,7 @@ class MockProtocol(asyncio.Protocol):
             self._server.settle()
 
     def settle(self) -> None:
-        """Send what is to be sent, stop or go on reading, close."""
+        """Send the connection's output; then stop reading, read on, or close."""
         transport, connection = self._transport, self._connection
         if transport is None or connection is None:
             return
@@ -211,7 +211,7 @@ class MockProtocol(asyncio.Protocol):
             transport.close()
 
     def read_or_not(self) -> None:
-        """Stop or go on reading."""
+        """Stop reading or read on, as the connection and the log need it."""
         transport, connection = self._transport, self._connection
         if transport is None or connection is None or transport.is_closing():
             return
@@ -221,18 +221,18 @@ class MockProtocol(asyncio.Protocol):
             (transport.resume_reading if wanted else transport.pause_reading)()
 
     def pause_writing(self) -> None:
-        """It does not read."""
+        """Note that the client does not read its answers."""
         if self._connection is not None:
             self._connection.blocked = True
 
     def resume_writing(self) -> None:
-        """It reads again."""
+        """Go on with the connection: the client reads again."""
         if self._connection is not None and self._connection.closed is None:
             self._server.brokers.unblock(self._connection, self._server.now_ms())
             self._server.settle()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It has gone."""
+        """Disconnect a client that has gone."""
         connection = self._connection
         if connection is not None:
             verb = "closed" if exc is None else "reset"
@@ -241,7 +241,7 @@ class MockProtocol(asyncio.Protocol):
             self._server.settle()
 
     def _end(self, connection: MockConnection, how: str, reason: str, *, loud: bool) -> None:
-        """The connection is over, which is told once."""
+        """Forget the connection, and report its end once."""
         self._connection = None
         self._server.connections.pop(connection, None)
         self._server.tell(connection, reason, loud=loud)
@@ -249,7 +249,7 @@ class MockProtocol(asyncio.Protocol):
             self._feed.closed(connection.number, how, now_ns(), reason)
 
     def close(self) -> None:
-        """End it, as the program ends."""
+        """Close the connection: the mock ends."""
         if self._connection is not None:
             self._end(self._connection, "mock", "the mock ends", loud=False)
         if self._transport is not None:

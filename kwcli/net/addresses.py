@@ -1,4 +1,4 @@
-"""`host:port,…` as people write it in, addresses out; and back. What answers name as a place is checked here, too."""
+"""`host:port,…` as people write it in, addresses out; and back. Addresses in brokers' answers are checked here, too."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kwcli.net.config.client_config import Address
 
 PORT: Final = 9092
 PORT_MAX: Final = 65535
-# So much of a host that cannot be one is shown.
+# Characters that are shown of a host that is too long.
 _SHOWN_MAX: Final = 60
 _LISTENER: Final = re.compile(r"([A-Za-z][A-Za-z0-9_]*)://")
 
@@ -28,7 +28,7 @@ def addresses(text: str, port: int = PORT) -> tuple[Address, ...]:
 
 
 def address(text: str, port: int | None = PORT) -> Address:
-    """`host:port`, `[::1]:9092`, `host`; a listener's name before it (`SSL://host:9093`) is taken off."""
+    """The address `host:port`, `[::1]:9092` or `host`; a listener's name before it (`SSL://host:9093`) is taken off."""
     word = _LISTENER.sub("", text.strip(), count=1)
     if word.startswith("["):
         host, closed, rest = word[1:].partition("]")
@@ -52,7 +52,7 @@ def address(text: str, port: int | None = PORT) -> Address:
 
 
 def shown(where: Address) -> str:
-    """`host:port`, with brackets around IPv6; a host that is longer than any is cut, so that a line stays a line."""
+    """`host:port`, with brackets around IPv6; a host that is too long is cut."""
     host, port = where
     if len(host) > HOST_MAX:
         host = f"{host[:_SHOWN_MAX]}…"
@@ -60,7 +60,7 @@ def shown(where: Address) -> str:
 
 
 def unusable(where: Address) -> str | None:
-    """Why nobody can be connected to a place that an answer names; None for one that is worth a try."""
+    """Why an address that an answer names cannot be connected to; None where it is worth a try."""
     host, port = where
     if not 0 < port <= PORT_MAX:
         return f"a port is between 1 and {PORT_MAX}"

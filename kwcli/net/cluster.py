@@ -1,7 +1,7 @@
-"""A cluster's addresses in, connections to the node that is meant out: any, by id, controller, coordinator, leader.
+"""A cluster's addresses in, connections to its nodes out: any node, by id, controller, coordinator, leader.
 
-What it asks on the way (Metadata, FindCoordinator, DescribeCluster) is repeated while the answer says that a later one
-may be better, until the deadline. Every exchange on every connection is told to `witness`. Connections are kept.
+Its own requests (Metadata, FindCoordinator, DescribeCluster) are repeated while the answer says that a later one may be
+better, until the deadline. `witness` is called with every exchange on every connection. Connections are kept.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from kwcli.net.session.blocking import Reply
     from kwcli.net.session.credentials import Credentials
 
-# Between two look-ups; a broker that has just heard of a topic needs a moment, one that never will is not waited for.
+# Between two look-ups: a broker that has just heard of a topic needs a moment; a topic unknown to it is not waited for.
 PAUSES_S: Final = (0.02, 0.05, 0.1, 0.2, 0.25)
 UNKNOWN_TRIES: Final = 4
-TOPICS_TOLD: Final = 8  # to who asked for one that is not there
-SAYS_WHOM: Final = 5  # the version of it from which on a client says whom it believes to reach
+TOPICS_TOLD: Final = 8  # listed in the error for a topic that is not there
+SAYS_WHOM: Final = 5  # the version of ApiVersions from which on a client names the cluster it believes to reach
 
 Witness = Callable[[Connection, "Reply"], None]
 
@@ -62,7 +62,7 @@ class ClusterClient:
         self.config = config
         self.deadline = deadline
         self.witness = witness
-        self._tell = tell or _nothing  # a line for people, and whether they have to know
+        self._tell = tell or _nothing  # takes a line for people, and whether they have to know
         self._sleep = sleep
         self.credentials = _credentials(config)
         self._open: dict[Address, Connection] = {}
@@ -88,9 +88,9 @@ class ClusterClient:
     # Connections
 
     def any(self) -> Connection:
-        """The node that was reached first: of the servers given, the first that lets us in.
+        """The node that was reached first: the first of the servers given that accepts the connection and the login.
 
-        They share the time that there is, so that a silent one does not keep us from the others.
+        The servers share the time left, so that a silent one does not keep us from the others.
         """
         if self._first is not None:
             return self._first
@@ -113,7 +113,7 @@ class ClusterClient:
         raise Failure(f"none of {len(self.config.servers)} servers: {text}", failures[-1].code)
 
     def node(self, number: int, *, spare_s: float = 0.0) -> Connection:
-        """The node with this id; so much of the time that there is must be left when it is connected."""
+        """The connection to the node with this id; `spare_s` seconds must be left when it is open."""
         nodes = self.nodes()
         if number not in nodes:
             nodes = self.nodes(fresh=True)
@@ -130,9 +130,9 @@ class ClusterClient:
         return self._nodes
 
     def controller(self) -> tuple[Connection, str]:
-        """Who takes requests for the controller, and how people are told.
+        """The connection that takes requests for the controller, and a text that says which node it is.
 
-        Raises Failure when there is none until the deadline, or when it cannot be known.
+        Raises Failure when there is no controller until the deadline, or when it cannot be known.
         """
         first = self.any()
         if not self.config.controllers and metadata_requests.is_kraft(first.versions):
@@ -145,18 +145,18 @@ class ClusterClient:
         return self.node(self._controller), "the active controller"
 
     def coordinator(self, kind: Kind, key: str) -> Connection:
-        """The coordinator of a group, of a transactional id, or of `group:topic id:partition`."""
+        """The connection to the coordinator of a group, of a transactional id, or of `group:topic id:partition`."""
         node = self._coordinators.get((kind, key)) or self._ask_coordinator(kind, key)
         self._coordinators[kind, key] = node
         return self._connected(node)
 
     def leader(self, topic: str, partition: int) -> Connection | None:
-        """The leader of a partition; None where the cluster knows no such topic or partition."""
+        """The connection to the leader of a partition; None where the cluster knows no such topic or partition."""
         found = self.leaders([(topic, partition)])[topic, partition]
         return None if found is None else self.node(found)
 
     def leaders(self, places: list[tuple[str, int]]) -> dict[tuple[str, int], int | None]:
-        """The node id of the leader of each partition, None for those that the cluster does not know."""
+        """The node id of the leader of each partition; None for a partition that the cluster does not know."""
         names = list(dict.fromkeys(topic for topic, _ in places))
         unled: list[str] = []
         for _ in self._tries(lambda: f"no leader for {', '.join(unled[:5])}{' …' * (len(unled) > 5)}"):
@@ -231,7 +231,7 @@ class ClusterClient:
         return None
 
     def forget(self) -> None:
-        """What was looked up may be wrong by now; connections stay."""
+        """Forget everything that was looked up; connections stay."""
         self._topics.clear()
         self._coordinators.clear()
         self._nodes.clear()
@@ -240,30 +240,30 @@ class ClusterClient:
     # Requests
 
     def restart(self) -> None:
-        """Begin anew with the servers given: connections were lost."""
+        """Close all connections, and begin anew with the servers given."""
         self.close()
         self._first = None
         self.forget()
 
     def renew(self, deadline: Deadline) -> None:
-        """From now on everything has to be over by another deadline."""
+        """Set another deadline, for the open connections as well."""
         self.deadline = deadline
         for connection in self._open.values():
             connection.deadline = deadline
 
     def ask(self, connection: Connection, key: int, version: int, value: Mapping[str, Any]) -> dict[str, Any]:
-        """A look-up: body in, body out."""
+        """Send a request with this body, and give the decoded body of its answer."""
         reply = connection.request(key, version, encode_message(key, version, "request", value))
         return decoded(connection, reply, key, version)
 
     def version(self, connection: Connection, key: int, least: int = 0, most: int = 99) -> int:
-        """The highest version that both know, in these bounds. Raises Failure when there is none."""
+        """The highest version of an API that both sides know, in these bounds. Raises Failure when there is none."""
         return highest_common(connection, key, least, most)
 
     # Inside
 
     def _connected(self, node: Node, spare_s: float = 0.0) -> Connection:
-        """The connection to a node that an answer named. Raises Failure, also where the place cannot be one."""
+        """The connection to a node that an answer named. Raises Failure, also where its address cannot be one."""
         if node.problem is not None and node.address not in self.config.dial_map:
             raise Failure(node.problem, Exit.UNREACHABLE)
         deadline = self.deadline.sooner(self.deadline.left() - spare_s) if spare_s else None
@@ -280,7 +280,7 @@ class ClusterClient:
         return found
 
     def _opened(self, address: Address, number: int | None, deadline: Deadline) -> Connection:
-        """A new connection; the witness is told of its opening once it is open, of the rest as it happens."""
+        """A new connection; the witness gets the exchanges of its opening when it is open, later ones at once."""
         opening: list[Reply] = []
         tell: list[Callable[[Reply], None]] = [opening.append]
         made = Connection.open(
@@ -304,7 +304,7 @@ class ClusterClient:
         return made
 
     def _tries(self, otherwise: str | Callable[[], str]) -> Iterator[None]:
-        """Once, then again after a pause, until the deadline; then a Failure with the text."""
+        """Yield once, then again after each pause until the deadline; then raise a Failure with the text."""
         number = 0
         while True:
             yield
@@ -330,7 +330,7 @@ class ClusterClient:
 
     @property
     def _identity(self) -> str | None:
-        """The cluster's id, once it is known, for brokers that want to hear whom we take them for (KIP-1242)."""
+        """The cluster's id, once it is known, for brokers to which clients name the cluster they mean (KIP-1242)."""
         told = self._first is not None and SAYS_WHOM in self._first.versions.get(API_VERSIONS, NONE)
         return self.cluster_id if told else None
 
@@ -341,7 +341,7 @@ class ClusterClient:
         self._recognise(self._nodes)
 
     def recognise(self, answer: Mapping[str, Any]) -> None:
-        """Take from a Metadata or DescribeCluster answer which node the server is that we were given."""
+        """Take the node id of the server that we were given from a Metadata or DescribeCluster answer."""
         if self._first is not None and self._first.node_id is None:
             self._recognise(metadata_requests.nodes(answer))
 
@@ -395,7 +395,7 @@ class ClusterClient:
         return found
 
     def _others(self, name: str) -> str:
-        """What else there is, for who asked for a topic that is not there: nearly the same name, or a few."""
+        """The end of the error for a topic that is not there: a topic with nearly the same name, or a few topics."""
         connection = self.any()
         try:
             version = self.version(connection, METADATA)
@@ -403,18 +403,18 @@ class ClusterClient:
             told = [topic.name for topic in told_topics(connection, version, answer) if topic.name]
         except Failure:
             return ""
-        names = sorted(told, key=lambda each: (each.startswith("__"), each))  # Kafka's own behind the others
+        names = sorted(told, key=lambda each: (each.startswith("__"), each))  # Kafka's own after the others
         meant = did_you_mean(name, names)
         listed = ", ".join(names[:TOPICS_TOLD]) + (" …" if names[TOPICS_TOLD:] else "")
         return meant or (f"; there are {listed}" if names else "; it has none")
 
 
 def _nothing(_text: str, _important: bool) -> None:
-    """Nobody is told."""
+    """Ignore a line for people."""
 
 
 def _nobody(_reply: Reply) -> None:
-    """Nobody wants to know."""
+    """Ignore a reply: there is no witness."""
 
 
 def _credentials(config: ClientConfig) -> Credentials | None:

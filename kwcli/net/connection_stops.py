@@ -1,6 +1,6 @@
-"""The end of a connection in, why it ended before it should out: one line, with what to do about it (TCP, SASL, Kafka).
+"""The unexpected end of a connection in; one line that says why, with a remedy, out (TCP, TLS, SASL, Kafka).
 
-Where the end explains nothing, further short connections find out what is there instead.
+Where the end explains nothing, further short connections find out what the peer is.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import KeyStoreFile, Tls
 from kwcli.net.deadline import Deadline
 
-# Of whom closes without having said anything.
+# For a peer that closes without having sent anything.
 NO_BROKER: Final = (
     "is it a Kafka broker? One that has too many connections, or a proxy without a broker behind it, does so too"
 )
 
 
 class Cause(Enum):
-    """What kind of end it is."""
+    """The kind of an unexpected end."""
 
     CLOSED = auto()  # the peer ended the connection while an answer was due
     FOREIGN = auto()  # what came is not Kafka
     TLS = auto()  # the two sides cannot agree on TLS
-    NAME = auto()  # the peer's certificate is good, for others
+    NAME = auto()  # the peer's certificate is good, but for another name
     BROKEN = auto()  # Kafka, but against its rules
     SASL = auto()  # the peer will not authenticate this way
-    REFUSED = auto()  # the peer knows the way, and refuses who comes
+    REFUSED = auto()  # the peer knows the mechanism, and refuses the credentials
 
 
 class ConnectionStop(Exception):
@@ -47,24 +47,24 @@ class ConnectionStop(Exception):
         self.code = code
 
     def line(self, address: str) -> str:
-        """The one line for people."""
+        """The line for people: the address, the text and the remedy."""
         return f"{address} {self.text}" + (f"; {self.remedy}" if self.remedy else "")
 
 
 def closed(text: str, remedy: str = "", code: Exit = Exit.UNREACHABLE) -> ConnectionStop:
-    """The peer ended the connection."""
+    """The stop where the peer ended the connection."""
     return ConnectionStop(Cause.CLOSED, text, remedy=remedy, code=code)
 
 
 def broken(text: str, remedy: str = "") -> ConnectionStop:
-    """The peer speaks Kafka, but not by the rules."""
+    """The stop where the peer speaks Kafka, but not by the rules."""
     return ConnectionStop(Cause.BROKEN, text, remedy=remedy)
 
 
-# An error of the TLS library in, the end of the connection out: what happened in plain words, and what to try.
+# An error of the TLS library in, the stop out: what happened in plain words, and what to try.
 #
-# Loaded when something went wrong. A broker tells a client why it does not like it by an alert, which in TLS 1.3 comes
-# only after the client thinks that the handshake is over: errors of the first reads and writes belong here as well.
+# Loaded when something went wrong. A broker refuses a client by an alert, which in TLS 1.3 comes only after the
+# handshake is over for the client: errors of the first reads and writes belong here as well.
 
 
 _PLAIN: Final = "-X security.protocol=PLAINTEXT or SASL_PLAINTEXT"
@@ -79,7 +79,7 @@ _NAMES_SHOWN: Final = 5
 
 
 def tls_stop(error: OSError, tls: Tls, host: str) -> ConnectionStop:
-    """The reason of an `ssl.SSLError`, or of a connection that ended during the handshake; `host` as it was checked."""
+    """The stop for an `ssl.SSLError`, or for an end during the handshake; `host` is the name that was checked."""
     code = getattr(error, "verify_code", None)
     if code:
         return _untrusted(code, str(getattr(error, "verify_message", "")), tls, host)
@@ -138,7 +138,7 @@ def _untrusted(code: int, message: str, tls: Tls, host: str) -> ConnectionStop:
 
 
 def other_name(host: str, names: Sequence[str]) -> ConnectionStop:
-    """The broker's certificate is not for `host`; it is for `names`, where they are known."""
+    """The stop for a certificate that is not for `host`, but for `names`, where they are known."""
     text = f"has a certificate for another name than {host}"
     if not names:
         return _stop(text, f"use a name that is in it, or {_NO_NAME_CHECK}", Cause.NAME)
@@ -166,9 +166,9 @@ def _stop(text: str, remedy: str, cause: Cause = Cause.TLS) -> ConnectionStop:
     return ConnectionStop(cause, text, remedy=remedy)
 
 
-# A way to connect and an end that explains nothing in, an end that does out: further short connections find out why.
+# A way to connect and a stop that explains nothing in, a stop that explains more out, by further short connections.
 #
-# Each asks one question, and all of them have little time. What they cannot find out leaves the end as it was.
+# Each of them asks one question, and all have little time. Where they find out nothing, the stop stays as it was.
 
 
 Connect = Callable[[Deadline], socket.socket]
@@ -192,7 +192,7 @@ def speaks_tls(connect: Connect, deadline: Deadline) -> bool:
 def explain_failed_handshake(
     connect: Connect, deadline: Deadline, stop: ConnectionStop, *, sasl: bool
 ) -> ConnectionStop:
-    """Why a TLS handshake failed, by what the peer says to Kafka in the clear."""
+    """The cause of a failed TLS handshake, by the peer's answer to Kafka in the clear; else `stop`."""
     request = encode_request(API_VERSIONS, 0, {}, correlation_id=1)
     head = _asked(connect, with_size(request), 64, deadline)
     if not head:
@@ -203,20 +203,20 @@ def explain_failed_handshake(
 
 
 def explain_silent_close(connect: Connect, deadline: Deadline, stop: ConnectionStop, *, sasl: bool) -> ConnectionStop:
-    """Why a peer in the clear closes without a word after ApiVersions; the same end where it does not speak TLS."""
+    """Why a peer in the clear closes without a word after ApiVersions: it speaks TLS; else `stop`."""
     if not speaks_tls(connect, deadline):
         return stop
     return ConnectionStop(stop.cause, f"{stop.text}: it speaks TLS", remedy=tls_remedy(sasl))
 
 
 def explain_silence(connect: Connect, deadline: Deadline, stop: ConnectionStop) -> ConnectionStop:
-    """Who closes without a word, and is neither a TLS listener nor an old broker."""
+    """The stop for a peer that closes without a word, and is neither a TLS listener nor an old broker."""
     head = _asked(connect, b"srvr", 64, deadline)
     return named(head) or ConnectionStop(stop.cause, f"{stop.text} without a word", remedy=NO_BROKER)
 
 
 def explain_late_close(connect: Connect, deadline: Deadline, stop: ConnectionStop, *, tls: bool) -> ConnectionStop:
-    """Why a broker that said its versions closes at the first request after them."""
+    """Why a broker closes at the first request after ApiVersions: it wants SASL; else `stop`."""
     versions = with_size(encode_request(API_VERSIONS, 0, {}, correlation_id=1))
     handshake = with_size(encode_request(SASL_HANDSHAKE, 0, {"mechanism": "?"}, correlation_id=2))
     answer = _frames(_asked(connect, versions + handshake, _ANSWER_MAX, deadline, frames=2))
@@ -234,7 +234,7 @@ def explain_late_close(connect: Connect, deadline: Deadline, stop: ConnectionSto
 
 
 def _asked(connect: Connect, question: bytes, size: int, deadline: Deadline, *, frames: int = 0) -> bytes:
-    """What the peer says to `question`: up to `size` bytes, or that many frames; nothing where it does not."""
+    """The peer's answer to `question`: up to `size` bytes, or that many frames; empty where it gives none."""
     brief = deadline.sooner(QUESTION_S)
     answer = b""
     try:
@@ -272,7 +272,7 @@ _WHERE = "check host and port"
 
 
 def named(head: bytes, *, sasl: bool = False) -> ConnectionStop | None:
-    """The end of a connection whose peer began, or went on, with `head`; None where that is no known protocol's."""
+    """The stop for a peer that began, or went on, with `head`; None where that is no known protocol's."""
     from decoders.protocols.signatures import TLS, mark_of
 
     mark = mark_of(head)
@@ -286,18 +286,18 @@ def named(head: bytes, *, sasl: bool = False) -> ConnectionStop | None:
 
 
 def not_kafka(head: bytes, *, sasl: bool = False) -> ConnectionStop:
-    """The same, with the bytes themselves where nobody knows them."""
+    """The stop for a peer that sent `head`, which is not Kafka: its protocol, or the bytes where that is unknown."""
     sent = f"does not speak Kafka: it sent {shown(head)}"
     return named(head, sasl=sasl) or ConnectionStop(Cause.FOREIGN, sent, remedy=_WHERE)
 
 
 def tls_remedy(sasl: bool) -> str:
-    """What to set where the peer turns out to speak TLS."""
+    """The settings to try where the peer turns out to speak TLS."""
     return f"try -X security.protocol={'SASL_SSL' if sasl else 'SSL'}"
 
 
 def plain_remedy(sasl: bool) -> str:
-    """What to set where the peer turns out not to."""
+    """The settings to try where the peer turns out not to speak TLS."""
     return f"try -X security.protocol={'SASL_PLAINTEXT' if sasl else 'PLAINTEXT'}"
 
 

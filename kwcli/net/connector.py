@@ -23,7 +23,7 @@ from kwcli.net.connection_stops import (
 )
 from kwcli.net.deadline import Deadline
 
-# What getaddrinfo gives of an address: its family, and what connect() takes.
+# An address from getaddrinfo: its family, and the argument of connect().
 Place = tuple[int, tuple[Any, ...]]
 
 _REASONS: Final = {
@@ -38,14 +38,14 @@ _REASONS: Final = {
 
 
 def text_of(address: Address) -> str:
-    """`host:port`, `[::1]:9092`."""
+    """An address as text: `host:port`, `[::1]:9092`."""
     return addresses.shown(address)
 
 
 def resolve(address: Address, shown: str, deadline: Deadline) -> list[Place]:
     """Every address that the name has, in the system's order. Raises Failure, a line that begins with `shown`."""
     host, port = address
-    problem = addresses.unusable(address)  # the proxy's listeners lead wherever a broker said
+    problem = addresses.unusable(address)  # the proxy's listeners lead to addresses that brokers named
     if problem is not None:
         raise Failure(f"{shown}: {problem}", Exit.UNREACHABLE)
     for family in (socket.AF_INET, socket.AF_INET6):
@@ -63,8 +63,8 @@ def resolve(address: Address, shown: str, deadline: Deadline) -> list[Place]:
 
 
 def _look_up(host: str, port: int, deadline: Deadline) -> list[Place] | Exception | None:
-    """getaddrinfo's answer or error, None where it gave none in time."""
-    # As bytes where that will do: the codec for other names takes 5 ms to load.
+    """getaddrinfo's answer or error; None where it gave none in time."""
+    # ASCII names go as bytes: the codec for other names takes 5 ms to load.
     name = host.encode("ascii") if host.isascii() else host
     result: list[list[Place] | Exception] = []
     waiting = _thread.allocate_lock()
@@ -93,12 +93,12 @@ def _why(error: Exception) -> str:
 
 
 def dial(shown: str, places: list[Place], deadline: Deadline) -> socket.socket:
-    """A socket connected to the first of these that takes it, the time left shared among them. Raises Failure."""
+    """A socket connected to the first of these places that accepts, the time left shared among them. Raises Failure."""
     failures: list[OSError] = []
     for left_over, (family, place) in zip(range(len(places), 0, -1), places, strict=True):
         try:
             connection = socket.socket(family, socket.SOCK_STREAM)
-        except OSError as error:  # IPv6 where there is none
+        except OSError as error:  # IPv6 on a machine without it
             failures.append(without_frames(error))
             continue
         try:
@@ -117,7 +117,7 @@ def dial(shown: str, places: list[Place], deadline: Deadline) -> socket.socket:
 
 
 def unreachable(shown: str, failures: list[OSError], deadline: Deadline) -> Failure:
-    """The line for what went wrong: a refusal says more than a silence."""
+    """The Failure for places that could not be connected to: a refusal says more than a silence."""
     known = next((error for error in failures if not isinstance(error, TimeoutError)), None)
     if known is None:
         text = f"{shown} did not take the connection within {_seconds(deadline)}"
@@ -155,7 +155,7 @@ class Connector:
 
     @property
     def text(self) -> str:
-        """`host:port`, and where it is dialled instead."""
+        """The address as text, `host:port`, and the address that is dialled instead."""
         text = text_of(self.address)
         return text if self._target == self.address else f"{text} (dialled {text_of(self._target)})"
 
@@ -184,7 +184,7 @@ class Connector:
         return dial(self.text, self._resolve(deadline), deadline)
 
     def alerted(self, error: OSError) -> ConnectionStop | None:
-        """With TLS 1.3 a broker's verdict on our certificate comes in answer to our first bytes: what it is."""
+        """The broker's alert about our certificate, which TLS 1.3 brings only after our first bytes; else None."""
         if not self.tls or not getattr(error, "reason", None):
             return None
         from kwcli.net.tls_connect import explained
@@ -194,15 +194,15 @@ class Connector:
         return stop if stop.cause is Cause.TLS else None
 
     def failure(self, stop: ConnectionStop) -> Failure:
-        """The line for people."""
+        """The Failure with the line for people."""
         return Failure(stop.line(self.text), stop.code)
 
     def why_closed(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
-        """More about a peer that closed in answer to ApiVersions; the same end where nothing is found."""
+        """More about a peer that closed in answer to ApiVersions; `stop` itself where nothing is found."""
         return stop if self.tls else explain_silent_close(self.dial, deadline, stop, sasl=self.sasl)
 
     def no_broker(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
-        """More about one that no old broker is either."""
+        """More about a peer that closed in answer to ApiVersions, and is no old broker either."""
         return explain_silence(self.connect, deadline, stop)
 
     def why_refused(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
@@ -231,7 +231,7 @@ class Connector:
             raise self.failure(stop) from None
 
     def _of_others(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
-        """Whom a certificate is for that is not for this host, asked by one more connection."""
+        """The stop with the names in a certificate that is not for this host, asked for by one more connection."""
         from kwcli.net.connection_stops import other_name
         from kwcli.net.tls_connect import names
 

@@ -20,7 +20,7 @@ class Deadline:
         self._end = clock() + seconds
 
     def left(self) -> float:
-        """Seconds until then, never below 0."""
+        """Seconds until the deadline, never below 0."""
         return max(0.0, self._end - self._clock())
 
     def sooner(self, seconds: float) -> Deadline:
@@ -28,14 +28,14 @@ class Deadline:
         return self if seconds >= self.left() else Deadline(seconds, self._clock)
 
 
-# Work that cannot be interrupted in, its outcome out, or a time-out: the caller goes on, whatever the work does.
+# Work that cannot be interrupted in, its outcome or a time-out out: the caller goes on even where the work hangs.
 
 
 Outcome = TypeVar("Outcome")
 
 
 def in_time(work: Callable[[], Outcome], deadline: Deadline, silence: str) -> Outcome:
-    """What `work` gives or raises. Failure (time-out) begins with `silence`; the thread then ends when it can."""
+    """The outcome of `work`, run in a thread that a time-out leaves alone: a Failure that begins with `silence`."""
     outcomes: list[Outcome] = []
     errors: list[BaseException] = []
 
@@ -49,7 +49,7 @@ def in_time(work: Callable[[], Outcome], deadline: Deadline, silence: str) -> Ou
     thread.start()
     thread.join(deadline.left())
     if errors:
-        raise errors.pop()  # which does not hold itself by its traceback then
+        raise errors.pop()  # popped: else the traceback of the error would refer to it
     if not outcomes:
         raise Failure(f"{silence} within {deadline.seconds:.3g} s", Exit.TIMEOUT)
     return outcomes[0]

@@ -1,4 +1,4 @@
-"""A host and a port in, a socket that listens there out; and those who connect, as long as they do not dawdle."""
+"""A host and a port in, a socket that listens there out; and connections for one request, which end in time."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Final, cast
 from kwcli.env import Exit, Failure
 from kwcli.net.addresses import shown
 
-# Connections that wait to be taken up.
+# Connections that wait to be accepted.
 BACKLOG: Final = 4096
-# Who asks one thing and has not got its answer after so long is cut off.
+# A connection for one request that has not got its answer after so long is cut off.
 PATIENCE_S: Final = 10.0
 
 
 class OneRequest(asyncio.Protocol):
-    """A connection for one request, which ends after `PATIENCE_S` at the latest; made, it has its `transport`."""
+    """A connection for one request, which ends after `PATIENCE_S` at the latest; `transport` is set when it is made."""
 
     transport: asyncio.Transport
     _timer: asyncio.TimerHandle
@@ -47,7 +47,7 @@ def _is_everywhere(bind: str) -> bool:
 
 
 def is_loopback(bind: str) -> bool:
-    """Whether only this machine reaches what listens there."""
+    """Whether only this machine reaches a listener on this address."""
     try:
         return ipaddress.ip_address(bind).is_loopback
     except ValueError:
@@ -55,7 +55,7 @@ def is_loopback(bind: str) -> bool:
 
 
 def listening(host: str, port: int, option: str = "--port-base") -> socket.socket:
-    """A socket that listens there. Raises Failure, which names the option that says where."""
+    """A socket that listens on this host and port. Raises Failure, which names the option that sets them."""
     try:
         family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     except (OSError, UnicodeError):
@@ -87,5 +87,5 @@ def _failure(host: str, port: int, error: OSError, option: str) -> Failure:
 
 
 def _named(host: str, option: str) -> str:
-    """The option that names the host: beside those for a port alone there is one of its own for it."""
+    """The option that names the host: `--bind` where `option` names a port alone."""
     return f"--bind {host}" if option in ("--port-base", "--port") else f"{option} {host}"

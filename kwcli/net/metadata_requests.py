@@ -1,7 +1,7 @@
-"""Where nodes, leaders and coordinators are: what to ask in each version, what the answers say. Nothing is sent here.
+"""Requests for the places of nodes, leaders and coordinators, in each version; and what the answers say. No I/O.
 
-Answers are checked where they are read: a node at a place that cannot be one carries what is wrong with it (`problem`),
-so that the others can still be used; an answer of which nothing can be used, or that cannot be read, names its broker.
+Answers are checked where they are read: a node at an impossible address carries its `problem`, so that the other nodes
+can still be used; the Failure for an answer that cannot be used or read at all names its broker.
 
 Sources: Metadata (KIP-4), FindCoordinator (KIP-98, KIP-699, KIP-932), DescribeCluster (KIP-700, KIP-919).
 """
@@ -36,7 +36,7 @@ from kwcli.net.deadline import in_time
 if TYPE_CHECKING:
     from kwcli.net.session.blocking import Connection, Reply
 
-# From these versions on: Metadata can be asked for names without creating them, and for ids; DescribeCluster tells
+# From these versions on: Metadata can ask for topics without creating them, and by id; DescribeCluster can list
 # controllers.
 WITHOUT_CREATING: Final = 4
 BY_ID: Final = 12
@@ -44,17 +44,17 @@ ENDPOINT_TYPE: Final = 1
 
 UNKNOWN_TOPIC: Final = frozenset({3, 100})  # by name, by id
 CONTROLLERS: Final = 2  # endpoint type of DescribeCluster
-# What coordinators are for → the key type of FindCoordinator, and the version that it came with.
+# Kind of coordinator → the key type of FindCoordinator, and the version that it came with.
 KINDS: Final[Mapping[str, tuple[int, int]]] = {"group": (0, 0), "transaction": (1, 1), "share": (2, 6)}
 Kind = Literal["group", "transaction", "share"]
 
 
 class BadAnswer(Exception):
-    """An answer that decodes and cannot be true; the text follows `its answer to NAME VERSION`."""
+    """An answer that decodes but cannot be true; the text follows `its answer to NAME VERSION`."""
 
 
 class Node(NamedTuple):
-    """A broker, or a controller, as the cluster tells where it is; `problem` says why nobody can be connected there."""
+    """A broker, or a controller, at the address that the cluster names; `problem` says why that cannot be dialled."""
 
     id: int
     address: Address
@@ -63,7 +63,7 @@ class Node(NamedTuple):
 
 
 class Partition(NamedTuple):
-    """What Metadata says of a partition; `leader` is -1 where there is none."""
+    """A partition in a Metadata answer; `leader` is -1 where there is none."""
 
     number: int
     leader: int
@@ -72,7 +72,7 @@ class Partition(NamedTuple):
 
 
 class TopicMetadata(NamedTuple):
-    """What Metadata says of a topic; `id` None where the version has none."""
+    """A topic in a Metadata answer; `id` is None where the version has none."""
 
     name: str
     id: UUID | None
@@ -96,8 +96,9 @@ def nodes_request(version: int) -> dict[str, Any]:
 
 
 def topics_request(version: int, names: list[str] | None) -> dict[str, Any]:
-    """A Metadata request for these topics, or for all, that creates nothing: old versions would create what is asked
-    for, so all is asked for.
+    """A Metadata request for these topics, or for all, that creates none.
+
+    Old versions would create the topics that they ask for, so they ask for all.
     """
     named = names is not None and version >= WITHOUT_CREATING
     topics = [{"name": name} for name in names or ()] if named else None if version else []
@@ -116,7 +117,7 @@ def controllers_request(version: int) -> dict[str, Any]:
 
 
 def coordinator_request(version: int, kind: Kind, key: str) -> dict[str, Any]:
-    """A FindCoordinator request."""
+    """A FindCoordinator request for one key."""
     number, _ = KINDS[kind]
     return _body(FIND_COORDINATOR, version, {"key": key, "key_type": number, "coordinator_keys": [key]})
 
@@ -129,14 +130,14 @@ def offset_request(version: int, topic: str, partition: int, timestamp: int) -> 
 
 
 def _body(key: int, version: int, value: Mapping[str, Any]) -> dict[str, Any]:
-    """The body with the fields that the version has: a newer one may have dropped what the functions above say."""
+    """The body with the fields that the version has: newer versions have dropped some of those given above."""
     return known_fields(api(key).request.fields, version, value)
 
 
 def coordinator(answer: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """The part of a FindCoordinator answer about the one key: node_id, host, port, error_code, error_message.
 
-    Raises BadAnswer where it speaks of other keys only.
+    Raises BadAnswer where the answer is about other keys only.
     """
     if "coordinators" not in answer:
         return answer
@@ -148,7 +149,7 @@ def coordinator(answer: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def node_at(number: int, address: Address, rack: str | None = None) -> Node:
-    """A node at the place that an answer names, with what is wrong with it."""
+    """A node at the address that an answer names, with the problem of that address, if any."""
     problem = "a node id is not negative" if number < 0 else unusable(address)
     if problem is not None:
         problem = f"the cluster says that node {number} is at {shown(address)}: {problem}"
@@ -156,13 +157,13 @@ def node_at(number: int, address: Address, rack: str | None = None) -> Node:
 
 
 def unfound(kind: str, key: str, found: Mapping[str, Any]) -> str:
-    """Why there is no coordinator."""
+    """The text that says why there is no coordinator."""
     said = f": {found['error_message']}" if found.get("error_message") else ""
     return f"no coordinator for {kind} {key!r}: {error_name(found.get('error_code', 0))}{said}"
 
 
 def nodes(answer: Mapping[str, Any]) -> dict[int, Node]:
-    """The nodes of a Metadata or DescribeCluster answer, by id; one that is said to be in two places is in none."""
+    """The nodes of a Metadata or DescribeCluster answer, by id; a node at two addresses has a `problem`."""
     found: dict[int, Node] = {}
     for row in answer["brokers"]:
         node = node_at(row.get("node_id", row.get("broker_id")), (row["host"], row["port"]), row.get("rack"))
@@ -175,7 +176,7 @@ def nodes(answer: Mapping[str, Any]) -> dict[int, Node]:
 
 
 def topics(answer: Mapping[str, Any]) -> list[TopicMetadata]:
-    """The topics of a Metadata answer. Raises BadAnswer for partitions that there cannot be."""
+    """The topics of a Metadata answer. Raises BadAnswer for impossible partitions."""
     return [
         TopicMetadata(row["name"] or "", row.get("topic_id"), _partitions(row), row["error_code"])
         for row in answer["topics"]
@@ -197,7 +198,7 @@ def _partition(row: Mapping[str, Any]) -> Partition:
     return Partition(row["partition_index"], row["leader_id"], row.get("leader_epoch", -1), row["error_code"])
 
 
-# What is shorter is read in no time; a longer answer may take as long as there is time left, and no longer.
+# Answers below this size are read in no time; a longer one may take as long as there is time left, and no longer.
 LONG: Final = MIB
 
 
@@ -215,7 +216,7 @@ def highest_common(connection: Connection, key: int, least: int, most: int) -> i
 
 
 def decoded(connection: Connection, reply: Reply, key: int, version: int) -> dict[str, Any]:
-    """The body of the answer to a request that has one. Raises Failure."""
+    """The decoded body of a reply that has an answer. Raises Failure."""
     frame = reply.response_frame
     assert frame is not None
     name = api(key).name

@@ -16,7 +16,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class KeyValue(click.ParamType[tuple[str, str]]):
-    """`key=value`: a pair. What is wrong is said without the value, which may be a secret."""
+    """A pair `key=value`. Errors leave out the value, which may be a secret."""
 
     name = "key=value"
 
@@ -37,7 +37,7 @@ class KeyValue(click.ParamType[tuple[str, str]]):
 
 
 class Dial(click.ParamType[tuple[Address, Address]]):
-    """`HOST:PORT=HOST:PORT`: what a broker says, and where it is dialled."""
+    """A pair `HOST:PORT=HOST:PORT`: the address that a broker names, and the address that is dialled."""
 
     name = "dial"
 
@@ -55,7 +55,7 @@ class Dial(click.ParamType[tuple[Address, Address]]):
 
 
 def read_config(env: Environment, connection: ConnectionOptions, *, verbose: int = 0) -> ClientConfig:
-    """How to reach the cluster; unknown properties are warned about, and with `verbose` those without meaning are told.
+    """The client's configuration; warns of unknown properties, and with `verbose` tells of those without meaning.
 
     Raises Failure.
     """
@@ -124,22 +124,22 @@ _OPTIONS = (
 
 
 def connection_options(command: Command) -> Command:
-    """The options above; the command is called with `connection`, a ConnectionOptions."""
+    """Add all options above; the command is called with `connection`, a ConnectionOptions."""
     return _connecting(command, _OPTIONS)
 
 
 def connection_options_of_others(command: Command) -> Command:
-    """The same without --client-id, for a command that is asked about clients and hardly is one."""
+    """Add all options above but --client-id, for a command that is asked about clients and hardly is one."""
     return _connecting(command, [option for option in _OPTIONS if option is not _CLIENT_ID])
 
 
 def login_options(command: Command) -> Command:
-    """-X, --profile and --timeout alone: for a command that may ask a broker which its own option names."""
+    """Add -X, --profile and --timeout alone, for a command whose own option may name a broker to ask."""
     return with_options(gather_options("connection", ConnectionOptions, _LOGIN)(command), *_LOGIN_OPTIONS)
 
 
 class ConnectingCommand(click.Command):
-    """A command that connects: with `-X list` or `-X dump` it shows properties, whatever else it lacks, and ends."""
+    """A command that connects; with `-X list` or `-X dump` it only shows properties, even without required options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if any(word in args for word in (*_SHOWN, *_ATTACHED)):
@@ -152,7 +152,7 @@ _ATTACHED: Final = tuple(f"{option}{word}" for option in ("-X", "--property=") f
 
 
 def show_properties(command: click.Command, ctx: click.Context, args: list[str]) -> None:
-    """Show what -X asks for, if it does, and end the command."""
+    """Show the properties that `-X list` or `-X dump` asks for, if one is given, and end the command."""
     try:
         given, _, _ = command.make_parser(ctx).parse_args([*args])
     except click.UsageError:
@@ -175,7 +175,7 @@ def show_properties(command: click.Command, ctx: click.Context, args: list[str])
 
 
 def print_properties(env: Environment, asked: str, values: dict[str, Any]) -> None:
-    """`list` or `dump`, as the values of a command's options have it. Raises Failure."""
+    """Print the properties for `list` or `dump`; `values` are those of the command's options. Raises Failure."""
     from kwcli.net.config import show_settings
     from kwcli.net.config.profiles import as_json
 

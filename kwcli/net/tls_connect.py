@@ -21,7 +21,7 @@ _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion
 
 
 def client_context(tls: Tls) -> ssl.SSLContext:
-    """What to wrap a socket with. Failure (usage) where a file or a password is wrong."""
+    """The TLS context of a client. Failure (usage) where a file or a password is wrong."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = _VERSIONS[tls.minimum or "TLSv1.2"]
     if tls.maximum:
@@ -42,7 +42,7 @@ def client_context(tls: Tls) -> ssl.SSLContext:
 def log_keys(context: ssl.SSLContext, path: str) -> None:
     """Have OpenSSL write the keys of all connections to a file, as SSLKEYLOGFILE asks for. Failure (usage)."""
     try:
-        # Python would make it readable by all.
+        # Python would make the file readable by all.
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
         context.keylog_filename = path
     except OSError as error:
@@ -53,7 +53,7 @@ def _trust(context: ssl.SSLContext, tls: Tls) -> None:
     if tls.authorities is None:
         context.load_default_certs()
         return
-    # A trust store may name a broker's own certificate or a middle one: it is trusted as it stands, as Java does.
+    # A trust store may hold a broker's own certificate or an intermediate one: it is trusted as it stands, as in Java.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     try:
         context.load_verify_locations(cadata=trusted(tls.authorities))
@@ -73,7 +73,7 @@ def _choose_ciphers(context: ssl.SSLContext, ciphers: str) -> None:
 
 
 def present(context: ssl.SSLContext, own: Identity, whose: str = "the client's") -> None:
-    """Show this certificate to peers. Failure (usage) where its key is another's or cannot be opened."""
+    """Present this certificate to peers. Failure (usage) where its key does not belong to it or cannot be opened."""
     with _file(own) as (path, password):
         try:
             # Without a password OpenSSL would ask the terminal for one.
@@ -92,7 +92,7 @@ def _unusable(own: Identity, error: ssl.SSLError, whose: str) -> str:
 
 @contextmanager
 def _file(own: Identity) -> Iterator[tuple[str, str | None]]:
-    """A name by which OpenSSL can read certificate and key, while the block lasts; and the password of the key."""
+    """A path by which OpenSSL can read certificate and key, while the block lasts; and the password of the key."""
     memory = getattr(os, "memfd_create", None)
     if memory is not None and os.path.exists("/proc/self/fd"):
         handle = memory("kw")
@@ -132,34 +132,34 @@ def _reason(error: ssl.SSLError) -> str:
     return (error.reason or str(error)).replace("_", " ").lower()
 
 
-# A connected socket and TLS settings in, the same socket speaking TLS out; failures become a Stop with its remedy.
+# A connected socket and TLS settings in, the same socket speaking TLS out; failures become a ConnectionStop.
 #
 # Loaded only where TLS is wanted: `ssl` takes longer to import than a plain request takes as a whole.
 
 
-# What OpenSSL says of a peer that speaks something else.
+# OpenSSL's reasons for a peer that does not speak TLS.
 _NOT_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL", "RECORD_LAYER_FAILURE"})
 
 
 @lru_cache(maxsize=8)
 def _context(tls: Tls) -> ssl.SSLContext:
-    """Loading the system's authorities takes 20 ms, and a cluster has many brokers."""
+    """A cached context: loading the system's authorities takes 20 ms, and a cluster has many brokers."""
     return client_context(tls)
 
 
 def secure(link: socket.socket, host: str, tls: Tls, deadline: Deadline) -> ssl.SSLSocket:
-    """Do the handshake. Raises TimeoutError, Failure for what is wrong with the settings, or Stop.
+    """Do the TLS handshake. Raises TimeoutError, Failure for wrong settings, or ConnectionStop.
 
-    Its cause is CLOSED where it may well be that the peer does not speak TLS at all.
+    The stop's cause is CLOSED where the peer may not speak TLS at all.
     """
     name = tls.server_name or host
-    # As bytes where that will do: for text Python loads a codec that takes 5 ms.
+    # ASCII names go as bytes: for text Python loads a codec that takes 5 ms.
     wanted: str | bytes = name.encode("ascii") if name.isascii() else name
     context = _context(tls)
     secured: ssl.SSLSocket | None = None
     try:
         link.settimeout(max(deadline.left(), 0.001))
-        link.getpeername()  # an OSError where it has been reset, of which wrap_socket makes a mess
+        link.getpeername()  # an OSError where it has been reset, which wrap_socket does not handle well
         secured = context.wrap_socket(link, server_hostname=wanted, do_handshake_on_connect=False)
         secured.do_handshake()
     except BaseException as error:
@@ -172,7 +172,7 @@ def secure(link: socket.socket, host: str, tls: Tls, deadline: Deadline) -> ssl.
 
 
 def explained(error: OSError, tls: Tls, name: str) -> ConnectionStop:
-    """What an error of the handshake, or of the first read after it, means. `name` is whom we meant to reach."""
+    """The stop for an error of the handshake, or of the first read after it. `name` is the host meant to be reached."""
     from kwcli.net.connection_stops import tls_stop
 
     stop = tls_stop(error, tls, name)
@@ -184,13 +184,13 @@ def explained(error: OSError, tls: Tls, name: str) -> ConnectionStop:
 
 
 def names(link: socket.socket, host: str, tls: Tls, deadline: Deadline) -> list[str]:
-    """The names in a broker's certificate, everything but which is right; none where it says none."""
+    """The names in a broker's certificate that is right but for its names; empty where it has none."""
     with secure(link, host, tls._replace(check_hostname=False), deadline) as secured:
         shown: Any = secured.getpeercert() or {}
     return [str(name) for kind, name in shown.get("subjectAltName", ()) if kind in ("DNS", "IP Address")]
 
 
-# Cipher suites in by their names in Java (`TLS_RSA_WITH_AES_128_GCM_SHA256`), out by those of OpenSSL before TLS 1.3.
+# Cipher suites in by Java's names (`TLS_RSA_WITH_AES_128_GCM_SHA256`), out by OpenSSL's names before TLS 1.3.
 
 
 _STANDARD: Final = re.compile(r"TLS_(?:(\w+)_)?WITH_(\w+)")

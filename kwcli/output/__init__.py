@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "Needs", "OncePiece", "Renderer", "Wanted", "Write", "asks_history", "needs", "open_renderer"]
 
 Write = Callable[[bytes], None]
-# What is read of a side of an API before anything is shown: its paths.
+# API key and side → the paths that are read of that side before anything is shown.
 Needs = Callable[[int, "Side"], frozenset[str]]
 
 # Format → module under kwcli.output and the class in it.
@@ -31,14 +31,14 @@ FORMATS: Final[dict[str, tuple[str, str]]] = {
     "hex": ("hex", "Hex"),
     "raw": ("raw", "Raw"),
 }
-# Keys of the record that are there, or have more in them, where somebody remembers what came before.
+# Keys of the record that are there, or have more in them, only if earlier exchanges are remembered.
 HISTORY: Final = ("group", "transaction", "node", "fetch_session", "library")
 # Text with the columns of --columns.
 CHOSEN: Final = ("table", "ChosenColumns")
 
 
 class OncePiece(bytes):
-    """Bytes to write that say something which is said once in all; `key` is what."""
+    """Bytes to write that are printed once in the whole output; `key` identifies what they say."""
 
     key: Hashable
 
@@ -52,10 +52,10 @@ class OncePiece(bytes):
 
 
 class Renderer(Protocol):
-    """Writes rows as they come. `shows_skipped`: whether bytes that are no exchange have a row of their own.
+    """Writes rows as they come. `shows_skipped`: whether bytes that are no part of an exchange have rows of their own.
 
-    `errors`, `expected` and `undecoded` count the exchanges shown whose answer has an error code, that have only such
-    as the protocol means so, that could not be decoded.
+    `errors`, `expected` and `undecoded` count the exchanges shown that have an unexpected error code in their response,
+    that have only error codes that the protocol expects, and that could not be decoded.
     """
 
     @property
@@ -73,33 +73,33 @@ class Renderer(Protocol):
     def write(self, rows: list[Settled]) -> None: ...
 
     def notice(self, rows: list[Settled]) -> None:
-        """Rows that the filters have left out, of which a format may learn."""
+        """Take rows that the filters have left out; a format may learn from them."""
 
     def close(self) -> None:
-        """Write what is owed at the end."""
+        """Write the end of the output."""
 
 
 def open_renderer(settings: Settings, write: Write) -> Renderer:
-    """The renderer of the format in `settings`; `write` takes what it makes."""
+    """The renderer of the format in `settings`; `write` takes its output."""
     module, name = CHOSEN if settings.columns and settings.format == "text" else FORMATS[settings.format]
     renderer: Renderer = getattr(import_module(f"kwcli.output.{module}"), name)(settings, write)
     return renderer
 
 
 class Wanted(api_versions.Needs):
-    """What renderer and filters read of bodies; asked for each API once that API turns up."""
+    """The paths of bodies that renderer and filters read; asked for each API when that API first occurs."""
 
     def __init__(self, *parts: Needs) -> None:
         super().__init__()
         self._parts = parts
 
     def of(self, key: int, side: Side) -> frozenset[str]:
-        """The paths wanted of a side of an API."""
+        """The paths wanted of one side of an API."""
         return frozenset().union(*(part(key, side) for part in self._parts))
 
 
 def needs(settings: Settings) -> Needs:
-    """What the format reads of bodies; those that show whole bodies, or none, need nothing beforehand."""
+    """The paths of bodies that the format reads; formats that show whole bodies, or none, read none beforehand."""
     if settings.columns or settings.format in ("csv", "table", "fields"):
         from kwcli.output.row_cells import asked_columns, columns
 
@@ -113,7 +113,7 @@ def needs(settings: Settings) -> Needs:
 
 
 def asks_history(settings: Settings) -> bool:
-    """Whether the format shows what exchanges mean by those before them (exchanges/history.py)."""
+    """Whether the format shows what earlier exchanges say about later ones (exchanges/history.py)."""
     if settings.columns or settings.format in ("csv", "table", "fields"):
         from kwcli.output.row_cells import asked_columns
 

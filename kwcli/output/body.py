@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Plan, PlanField, Side
 
-# Characters that are written together.
+# Characters that are joined before they are written.
 AT_ONCE: Final = 1 << 18
-# Stands for a long value in a line; what comes from the wire has none, it is shown escaped.
+# Stands for a long value in a line. Text from the wire has none: it is shown escaped.
 _MARK: Final = "\0"
 
 
 class LinePiece(str):
-    """A piece of a line that goes on."""
+    """A piece of a line that another piece follows."""
 
     __slots__ = ()
 
 
 class OnceLine(str):
-    """A line, or several, about an error code, which is told once in all the output."""
+    """One or more lines about an error code, printed once in the whole output."""
 
     __slots__ = ("key",)
 
@@ -41,7 +41,7 @@ class OnceLine(str):
 
 
 def in_pieces(lines: Iterable[str]) -> Iterator[bytes]:
-    """Lines as bytes to write, some at a time: those of a frame of 100 MiB are not held together."""
+    """Lines as bytes to write, in pieces: the lines of a frame of 100 MiB are not held together."""
     parts: list[str] = []
     size = 0
     for line in lines:
@@ -64,7 +64,7 @@ def in_pieces(lines: Iterable[str]) -> Iterator[bytes]:
 
 
 class LongValues:
-    """Values too long for a line that is held: marked while the line is put together, read as it is written.
+    """Values too long to be held in a line: a mark stands for each, and the value is read as the line is written.
 
     With a width only the beginning is shown, as there is no room for more.
     """
@@ -76,7 +76,7 @@ class LongValues:
         self._count = 0
 
     def mark(self, value: Deferred) -> str:
-        """What stands for the value in a line."""
+        """The mark that stands for the value in a line; with a width, the beginning of the value."""
         if self._width is not None:
             return next(self._texts(value), "")
         self._count += 1
@@ -84,7 +84,7 @@ class LongValues:
         return f"{_MARK}{self._count}{_MARK}"
 
     def spelled(self, line: str) -> Iterator[str]:
-        """The line, in pieces where a value is marked in it."""
+        """The line, in pieces, with the values in place of their marks."""
         if _MARK not in line:
             yield line
             return
@@ -108,19 +108,19 @@ class LongValues:
                 lead = ","
 
 
-# Record batches and records in JSON form in, what is shown of them out: which fields, how wide, times to be read.
+# Record batches and records in JSON form in; the fields to show, their widths and readable times out.
 #
-# A batch has twenty fields of which a few say something; of a record key and value are what people look for, so where
-# there is no room the others go first and these are cut.
+# Few of the twenty fields of a batch say something. Of a record, people look for key and value: where there is no room,
+# the other fields go first, and then these two are cut.
 
 
-# Fields of a batch, what matters most first.
+# Fields of a batch, the most important first.
 BATCH: Final = [
     *("base_offset", "last_offset", "record_count", "size", "codec", "crc", "producer_id", "producer_epoch"),
     *("base_sequence", "transactional", "control", "timestamp_type", "base_timestamp", "max_timestamp"),
     *("partition_leader_epoch", "magic", "delete_horizon_ms", "truncated"),
 ]
-# What these fields of a batch say nothing with.
+# The values with which these fields of a batch say nothing.
 _NOTHING: Final[dict[str, tuple[Any, ...]]] = {
     "producer_id": (-1, None),
     "producer_epoch": (-1, None),
@@ -141,12 +141,12 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def is_batch(item: dict[str, Any]) -> bool:
-    """Whether this is one batch of a records field."""
+    """Whether the item is one batch of a records field."""
     return "record_count" in item and "base_offset" in item and "magic" in item
 
 
 def is_record(item: dict[str, Any]) -> bool:
-    """Whether this is one record of a batch (not a control record, which has something nested)."""
+    """Whether the item is one record of a batch (not a control record, which has something nested)."""
     return item.keys() == _RECORD and not (_is_structure(item["key"]) or _is_structure(item["value"]))
 
 
@@ -155,13 +155,13 @@ def _is_structure(value: Any) -> bool:
 
 
 def telling_fields(batch: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a batch that say something, and whatever else is in it, in the order in which they matter."""
+    """The fields of a batch that say something, known ones first, in the order of importance."""
     ordered = {name: batch[name] for name in BATCH if name in batch}
     return {name: value for name, value in (ordered | batch).items() if value not in _NOTHING.get(name, ())}
 
 
 def format_timestamp(name: str, value: Any) -> str | None:
-    """A time of a batch or record as text: `2026-11-21T03:04:05.123Z`; None for what is none."""
+    """A time of a batch or record as text: `2026-11-21T03:04:05.123Z`; None for other fields and values."""
     if name not in _TIMES or not isinstance(value, int) or value < 0:
         return None
     try:
@@ -172,7 +172,7 @@ def format_timestamp(name: str, value: Any) -> str | None:
 
 
 def record_widths(widths: dict[str, int], room: int, gap: int) -> dict[str, int]:
-    """How wide each column of a table of records may be; those that are left out are not shown."""
+    """The width of each column of a table of records; columns without a width are not shown."""
 
     def left(*names: str) -> int:
         return room - sum(widths[name] + gap for name in names)
@@ -193,9 +193,9 @@ def record_widths(widths: dict[str, int], room: int, gap: int) -> dict[str, int]
     return out
 
 
-# A body in its JSON form and the plan it was read by in, indented lines out: trees, with tables where arrays are flat.
+# A body in its JSON form and its plan in, indented lines out: trees, with tables where arrays are flat.
 #
-# Values at their default are dim, error codes have their names, and what a code means is said once at the end.
+# Values at their default are dim, error codes have their names, and the meaning of a code is printed once at the end.
 
 
 # The structs of an array.
@@ -207,10 +207,11 @@ INDENT: Final = "  "
 NULL: Final = "–"
 NULL_UUID: Final = "AAAAAAAAAAAAAAAAAAAAAA"
 GAP: Final = "  "
-# The field that an element of an array goes by.
+# Fields that name an element of an array.
 LEADS: Final = ("name", "topic", "topic_name", "group_id", "transactional_id")
-# Fields that may be shown as structs: batches, structures inside bytes.
+# The `$type` of the metrics that a client pushed.
 _METRICS: Final = "MetricsData"
+# Kinds of fields that may be shown as structs: batches, structures inside bytes.
 _HOLDING: Final = ("bytes", "records")
 # Headings for tables that do not fit otherwise.
 SHORT: Final = {
@@ -237,13 +238,13 @@ SHORT: Final = {
 }
 
 
-# Characters that the cells of one table may be padded to, and those that a cell always may.
+# Characters to which all cells of one column may be padded together, and those that each cell may have in any case.
 TABLE_MAX: Final = 1 << 24
 TABLE_CELL: Final = 64
 
 
 class _Layout(NamedTuple):
-    """The columns of a table: all names, headings, widths of those that are shown, cells that there are."""
+    """The columns of a table: all names, headings, widths of the columns that are shown, and the cells available."""
 
     names: list[str]
     titles: dict[str, str]
@@ -252,9 +253,9 @@ class _Layout(NamedTuple):
 
 
 class BodyPrinter:
-    """Writes one message. `width` None: nothing is cut. `mentioned` collects the error codes that were shown.
+    """Makes the lines of one message. `width` None: nothing is cut. `mentioned` collects the error codes shown.
 
-    `topic_names` are names of topic ids, shown beside them.
+    `topic_names`: topic id → name, which is shown beside the id.
     """
 
     def __init__(self, width: int | None, palette: Palette, topic_names: Mapping[str, str] | None = None) -> None:
@@ -265,12 +266,12 @@ class BodyPrinter:
         self.mentioned: dict[int, str] = {}
 
     def lines(self, value: dict[str, Any], plan: Plan | None, depth: int = 1) -> Iterator[str]:
-        """The lines of a struct: scalars in one column, then what is nested; long ones in pieces."""
+        """The lines of a struct, its scalars aligned in a column; long lines in pieces."""
         for line in self._lines(value, plan, depth):
             yield from self._long.spelled(line)
 
     def meanings(self, explained: set[int]) -> Iterator[str]:
-        """What the error codes that were shown mean, each once: those in `explained` are not told again."""
+        """The meanings of the error codes shown, each once; codes in `explained` are left out, new ones added to it."""
         fresh = self.mentioned.keys() - explained
         explained |= fresh
         if not fresh:
@@ -310,7 +311,7 @@ class BodyPrinter:
                 yield from self._array(name, item, field, depth, room)
 
     def _metrics(self, head: str, metrics: dict[str, Any], depth: int) -> Iterator[str]:
-        """What a client pushed, a line for each metric."""
+        """The metrics that a client pushed, a line for each."""
         from kwcli.output.metrics import metric_lines, metrics_head
 
         yield self._cut(head, (metrics_head(metrics), ""))
@@ -319,7 +320,7 @@ class BodyPrinter:
         yield from (indent + line for line in metric_lines(metrics, room, self._palette))
 
     def paths(self, value: dict[str, Any], plan: Plan | None, *, most: int, depth: int = 1) -> Iterator[str]:
-        """A line for each leaf, led by its path as `kw call` takes it; `most` lines at most."""
+        """A line for each leaf, beginning with its path as `kw call` takes it; `most` lines at most."""
         leaves = list(islice(self._leaves(value, plan, ""), most))
         room = max((cell_width(path) for path, _ in leaves), default=0)
         for path, shown in leaves:
@@ -358,10 +359,10 @@ class BodyPrinter:
             yield from self._lines(items.beside(), None, depth)
 
     def _element(self, item: Any, plan: Plan | None, depth: int) -> Iterator[str]:
-        """One element with something nested in it: its scalars on one line, led by its name, then the rest."""
+        """An array element with nested fields: its scalars on one line, its name first, then the rest."""
         fields = _fields(plan)
         margin = INDENT * depth
-        if not isinstance(item, dict):  # in a structure of a record that somebody has changed
+        if not isinstance(item, dict):  # in a structure of a record that was edited
             yield f"{margin}{scalar(item)}"
             return
         if is_batch(item):
@@ -387,7 +388,7 @@ class BodyPrinter:
                 yield from self._lines({name: value}, plan, depth + 1)
 
     def _flow(self, margin: str, words: list[tuple[str, Cell]]) -> Iterator[str]:
-        """Words one after the other, a new line where the width is used up."""
+        """Words one after the other, with a new line where the width is used up."""
         line, used = margin, cell_width(margin)
         begun = False
         for name, (text, paint) in words:
@@ -406,7 +407,7 @@ class BodyPrinter:
         yield line
 
     def _table(self, items: Structs, plan: Plan | None, indent: int) -> Iterator[str]:
-        """A table of flat structs: a heading, a line each. Of a deferred list the first ones say how wide it is."""
+        """A table of flat structs: a heading, then a line each. The first chunk of a deferred list sets the widths."""
         if isinstance(items, list):
             yield from self._rows(*self._layout(items, plan, indent), heading=True)
             return
@@ -422,7 +423,7 @@ class BodyPrinter:
     def _layout(
         self, items: list[dict[str, Any]], plan: Plan | None, indent: int
     ) -> tuple[_Layout, dict[str, list[Cell]]]:
-        """The columns that a table of these structs has: their headings and widths, and their cells."""
+        """The columns, headings and widths of a table of these structs, and the cells by column."""
         names = list(dict.fromkeys(name for item in items for name in item))
         if names[:1] == BATCH[:1] and "record_count" in names:
             names = [name for name in BATCH if name in names] + [name for name in names if name not in BATCH]
@@ -478,7 +479,7 @@ class BodyPrinter:
             yield line.rstrip()
 
     def _value(self, name: str, value: Any, field: PlanField | None) -> Cell:
-        """The text of a scalar and how it is painted."""
+        """The text of a scalar, and its paint."""
         if name.endswith("error_code") and isinstance(value, int) and not isinstance(value, bool):
             if value == 0:
                 return NULL, "dim"
@@ -538,7 +539,7 @@ def _without_type(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_scalar(value: Any) -> bool:
-    """Whether a value fits in one cell: no struct, no array of structs but record headers."""
+    """Whether a value fits in one cell: no struct, and no array of structs other than record headers."""
     if isinstance(value, dict):
         return "base64" in value or "redacted" in value or not value
     if isinstance(value, DeferredList):
@@ -555,7 +556,7 @@ def _is_flat(items: Structs, plan: Plan | None) -> bool:
             return True
         first = next(items.chunks(), [])
         if first and all(map(is_record, first)):
-            return True  # those of one batch are all alike
+            return True  # the records of one batch are all alike
     return all(isinstance(item, dict) and all(map(_is_scalar, item.values())) for item in items)
 
 
@@ -564,7 +565,7 @@ def _is_headers(value: list[Any]) -> bool:
 
 
 def scalar(value: Any) -> str:
-    """A value that is not nested, as text that a terminal cannot obey."""
+    """A value that is not nested, as text without control characters for a terminal."""
     if value is None:
         return NULL
     if isinstance(value, bool):
@@ -587,7 +588,7 @@ def scalar(value: Any) -> str:
 
 
 def requested_metrics(value: list[Any]) -> str:
-    """The beginnings of names that a broker wants metrics of (KIP-714): one that is empty, or `*`, stands for all."""
+    """The prefixes of the metric names that a broker wants (KIP-714); an empty one, or `*`, stands for all."""
     if not value:
         return "none"
     return "all metrics" if value in ALL_METRICS else f"{', '.join(map(scalar, value))} …"
@@ -609,7 +610,7 @@ def _listed(value: list[Any]) -> str:
 
 
 def _is_default(value: Any, field: PlanField | None) -> bool:
-    """Whether a value is what it would be if nobody had set it."""
+    """Whether a value is the default of its field."""
     if field is None:
         return value is None
     if field.array:
@@ -622,7 +623,7 @@ def _is_default(value: Any, field: PlanField | None) -> bool:
 
 
 def plan_of(exchange: Exchange, side: Side) -> Plan | None:
-    """The layout of a side, where it is known."""
+    """The plan of one side of an exchange; None where its API or version is unknown."""
     key, version = exchange.api_key, exchange.api_version
     if key not in NAMES or version is None or version not in api(key).versions:
         return None
@@ -630,7 +631,7 @@ def plan_of(exchange: Exchange, side: Side) -> Plan | None:
 
 
 def undecoded(record: dict[str, Any], side: Side, palette: Palette) -> Iterator[str]:
-    """Why and from where on a side could not be decoded, where that is so."""
+    """A line with the reason and the offset at which decoding a side failed; nothing where it did not."""
     failure = (record.get("undecoded") or {}).get(side)
     if failure:
         place = f" in {clean(failure['path'])}" if failure["path"] else ""

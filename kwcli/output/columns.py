@@ -9,8 +9,8 @@ from decoders.wire.units import format_latency, format_size
 
 
 class ColumnWord(NamedTuple):
-    """How a column looks: the title that lines of text have above it, the least width in a table, whether its values
-    are numbers, and how text says one of them.
+    """How a column looks: its title above lines of text, its least width in a table, whether its values are numbers,
+    and the short form of a value in text.
     """
 
     title: str = ""
@@ -20,7 +20,7 @@ class ColumnWord(NamedTuple):
 
 
 def _clock(time: str) -> str:
-    """`03:04:05.123` of a time as records have it."""
+    """`03:04:05.123` from a time as records have it."""
     return time.partition("T")[2][:12]
 
 
@@ -50,7 +50,7 @@ COLUMNS: Final[dict[str, ColumnWord]] = {
     "file": ColumnWord("file", 8),
     "summary": ColumnWord("request", 40),
 }
-# Other words for them: the titles of text, and the plural where a cell may hold several.
+# Other words for columns: the titles of text, and the plural where a cell may hold several values.
 WORDS: Final = {
     "took": "latency_ms",
     "latency": "latency_ms",
@@ -66,19 +66,19 @@ WORDS: Final = {
     "groups": "group",
     "facts": "summary",
 }
-# Of lines of text, before what the exchange was about.
+# Columns of lines of text, before the facts.
 TEXT: Final = (
     *("time", "latency_ms", "client_id", "software", "client", "broker", "connection", "correlation_id"),
     *("request_size", "response_size"),
 )
-# Of csv behind the scalars of the record.
+# Columns of csv after the scalars of the record.
 CSV_MORE: Final = ("topics", "group", "error", "node", "file")
-# What does not fit a terminal goes from the end of this list.
+# Columns of tables; where the terminal is too narrow, columns are left out from the end of this list.
 TABLE: Final = (
     *("time", "latency_ms", "client_id", "api", "version", "status", "error", "topics", "group", "node"),
     *("client", "broker", "connection", "correlation_id", "request_size", "response_size", "file"),
 )
-# What people know from other programs → ours.
+# Names of columns in other programs → words of this table.
 FOREIGN: Final = {
     "frame.time": "time",
     "frame.time_epoch": "time",
@@ -91,5 +91,5 @@ FOREIGN: Final = {
     "kafka.consumer_group": "group",
     "kafka.partition_id": "partition",
 }
-# Columns that are no path of the record: what kw makes of what it has seen.
+# Columns that are no path of the record: kw derives them.
 OWN: Final = ("node", "summary")

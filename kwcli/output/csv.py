@@ -1,7 +1,7 @@
-"""Rows in, CSV out (RFC 4180, a header line first): those of exchanges, and `csv_lines` for any other.
+"""Rows in, CSV out (RFC 4180, a header line first): rows of exchanges, and by `csv_lines` any others.
 
-A spreadsheet computes a cell that begins like a formula, also one that a stranger named (`=HYPERLINK(…)`). Where that
-is asked for an apostrophe goes before such a text, which spreadsheets take for "this is text" and do not show.
+A spreadsheet computes a cell that begins like a formula, even if a stranger chose its text (`=HYPERLINK(…)`). Where it
+is asked for, an apostrophe goes before such a text: spreadsheets take it for "this is text" and do not show it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from kwcli.env import Settings
     from kwcli.output import Write
 
-# What a formula begins with, in the widths that East Asian keyboards have too; and what spreadsheets skip before it.
+# Values of these types stand in a cell as they are.
 _PLAIN: Final = frozenset({str, int, float})
+# What a formula begins with, in the widths that East Asian keyboards have too; and what spreadsheets skip before it.
 FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def csv_lines(rows: Iterable[Iterable[Any]], *, safe: bool) -> str:
-    """The lines of the rows; with `safe` no text is a formula. Numbers are numbers, negative ones too."""
+    """The CSV lines of the rows; with `safe` no text is a formula. Numbers stay numbers, negative ones too."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(map(_safe, rows) if safe else rows)
     return text.getvalue()
@@ -35,7 +36,7 @@ def _safe(row: Iterable[Any]) -> list[Any]:
 
 
 class Csv:
-    """A line for each row."""
+    """The CSV renderer: a line for each row."""
 
     shows_skipped = True
 
@@ -60,17 +61,17 @@ class Csv:
         self._write(csv_lines(lines, safe=self._safe).encode("utf-8", "backslashreplace"))
 
     def notice(self, rows: list[Settled]) -> None:
-        """Rows that are not shown still tell which node has which address."""
+        """Learn the addresses of nodes from rows that are not shown."""
         self._reader.learn(rows)
 
     def close(self) -> None:
-        """A table without rows still has its header."""
+        """Write the header of a table without rows."""
         if self._header:
             self.write([])
 
 
 def cell(values: Sequence[Any]) -> Any:
-    """One value as it is, several with commas between them."""
+    """The content of a cell: one value as it is, several with commas between them."""
     if len(values) != 1:
         return ",".join(map(plain_text, values)) if values else None
     value = values[0]

@@ -1,4 +1,4 @@
-"""An exchange in, the indented lines under its own out: bodies (-v), headers too (-vv), records (--records)."""
+"""An exchange in, the indented lines below its own out: bodies (-v), headers too (-vv), records (--records)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ARROWS: Final[dict[Side, str]] = {"request": "→", "response": "←"}
 
 
 def lines_under(exchange: Exchange, settings: Settings, explained: set[int]) -> Iterator[str]:
-    """All lines that belong under the exchange's own. What an error code in `explained` means is not told again."""
+    """All lines below the line of an exchange. The meaning of an error code in `explained` is not printed again."""
     record = to_json_dict(exchange, Options(settings.records, settings.reveal_secrets, deferred=True))
     colors = palette(settings.color)
     if settings.verbose == 0:
@@ -48,7 +48,7 @@ def lines_under(exchange: Exchange, settings: Settings, explained: set[int]) -> 
 
 
 def _head(exchange: Exchange, record: dict[str, Any], side: Side, headers: bool) -> Iterator[str]:
-    """`999 B · 1.234 ms`; with headers a line for them and one for where it was in the capture."""
+    """`999 B · 1.234 ms`; with `headers` also a line of header fields, and one of addresses and packets."""
     size = record[f"{side}_size"]
     parts = ["size unknown" if size is None else f"{size:,} B"]
     if side == "response" and exchange.latency_ms is not None:

@@ -1,4 +1,4 @@
-"""An exchange in, the facts of its line out: functions for the APIs that say more than a row of text can."""
+"""An exchange in, the facts of its line out: functions for the APIs that need more than a row of text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NO_VIEW: Final[View] = {}
 
 
 def no_facts(_exchange: Exchange, _request: View, _response: View, _shape: FactRoom) -> list[str]:
-    """Of an API that nobody knows."""
+    """The facts of an unknown API: none."""
     return []
 
 
@@ -48,12 +48,12 @@ def _token(exchange: Exchange, _request: View, _response: View, _shape: FactRoom
 
 
 def _step(said: View) -> list[str]:
-    """What a step of a login says beside mechanism and user."""
+    """The facts of one step of a login, besides mechanism and user."""
     facts = [text.format(**said) for key, text in _SASL.items() if key in said]
     return [*facts, " → ".join(said[key] for key in ("step", "answer") if key in said)]
 
 
-# Keys of `sasl` in the record → what a line says of them.
+# Keys of `sasl` in the record → their text in a line.
 _SASL: Final = {
     "acting_as": "acting as {acting_as}",
     "token_id": "by delegation token",
@@ -129,7 +129,7 @@ def _create_topics(_exchange: Exchange, request: View, _response: View, shape: F
 
 
 def _size_of(topic: View) -> str:
-    """Partitions × replicas of a topic to be."""
+    """Partitions × replicas of a topic to be created."""
     partitions, factor = topic.get("num_partitions", -1), topic.get("replication_factor", -1)
     return f"{'default' if partitions < 0 else partitions}×{'default' if factor < 0 else factor}"
 
@@ -196,7 +196,7 @@ def _hand(facts: Facts, request: str, response: str) -> FactRow:
 
 # A raw SASL token, which belongs to no API.
 TOKEN: Final = _hand(_token, "", "")
-# API key → what it needs of its request, of its response, and what makes the facts of it.
+# API key → the paths read of its request and of its response, and the function that makes its facts.
 FUNCTIONS: Final[dict[int, FactRow]] = {
     0: _hand(
         produce,
@@ -251,13 +251,13 @@ FUNCTIONS: Final[dict[int, FactRow]] = {
 
 @cache
 def needs(key: int, side: Side) -> frozenset[str]:
-    """The paths that the facts of an API read of a side."""
+    """The paths that the facts of an API read of one side."""
     row = row_of(key)
     if row is None:
         return frozenset()
     declared = api(key).message(side)
     paths = row.request if side == "request" else row.response
-    # A row names a topic by whatever field may hold it; the message has some of them.
+    # A row lists every field that may hold a topic; the message has some of them.
     return frozenset(path for path in paths if _is_declared(declared.fields, path.partition(":")[0]))
 
 
@@ -304,9 +304,9 @@ def trouble_of(exchange: Exchange) -> str:
 
 
 def facts_in(exchange: Exchange, facts_of: Facts, shape: FactRoom) -> list[str]:
-    """The facts of a line, as far as they are sure: of a side that cannot be decoded no count of what is there in part.
+    """The facts of a line, as far as they are sure: nothing is counted in a side that cannot be decoded.
 
-    Of a request that fails they are the topics and groups that it names before it does.
+    If the request cannot be decoded, they are the topics and groups that it names before that point.
     """
     failures = exchange.failures
     request = exchange.view("request") or NO_VIEW
@@ -319,7 +319,7 @@ def facts_in(exchange: Exchange, facts_of: Facts, shape: FactRoom) -> list[str]:
 
 
 def summary(exchange: Exchange) -> str:
-    """What a line says behind the API where nothing is cut."""
+    """The text of an exchange's line after the API, with nothing cut."""
     row = row_of(exchange.api_key)
     facts = facts_in(exchange, row.facts if row else no_facts, FactRoom())
     trouble = trouble_of(exchange)

@@ -1,4 +1,4 @@
-"""What matters of each API on one line: a literal table, in the notation of `facts.py`, most important fact first."""
+"""The facts of each API for its line: a literal table, in the notation of `facts.py`, most important fact first."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 NOTHING: Final = ("0 rec", "", "")
 UNCOMPRESSED: Final = ("none",)
 ACKS: Final = WORDS["acks"]
-# Ready-made: what most batches hold.
+# Ready-made texts of the record counts that most batches have.
 COUNTS: Final = tuple(f"{count} rec" for count in range(1000))
 
 
@@ -29,7 +29,7 @@ def _single(elements: list[dict[str, Any]], inner: str) -> dict[str, Any] | None
 
 
 def partitions(elements: list[dict[str, Any]], inner: str, index: str, names: Names, shape: FactRoom) -> str:
-    """`orders[0,3,5] payments[1]` of elements that have a topic and a list of partitions."""
+    """`orders[0,3,5] payments[1]` for elements that have a topic and a list of partitions."""
     topics: dict[str, list[int]] = {}
     for element in elements:
         held = topics.setdefault(topic_of(element, names, shape), [])
@@ -72,7 +72,7 @@ def _contents(raw: bytes | None, elements: list[dict[str, Any]], inner: str) -> 
 
 
 def _none(exchange: Exchange) -> str:
-    """What is said where no record is seen: of what a broker's log tells nobody knows how many there were."""
+    """The text for no visible record: `? rec` for exchanges of a broker's log, which tells no counts."""
     return "? rec" if exchange.record is not None and "server" in exchange.record else NOTHING[0]
 
 
@@ -81,7 +81,7 @@ def produce(exchange: Exchange, request: View, response: View, shape: FactRoom) 
     topics = request.get("topic_data")
     if not topics:
         return []
-    # When a side cannot be decoded its view ends in the middle: any key may be missing.
+    # The view of a side that cannot be decoded ends in the middle: any key may be missing.
     part = _single(topics, "partition_data")
     if part is not None:
         name = topics[0].get("name") or topic_of(topics[0], exchange.topic_name, shape)
@@ -147,7 +147,7 @@ def fetch(exchange: Exchange, request: View, response: View, shape: FactRoom) ->
 
 
 def _asked(exchange: Exchange, asked: Any, given: Any, shape: FactRoom) -> list[str]:
-    """Which partitions a fetch is about, and from which offset where there is one."""
+    """The partitions that a fetch is about, and the offset where there is a single one."""
     if not asked:
         if given:
             return [partitions(given, "partitions", "partition_index", exchange.topic_name, shape)]
@@ -163,7 +163,7 @@ def _asked(exchange: Exchange, asked: Any, given: Any, shape: FactRoom) -> list[
 
 
 def _waited(exchange: Exchange, request: View) -> bool:
-    """Whether the answer came when the time that the client would wait was over."""
+    """Whether the answer came only when the wait time that the client allows was over."""
     most, took = request.get("max_wait_ms"), exchange.latency_ms
     return most is not None and most > 1 and took is not None and took >= 0.9 * most
 

@@ -1,4 +1,4 @@
-"""Rows of `fact_rows.py` in, functions from an exchange's two views to the short facts of its line out."""
+"""Rows of `fact_rows.py` in; functions out that make the short facts of a line from the two views of an exchange."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _words_of(means: str) -> dict[int, str]:
-    """A closed set of Kafka's, as people say its words; what stands for nothing is left out."""
+    """The words of one of Kafka's closed sets, as people say them; `unknown` is left out."""
     return {number: name.replace("_", " ") for number, name in ENUMS[means].items() if name != "unknown"}
 
 
@@ -43,12 +43,12 @@ WORDS: Final[dict[str, dict[int, str]]] = {
 
 
 def word(table: str, number: int) -> str:
-    """The word, or the number as text where nobody gave it one."""
+    """The word of a number in a table, or the number as text where it has no word."""
     return WORDS[table].get(number, str(number))
 
 
-# A row is text. Two blanks part the facts of a line; a fact is words and values, and is left out when one of its values
-# is missing or empty. `>path` is a value of the request, `<path` of the response, `a|b` the first of two that is there;
+# A row is text. Two blanks separate the facts of a line. A fact is words and values; it is left out when one of its
+# values is missing or empty. `>path` is a value of the request, `<path` of the response, `a|b` the first that is there;
 # `path:form[:argument]` says how to write it. A path through arrays gives a list. In
 # `topics[]/partitions[].index:parts` the part before the slash is the element that has the topic's name or id. Each row
 # becomes a Python function, written as text and compiled when it is first needed: a line costs little more than reading
@@ -59,12 +59,12 @@ View = Mapping[str, Any]
 # Topic id → its name, where the capture has shown it.
 Names = Callable[[UUID], str | None]
 
-# Topics whose id is the same in every cluster (KIP-516).
+# Fields by which an element names its topic.
 TOPIC_FIELDS: Final = ("name", "topic", "topic_name", "topic_id")
 
 
 class FactRoom(NamedTuple):
-    """How much room there is: list items to show, characters of an id; None means all."""
+    """How much is shown: items of a list, characters of an id; None means all."""
 
     items: int | None = None
     id_size: int | None = None
@@ -75,7 +75,7 @@ Form = Callable[[Any, str, Names, FactRoom], str]
 
 
 class FactRow(NamedTuple):
-    """What a text line needs of one API, and what makes its facts of that."""
+    """The paths that the line of an API reads, and the function that makes its facts."""
 
     request: frozenset[str]
     response: frozenset[str]
@@ -83,7 +83,7 @@ class FactRow(NamedTuple):
 
 
 def topic_of(element: View, names: Names, shape: FactRoom) -> str:
-    """The topic an element is about: its name, or its id by the name that the capture has shown, or the id."""
+    """The topic of an element: its name, else the name that the capture has shown for its id, else the id."""
     name: str | None = element.get("name") or element.get("topic") or element.get("topic_name")
     if name:
         return name
@@ -97,7 +97,7 @@ def topic_id(value: UUID, names: Names, shape: FactRoom) -> str:
 
 
 def short(text: str, shape: FactRoom) -> str:
-    """An id in the room there is: its beginning tells more than nothing."""
+    """An id in the room there is: only its beginning, where it is too long."""
     return text if shape.id_size is None or len(text) <= shape.id_size else text[: shape.id_size - 1] + "…"
 
 
@@ -116,7 +116,7 @@ def _count(value: Any, noun: str, _names: Names, _shape: FactRoom) -> str:
 
 
 def _masks(value: Any, _argument: str, _names: Names, shape: FactRoom) -> str:
-    """Which metrics a broker wants: all, none, or those whose names begin so (KIP-714)."""
+    """The metrics that a broker wants: all, none, or those with these prefixes of names (KIP-714)."""
     if value is None:
         return ""
     return "all metrics" if value in ALL_METRICS else join_some(value, shape.items) if value else "no metrics"
@@ -159,7 +159,7 @@ def _topics(value: Any, _argument: str, names: Names, shape: FactRoom) -> str:
 
 
 def _any(value: Any, text: str, _names: Names, _shape: FactRoom) -> str:
-    """A filter: its value, or the argument where it is null."""
+    """The value of a filter, or the argument where it is null."""
     return str(value) if value is not None else text
 
 
@@ -175,12 +175,12 @@ FORMS: Final[dict[str, Form]] = {
     "known": _known,
     "topics": _topics,
 }
-# Forms that speak of a null, or of an empty list, as well.
+# Forms that write a null, or an empty list, as well.
 NULL_FORMS: Final[dict[str, Form]] = {"any": _any, "masks": _masks}
 
 
 def _parts(outer: Get, path: str) -> Callable[[View, Names, FactRoom], str]:
-    """`orders[0,3] payments[1]`; with `@field` beside the partition `orders[0]@42` where a topic has one partition."""
+    """A writer of `orders[0,3] payments[1]`; with `@field` of `orders[0]@42` where a topic has one partition."""
     partition_path, at, value_name = path.partition("@")
     inner = getter(partition_path)
     value_of = getter(partition_path.rpartition(".")[0] + "." + value_name) if at else None
@@ -214,7 +214,7 @@ def _parts(outer: Get, path: str) -> Callable[[View, Names, FactRoom], str]:
 
 
 class _Source:
-    """The Python text of one row's function while it is written, the objects it names, the paths it needs."""
+    """The Python text of one row's function while it is written, the objects it names, and the paths it needs."""
 
     def __init__(self) -> None:
         self.lines = [
@@ -226,7 +226,7 @@ class _Source:
         self.needs: dict[str, set[str]] = {"request": set(), "response": set()}
 
     def fact(self, words: list[str]) -> None:
-        """One fact: its words in order, nothing when one of its values is empty."""
+        """Add one fact: its words in order, nothing when one of its values is empty."""
         depth = 1
         shown: list[str] = []
         for number, token in enumerate(words):
@@ -247,7 +247,7 @@ class _Source:
         self.lines.append("    " * depth + text)
 
     def _value(self, depth: int, name: str, text: str) -> None:
-        """Set `name` to one value as text, empty where it is missing."""
+        """Add lines that set `name` to one value as text, empty where it is missing."""
         side = "request" if text[0] == ">" else "response"
         path, _, form = text[1:].partition(":")
         form, _, argument = form.partition(":")
@@ -277,15 +277,15 @@ class _Source:
         return name
 
     def compiled(self) -> Facts:
-        """The function."""
+        """The compiled function."""
         self._line(1, "return out")
-        exec("\n".join(self.lines), self.objects)  # the text is made of our own table alone
+        exec("\n".join(self.lines), self.objects)  # the text is made only from the table in fact_rows.py
         facts: Facts = self.objects["facts"]
         return facts
 
 
 def _elements(path: str, form: str) -> tuple[Callable[[View, Names, FactRoom], str], set[str]]:
-    """What writes the topics, or the topics with their partitions, of an array; and the paths it needs."""
+    """A writer of an array's topics, or of its topics with their partitions; and the paths that it needs."""
     outer_path, _, inner_path = path.partition("/")
     outer = getter(outer_path.removesuffix("[]"))
     paths = {f"{outer_path}.{field}" for field in TOPIC_FIELDS}

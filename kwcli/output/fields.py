@@ -1,4 +1,4 @@
-"""Rows in, `-o fields` out: the values at the paths of -e, a line a row, with tabs between them, as tshark has it.
+"""Rows in, `-o fields` out: the values at the paths of -e, a line a row, with tabs between them, as in tshark.
 
 Without -e the columns are those of tables.
 """
@@ -25,7 +25,7 @@ _THERE_ARE: Final = "header=y, separator=, quote=d|s|n, aggregator=;, occurrence
 
 
 class FieldMarks(NamedTuple):
-    """What stands around the values: `-E header=y -E separator=,` and its like, in tshark's words."""
+    """The separators and quotes around values: `-E header=y -E separator=,` and the like, in tshark's words."""
 
     header: bool = False
     separator: str = "\t"
@@ -36,7 +36,7 @@ class FieldMarks(NamedTuple):
 
     @classmethod
     def parse(cls, words: Iterable[str]) -> FieldMarks:
-        """Raises Failure (usage)."""
+        """The marks of the words that -E gives. Raises Failure (usage)."""
         found: dict[str, Any] = {}
         for word in words:
             name, equals, value = word.partition("=")
@@ -62,7 +62,7 @@ class FieldMarks(NamedTuple):
 
 
 class Fields:
-    """A line for each exchange; with -v also one for bytes that are none."""
+    """The fields renderer: a line for each exchange; with -v also one for skipped bytes."""
 
     def __init__(self, settings: Settings, write: Write) -> None:
         self._write = write
@@ -92,10 +92,10 @@ class Fields:
         return self._marks.line([[column.word] for column in self._reader.columns])
 
     def notice(self, rows: list[Settled]) -> None:
-        """Rows that are not shown still tell which node has which address."""
+        """Learn the addresses of nodes from rows that are not shown."""
         self._reader.learn(rows)
 
     def close(self) -> None:
-        """A table without rows still has its header."""
+        """Write the header of a table without rows."""
         if self._header:
             self.write([])

@@ -1,4 +1,4 @@
-"""A frame in, its bytes out as lines: coloured by field, names and values beside them, nested as the message is."""
+"""A frame in, its bytes as lines out: coloured by field, names and values beside them, nested as the message is."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from kwcli.env import Settings
     from kwcli.output import Write
 
-# Elements of an array of structs that are shown before the rest is only counted.
+# Elements of an array of structs that are shown; the rest is only counted.
 ELEMENTS: Final = 4
 _COMPONENT: Final = re.compile(r"_tagged_fields(?:\.\d+)?|[^.]+")
 _ELEMENT: Final = re.compile(r"(.*)\[(\d+)\]", re.DOTALL)
 _TIMES: Final = frozenset({"timestamp", "base_timestamp", "max_timestamp"})
 _TIME_RANGE: Final = range(10**11, 10**14)
-# What the bytes of one value may take as text.
+# The most bytes of one value that are shown as text.
 TEXT_MAX: Final = 1 << 16
 
 
 class ByteRun(NamedTuple):
-    """Bytes of a row: sizes are dim, secrets hidden."""
+    """Bytes of a row: dim for a size, hidden for a secret."""
 
     at: int
     end: int
@@ -50,7 +50,7 @@ class ByteRun(NamedTuple):
 
 
 class HexRow:
-    """One row. `name` with its indentation and index; `paint` is `dim`, `bad` or empty; `ascii` shows bytes as text."""
+    """One row. `name` has its indentation and index; `paint` is `dim`, `bad` or empty; `ascii` shows bytes as text."""
 
     __slots__ = ("ascii", "kind", "name", "paint", "path", "runs", "text")
 
@@ -64,7 +64,7 @@ class HexRow:
         self.ascii = False
 
     def add(self, part: BytePart, *, dim: bool = False) -> None:
-        """Bytes more; those that go on without a break join the run before them."""
+        """Add bytes; they join the run before them if they follow it without a break."""
         if self.runs and self.runs[-1][1:] == (part.at, dim, part.secret):
             self.runs[-1] = self.runs[-1]._replace(end=part.end)
         else:
@@ -72,17 +72,17 @@ class HexRow:
 
 
 class HexRows:
-    """Puts parts together to rows; `whole` shortens nothing."""
+    """Combines byte parts into rows; with `whole` nothing is shortened."""
 
     def __init__(self, *, whole: bool) -> None:
         self._whole = whole
-        self._chain: list[str] = []  # the row before: the paths it lies in, and its own
+        self._chain: list[str] = []  # of the row before: the paths that it lies in, and its own
         self._row: HexRow | None = None
         self._counts: dict[str, int] = {}
-        self._values: list[str] = []  # of the array of numbers being read
+        self._values: list[str] = []  # of the array of numbers that is being read
 
     def of(self, parts: Iterable[BytePart]) -> Iterator[HexRow]:
-        """The rows."""
+        """The rows of these parts."""
         skipped: tuple[str, int, BytePart] | None = None  # prefix, first index not shown, last part of them
         for part in parts:
             if skipped is not None:
@@ -103,11 +103,11 @@ class HexRows:
             yield self._left_out(*skipped)
 
     def _too_many(self, part: BytePart) -> str:
-        """The array of which this part belongs to an element too many."""
+        """The array in which this part belongs to an element beyond the limit; empty if there is none."""
         for match in re.finditer(r"\[(\d+)\]", part.path):
             array = part.path[: match.start()]
             if int(match[1]) >= ELEMENTS and self._counts.get(array, ELEMENTS + 2) > ELEMENTS + 1:
-                return array  # one of numbers has the count -1: it is shortened as one value
+                return array  # an array of numbers has the count -1: it is shortened as one value
         return ""
 
     def _left_out(self, prefix: str, at: int, last: BytePart) -> HexRow:
@@ -125,7 +125,7 @@ class HexRows:
         row = self._row
         match = _ELEMENT.fullmatch(part.path)
         if part.array:
-            # Structs have rows of their own, and so have texts; numbers share one.
+            # Structs and texts have rows of their own; numbers share one.
             shared = not part.kind.endswith(("struct", "string", "bytes", "varint array"))
             self._counts[part.path] = -1 if shared else int(str(part.value))
             self._values = []
@@ -167,7 +167,7 @@ class HexRows:
                 row.text = "[]" if not number else f"{number:,} element{'s' * (number != 1)}"
                 row.paint = "" if number else "dim"
             else:
-                # Where a value follows it says more; batches and structures have rows of their own.
+                # A value that follows says more; batches and structures have rows of their own.
                 empty = "0 bytes" if part.kind.endswith("records") else '""'
                 row.text, row.paint = (in_bytes(number), "") if number else (empty, "dim")
         elif part.what == "flag":
@@ -180,7 +180,7 @@ class HexRows:
             row.kind = f"tag {part.value}"
 
     def _begin(self, part: BytePart) -> Iterator[HexRow]:
-        """A new row; before it those that only name the structs it lies in."""
+        """Begin a new row, after the rows that only name the structs it lies in."""
         chain = _ancestors(part.path)
         label = ""
         for depth, path in enumerate(chain[:-1]):
@@ -202,7 +202,7 @@ class HexRows:
 
     @staticmethod
     def _indent(chain: list[str], label: str = "") -> str:
-        """Blanks for the structs and elements around; the label stands in the last of them."""
+        """Blanks for the structs and elements that a row lies in; the label stands in the last of them."""
         width = sum(len(path) - path.rindex("[") + 1 if path.endswith("]") else 2 for path in chain)
         return " " * max(width - len(label), 0)
 
@@ -217,7 +217,7 @@ def _components(path: str) -> list[str]:
 
 
 def _ancestors(path: str) -> list[str]:
-    """`a[0].b[1].c` → `a[0]`, `a[0].b[1]`, the path itself; a list in front of an element is none of its own."""
+    """`a[0].b[1].c` → `a[0]`, `a[0].b[1]`, the path itself; an array of an element is not listed by itself."""
     found: list[str] = []
     for component in _components(path):
         found.append(f"{found[-1]}.{component}" if found else component)
@@ -225,7 +225,7 @@ def _ancestors(path: str) -> list[str]:
 
 
 def shown(part: BytePart) -> str:
-    """What the bytes of a value say."""
+    """The text of the value in these bytes."""
     value, name = part.value, _components(part.path)[-1]
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -249,27 +249,27 @@ def shown(part: BytePart) -> str:
     return str(value)
 
 
-# One field a row: offset, bytes, then from some width on the bytes as text, the name, the type, the value. What is long
-# is shortened where a width is given and not everything is asked for; secrets are `**`. Colours only repeat what the
+# One field a row: offset, bytes, from some width on the bytes as text, the name, the type, the value. Long values are
+# shortened where a width is given and not everything is asked for; secrets are `**`. Colours only repeat what the
 # columns say.
 
 
 GAP: Final = "  "
-# Lines of one value, and of bytes that belong to no field, before the rest is only counted.
+# Lines that are shown of one value, and of bytes that belong to no field; the rest is only counted.
 LINES: Final = 4
 REST_LINES: Final = 8
 ARROWS: Final[dict[Side, str]] = {"request": "→", "response": "←"}
 HIDDEN: Final = "--reveal-secrets shows them"
-# From this width on: bytes a line, whether they stand as text too, whether the type does.
+# From this width on: bytes a line, whether they are shown as text too, whether the type is shown.
 _STEPS: Final = ((0, 4, False, False), (64, 8, False, False), (104, 8, True, True), (136, 16, True, True))
 _KIND_WIDTH: Final = 24
 _NAME_SHARE: Final = 0.58
-# A line without bytes.
+# The bytes of a line that has none.
 _NOTHING: Final[tuple[None, list[str], list[bool]]] = (None, [], [])
 
 
 class Columns(NamedTuple):
-    """Widths in cells; 0 for a column that is not there, `value` None where nothing is cut."""
+    """Widths in cells; 0 for a column that is not shown, `value` None where nothing is cut."""
 
     offset: int
     each: int  # bytes a line
@@ -296,9 +296,9 @@ def columns(size: int, rows: list[HexRow], width: int | None) -> Columns:
 
 
 class HexStyle(NamedTuple):
-    """How bytes are shown: `whole`, or without a width, nothing is shortened.
+    """How bytes are shown. With `whole`, or without a width, nothing is shortened.
 
-    `conceal` finds in an error message what is secret in its exchange; `topic_name` gives the names of topic ids.
+    `conceal` finds the secrets of an exchange in its error messages; `topic_name` gives the names of topic ids.
     """
 
     width: int | None
@@ -320,10 +320,10 @@ def hex_lines(
     missing: str | None = None,
     made_up: int = 0,
 ) -> Iterator[str]:
-    """The lines of a frame. `sized` says that it begins with its size field.
+    """The lines of a frame. `sized`: the frame begins with its size field.
 
-    `missing` is why the end of the frame is not there, `made_up` how many bytes of a frame with its size field are not
-    to be shown, because they stand in for what nobody has given.
+    `missing`: why the end of the frame is missing. `made_up`: how many leading bytes of a frame with its size field
+    stand in for bytes that were not given, and are not shown.
     """
     width, colors, reveal, whole, conceal, topic_name = style
     data = frame if sized else with_size(frame)
@@ -334,7 +334,7 @@ def hex_lines(
 
 
 class _View:
-    """One frame on its way to lines; `shift` is how many bytes of `data` were not given."""
+    """Makes the lines of one frame; `shift` is how many leading bytes of `data` were not given."""
 
     def __init__(
         self, data: bytes, found: Anatomy, width: int | None, colors: Palette, shift: int, whole: bool
@@ -347,7 +347,7 @@ class _View:
         self._whole = whole
 
     def lines(self) -> Iterator[str]:
-        """Header, body, what is left."""
+        """The lines of the header, the body and the undecoded rest."""
         found = self._found
         head = [part for part in found.header if part.at >= self._shift]
         whole = self._whole
@@ -422,12 +422,12 @@ class _View:
             yield f"{' ' * widths.offset}{GAP}{colors.dim}… {left:,} more byte{'s' * (left != 1)}{colors.off}"
 
     def _cell(self, text: str, paint: str, width: int) -> str:
-        """A painted text, padded."""
+        """A painted text, padded to a width."""
         painted = f"{paint}{text}{self._colors.off}" if text and paint else text
         return painted + " " * (width - cell_width(text))
 
     def _pieces(self, row: HexRow, count: int) -> Iterator[tuple[int, list[str], list[bool]]]:
-        """The bytes of a row by lines: the offset of the first, each as two digits, which are dim."""
+        """The bytes of a row by lines: the offset of the first, each as two digits, and which of them are dim."""
         at: int | None = None
         digits: list[str] = []
         dims: list[bool] = []
@@ -444,7 +444,7 @@ class _View:
             yield at, digits, dims
 
     def _hex(self, digits: list[str], dims: list[bool], paint: str) -> str:
-        """The digits with their colours; a code only where it changes."""
+        """The digits with their colours; an escape code only where the colour changes."""
         colors = self._colors
         out, before = "", None
         for digit, dim in zip(digits, dims, strict=True):
@@ -464,7 +464,7 @@ class _View:
         )
 
     def _texts(self, row: HexRow, widths: Columns, lines: int, *, cut_off: bool) -> list[str]:
-        """What stands in the value column: the text over as many lines as the bytes take."""
+        """The lines of the value column: the text, on as many lines as the bytes take."""
         if row.ascii and not widths.ascii:
             return [self._text(at, digits) for at, digits, _ in islice(self._pieces(row, widths.each), lines)]
         if widths.value is None:
@@ -483,7 +483,7 @@ class _View:
 
 
 def _split(text: str, room: int, *, at_blanks: bool = False) -> list[str]:
-    """A text in pieces of at most so many cells; between words where that may be and there is a blank."""
+    """A text in pieces of at most `room` cells; with `at_blanks` it is cut between words where there is a blank."""
     parts: list[str] = []
     at = 0
     while at < len(text):
@@ -498,7 +498,7 @@ def _split(text: str, room: int, *, at_blanks: bool = False) -> list[str]:
 
 
 class Hex(Lined):
-    """The renderer: the line of an exchange, its two frames under it."""
+    """The hex renderer: the line of an exchange, with its two frames below."""
 
     shows_skipped = True
 
@@ -548,7 +548,7 @@ class Hex(Lined):
 
 
 def token_lines(data: bytes, width: int | None, colors: Palette, *, reveal: bool) -> Iterator[str]:
-    """A bare SASL token with its size field."""
+    """The lines of a bare SASL token with its size field."""
     from decoders.schema.walk import BytePart
 
     parts = [BytePart("size", 0, 4, "value", int.from_bytes(data[:4], "big"), "int32")]

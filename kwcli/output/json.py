@@ -1,4 +1,4 @@
-"""Values in, JSON out, as one array or one value a line, large ones in pieces; and exchange records written so."""
+"""Values in, JSON out: one array or one value a line, large values in pieces; and the renderers of exchange records."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 # orjson refuses integers beyond 64 bits by itself; the record has none.
 OPTIONS: Final = orjson.OPT_APPEND_NEWLINE
-# Lines joined in one go: orjson leaves up to 8 kB of room behind each, which thousands of them would keep.
+# Lines that are joined at once: orjson leaves up to 8 kB of room after each, which thousands of them would keep.
 LINES_MAX: Final = 64
 
 
 class JsonWriter:
-    """Writes values one after the other: `lines`, each on its own; else as one array, which `close` ends."""
+    """Writes values one after the other: with `lines` each on its own line; else as one array, which `close` ends."""
 
     def __init__(self, write: Write, *, lines: bool) -> None:
         self._write = write
@@ -46,7 +46,7 @@ class JsonWriter:
 
 
 class Ndjson:
-    """One object a line."""
+    """The NDJSON renderer: one object a line."""
 
     shows_skipped = True
 
@@ -84,14 +84,14 @@ class Ndjson:
         self.errors += not expected
 
     def notice(self, rows: list[Settled]) -> None:
-        """Nothing is learnt."""
+        """Do nothing: the format needs nothing from rows that are not shown."""
 
     def close(self) -> None:
-        """Nothing is owed."""
+        """Do nothing: lines need no end."""
 
 
 class Json:
-    """One array, written as it grows and closed whatever happens."""
+    """The JSON renderer: one array, written as it grows and closed however the run ends."""
 
     shows_skipped = True
 
@@ -115,7 +115,7 @@ class Json:
         self.errors += not expected
 
     def notice(self, rows: list[Settled]) -> None:
-        """Nothing is learnt."""
+        """Do nothing: the format needs nothing from rows that are not shown."""
 
     def close(self) -> None:
         """End the array."""

@@ -1,6 +1,6 @@
-"""Metrics that a client pushed, in JSON form, in; a line for each out: its value, its name, what it is about.
+"""Metrics that a client pushed, in JSON form, in; a line for each out: its value, its name, its attributes.
 
-Records that were read may hold anything in the place of metrics: what has another shape is passed over.
+Records that were read may hold anything in the place of metrics: any other shape is passed over.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kwcli.terminal import clean
 __all__ = ["metric_lines", "metrics_head"]
 
 Json = Mapping[str, Any]
-# The kinds of metrics in OTLP, and what is said of each.
+# The kinds of metrics in OTLP, and the word that is shown for each.
 _KINDS: Final = {
     "gauge": "gauge",
     "sum": "sum",
@@ -24,9 +24,9 @@ _KINDS: Final = {
     "summary": "summary",
 }
 _NO_VALUE: Final = "–"
-# Values inside values that are shown.
+# The deepest nesting of values that is shown.
 _DEPTH_MAX: Final = 16
-# A value stands right in so many cells at most.
+# Values are aligned on the right in so many cells at most.
 _VALUE_MAX: Final = 14
 
 
@@ -40,7 +40,7 @@ class _Line(NamedTuple):
 
 
 def metrics_head(metrics: Json) -> str:
-    """`MetricsData zstd · 126 metrics · group_id=billing`: what is true of all of them."""
+    """`MetricsData zstd · 126 metrics · group_id=billing`: what holds for all of the metrics."""
     codec = metrics.get(CODEC)
     parts = [f"MetricsData {_text(codec)}" if codec else "MetricsData"]
     parts.append(count_of(sum(1 for _ in _metrics(metrics)), "metric"))
@@ -48,7 +48,7 @@ def metrics_head(metrics: Json) -> str:
 
 
 def metric_lines(metrics: Json, width: int | None, palette: Palette) -> Iterator[str]:
-    """The lines, each cut to the width."""
+    """A line for each metric's data point, each cut to the width."""
     common = _common(metrics)
     lines = [line for about, metric in _metrics(metrics) for line in _points(metric, "" if about == common else about)]
     room = min(max((cell_width(line.value) for line in lines), default=0), _VALUE_MAX)
@@ -63,7 +63,7 @@ def metric_lines(metrics: Json, width: int | None, palette: Palette) -> Iterator
 
 
 def _each(holder: Json, name: str) -> Iterator[Json]:
-    """The objects of a list."""
+    """The objects in the list of this name."""
     found = holder.get(name)
     return (each for each in found if isinstance(each, dict)) if isinstance(found, list) else iter(())
 
@@ -78,7 +78,7 @@ def _text(value: object) -> str:
 
 
 def _metrics(metrics: Json) -> Iterator[tuple[str, Json]]:
-    """Each metric with what is said of its resource and scope."""
+    """Each metric with the attributes of its resource and the name of its scope."""
     for resource in _each(metrics, "resource_metrics"):
         above = _attributes(_inner(resource, "resource"))
         for scope in _each(resource, "scope_metrics"):
@@ -89,7 +89,7 @@ def _metrics(metrics: Json) -> Iterator[tuple[str, Json]]:
 
 
 def _common(metrics: Json) -> str:
-    """What is said of the resource and scope of all of them; empty where they differ."""
+    """The resource and scope that all metrics have in common; empty where they differ."""
     said = {about for about, _ in _metrics(metrics)}
     return said.pop() if len(said) == 1 else ""
 
@@ -108,7 +108,7 @@ def _points(metric: Json, about: str) -> Iterator[_Line]:
 
 
 def _value(point: Json) -> str:
-    """`12`, `0.5`, `NaN`; of a distribution how many there are, their sum and its ends or quantiles."""
+    """`12`, `0.5`, `NaN`; of a distribution its count, its sum, and its ends or quantiles."""
     for name in ("as_int", "as_double"):
         if name in point:
             return _number(point[name])
@@ -124,7 +124,7 @@ def _value(point: Json) -> str:
 
 
 def _number(value: object) -> str:
-    """Six digits; of large numbers all before the point."""
+    """A number in six digits; of a large one all digits before the point."""
     if not isinstance(value, int | float):  # NaN, Infinity
         return _text(value)
     if isinstance(value, int):
@@ -133,7 +133,7 @@ def _number(value: object) -> str:
 
 
 def _attributes(holder: Json, name: str = "attributes", depth: int = 0) -> str:
-    """`group_id=billing node_id=node-1`."""
+    """Attributes as `group_id=billing node_id=node-1`."""
     pairs = ((each.get("key", ""), _inner(each, "value")) for each in _each(holder, name))
     return " ".join(f"{_text(key)}={_any(value, depth)}" for key, value in pairs)
 

@@ -1,4 +1,4 @@
-"""Metadata answers in, the node id behind a broker's address out, as far as the capture proves it."""
+"""Metadata responses in, the node id of a broker's address out, as far as the capture proves it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from kwcli.output.units import cut_left
 
 
 class Nodes:
-    """Addresses as captured → node id. A host name is no proof of an address, but for localhost."""
+    """Node ids by address as captured. A host name does not prove an address, except localhost."""
 
     def __init__(self) -> None:
         self._ids: dict[str, int] = {}
         self._shown: dict[tuple[str, int | None], str] = {}
 
     def learn(self, view: View) -> bool:
-        """Take the brokers of a Metadata or DescribeCluster answer; whether they said anything new."""
+        """Take the brokers of a Metadata or DescribeCluster response; returns whether any of them was new."""
         news = False
         for node in listed_nodes(view):
             for address in broker_addresses(node.host, node.port):
@@ -27,12 +27,12 @@ class Nodes:
         return news
 
     def numbers(self, address: str) -> list[int]:
-        """The node's id, nothing where it is unknown."""
+        """The node's id in a list; empty where it is unknown."""
         return [self._ids[address]] if address in self._ids else []
 
     def shown(self, address: str, width: int | None) -> str:
-        """The node's id, with its address where there is room (None: there is); unknown, as much as fits of the end of
-        the address, which tells it apart.
+        """The node's id, with its address where both fit (`width` None: they do). For an unknown node, as much of the
+        address as fits: its end, which tells it apart.
         """
         text = self._shown.get((address, width))
         if text is None:

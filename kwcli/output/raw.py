@@ -1,7 +1,7 @@
-"""Exchanges in, the bytes of their frames out, each with its size field: what `kw decode` reads.
+"""Exchanges in, the bytes of their frames out, each with its size field, as `kw decode` reads them.
 
-Secrets are overwritten with `*`, so that frames keep their sizes and still decode. Frames that are not whole are left
-out, for the bytes behind them would be taken for theirs; and so are tokens of a SASL login, which are no messages.
+Secrets are overwritten with `*`, so that frames keep their sizes and still decode. Incomplete frames are left out,
+because the bytes after them would be taken for theirs. So are the tokens of a SASL login, which are no messages.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _HIDDEN: Final = b"*"
 
 
 class Raw:
-    """Writes frames as they were, in the order of their rows: a request, then its response."""
+    """Writes frames in the order of their rows: a request, then its response."""
 
     shows_skipped = False
 
@@ -44,7 +44,7 @@ class Raw:
                 self.errors += bool(unexpected)
                 self.expected += bool(row.error_codes) and not unexpected
                 self.undecoded += bool(row.failed) and row.outcome == "complete"
-                if not row.envelope and not row.is_token:  # what travels in an Envelope is in its frame
+                if not row.envelope and not row.is_token:  # an exchange inside an Envelope is in the frame of that one
                     self._write(b"".join(self._frames(row)))
 
     def _frames(self, row: Exchange) -> Iterator[bytes]:
@@ -70,7 +70,7 @@ class Raw:
         return bytes(data)
 
     def notice(self, rows: list[Settled]) -> None:
-        """Nothing is learnt of rows that the filters leave out."""
+        """Do nothing: frames need nothing from rows that the filters leave out."""
 
     def close(self) -> None:
-        """Nothing is owed."""
+        """Do nothing: frames need no end."""

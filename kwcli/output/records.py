@@ -1,4 +1,4 @@
-"""Objects of JSON's form in, each written as it comes: as JSON, YAML, CSV, or the values at the paths of -e."""
+"""JSON values in, each written as it comes: as JSON, YAML, CSV, or the values at the paths of -e."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RecordWriter(Protocol):
 def record_writer(settings: Settings, write: Write, keys: Sequence[str] = ()) -> RecordWriter:
     """The writer of the format in `settings`: ndjson, json, yaml, csv or fields.
 
-    `keys` are those that an object may have, where not all have the same.
+    `keys`: all keys that an object may have, where not all objects have the same.
     """
     if settings.format == "yaml":
         return YamlWriter(write)
@@ -38,7 +38,7 @@ def record_writer(settings: Settings, write: Write, keys: Sequence[str] = ()) ->
 
 
 class YamlWriter:
-    """A document each."""
+    """Writes each value as a YAML document."""
 
     def __init__(self, write: Write) -> None:
         self._write = write
@@ -51,12 +51,12 @@ class YamlWriter:
             self._write(piece)
 
     def close(self) -> None:
-        """Nothing is owed."""
+        """Do nothing: a document needs no end."""
 
 
 class _Rows:
-    """What writers of lines share: the paths that were asked for, else the keys of the first object that are no objects
-    themselves.
+    """Base of the writers of lines. Cells are the values at the paths asked for, else at those keys of the first object
+    that hold no object.
     """
 
     def __init__(self, settings: Settings, write: Write, keys: Sequence[str] = ()) -> None:
@@ -67,7 +67,7 @@ class _Rows:
         self._steps: list[tuple[PathStep, ...]] | None = None
 
     def _cells(self, value: Any) -> list[list[Any]]:
-        """Raises Failure (usage) where no object has such a key."""
+        """The values at each path. Raises Failure (usage) where no object has such a key."""
         found = value if isinstance(value, dict) else {"value": value}
         if self._steps is None:
             self._names = self._names or [name for name, held in found.items() if not isinstance(held, dict)]
@@ -76,14 +76,14 @@ class _Rows:
         return [[each for each in values_at(found, steps) if each is not None] for steps in self._steps]
 
     def _head(self, names: Sequence[str]) -> None:
-        """Write what stands above the rows."""
+        """Write the heading above the rows, in formats that have one."""
 
     def close(self) -> None:
-        """Nothing is owed."""
+        """Do nothing: rows need no end."""
 
 
 class FieldWriter(_Rows):
-    """A line each, as `-o fields` writes them of exchanges."""
+    """Writes a line for each value, as `-o fields` does for exchanges."""
 
     def __init__(self, settings: Settings, write: Write, keys: Sequence[str] = ()) -> None:
         from kwcli.output.fields import FieldMarks
@@ -105,7 +105,7 @@ class FieldWriter(_Rows):
 
 
 class CsvWriter(_Rows):
-    """A line each, below one of the names."""
+    """Writes a line for each value, below a line of names."""
 
     def add(self, value: Any) -> None:
         """Write one line."""

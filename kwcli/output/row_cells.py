@@ -1,4 +1,4 @@
-"""Rows in, the cells of the columns that were asked for out."""
+"""Rows in, the cells of the requested columns out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class RowColumn(NamedTuple):
-    """One column of an output: the word it was asked for by, how it looks, what reads it."""
+    """One column of an output: the word it was asked for by, its look, and its reader."""
 
     word: str
     look: ColumnWord
@@ -30,16 +30,16 @@ class RowColumn(NamedTuple):
     own: str = ""
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
-        """The paths that it reads of a side of an API."""
+        """The paths that the column reads of one side of an API."""
         if self.path is not None:
             return self.path.needs(key, side)
         from kwcli.output.fact_functions import needs
 
-        return needs(key, side)  # `node` and `summary` are what lines of text say too
+        return needs(key, side)  # `node` and `summary` read what lines of text read
 
 
 def columns(words: Iterable[str], option: str = "--columns", *, names: bool = False) -> list[RowColumn]:
-    """The columns of these words; with `names` numbers stand beside theirs. Failure (usage) says what may be meant."""
+    """The columns of these words; with `names` numbers have their names beside them. Raises Failure (usage)."""
     return [_column(word, option, names) for word in words]
 
 
@@ -58,14 +58,14 @@ def _column(name: str, option: str, names: bool) -> RowColumn:
 
 
 def asked_columns(settings: Settings) -> tuple[str, ...]:
-    """The words of the columns that the format has; none where it has no columns."""
+    """The words of the format's columns; none where it has no columns."""
     if settings.columns:
         return tuple(settings.columns)
     return {"csv": (*SCALARS, *CSV_MORE), "table": TABLE, "fields": TABLE}.get(settings.format, ())
 
 
 class RowReader:
-    """Reads the cells of rows; holds what it needs of those before: which node has which address."""
+    """Reads the cells of rows; keeps what it needs of earlier rows: which node has which address."""
 
     def __init__(self, names: Sequence[str], settings: Settings, option: str = "--columns") -> None:
         self.columns = columns(names, option, names=settings.names)
@@ -76,7 +76,7 @@ class RowReader:
             from kwcli.output.nodes import Nodes
 
             self._nodes = Nodes()
-        # The attribute of a column, or what reads it.
+        # For each column: the attribute of the row, or the function that reads its values.
         self._readers = [self._reader(column, settings.zone) for column in self.columns]
 
     def _reader(self, column: RowColumn, zone: str) -> tuple[str, Values | None]:
@@ -106,7 +106,7 @@ class RowReader:
                     self._nodes.learn(row.view("response") or {})
 
     def cells(self, row: Settled) -> list[Sequence[Any]]:
-        """The values of each column, of JSON's form: none, one or several."""
+        """The values of each column, in JSON form: none, one or several."""
         record = to_json_dict(row, self._options) if self._whole else {}
         found: list[Sequence[Any]] = []
         for attribute, read in self._readers:
@@ -119,7 +119,7 @@ class RowReader:
 
 
 def plain_text(value: Any) -> str:
-    """A value of JSON's form as a cell has it: text as it is, structs and lists as JSON on one line."""
+    """A value in JSON form as the text of a cell: text as it is, structs and lists as JSON on one line."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):

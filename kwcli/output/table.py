@@ -1,4 +1,4 @@
-"""Columns of ready cells in, aligned lines out, as wide as the terminal; and exchanges as such a table."""
+"""Columns of ready cells in, aligned lines out, as wide as the terminal; and the table renderers of exchanges."""
 
 from __future__ import annotations
 
@@ -16,31 +16,32 @@ if TYPE_CHECKING:
     from kwcli.output.row_cells import RowColumn
     from kwcli.output.units import Palette
 
-# Columns of ready cells in, aligned lines out: what a terminal is too narrow for goes by importance, then is cut.
+# Columns of ready cells in, aligned lines out: where a terminal is too narrow, unimportant columns are left out, then
+# columns are cut.
 #
-# Lists of some ten thousand rows and the first line of a command go through here, so the lines are made of plain
-# strings: importing rich takes 60 ms, and styling a row with it takes a hundred times as long. Three drawers stand
-# apart. Two write as rows come: that of exchanges (below), whose widths are those of the first rows, and that of bodies
-# (body.py), whose rows may lie in a deferred list. That of brokers and versions (calling/version_table.py) has a sign
-# before each row, and cuts its titles instead of its cells.
+# Lists of some ten thousand rows and the first line of a command go through here, so the lines are plain strings:
+# importing rich takes 60 ms, and styling a row with it takes a hundred times as long. Three tables are drawn by other
+# code. Two write rows as they come: the table of exchanges (below) takes its widths from the first rows, and a table of
+# a body (body.py) may have its rows in a deferred list. The table of brokers and versions (calling/version_table.py)
+# has a sign before each row, and cuts its titles instead of its cells.
 
 
-# Between columns; of a dense table less, below such a width of the terminal.
+# Cells between columns; a dense table has fewer, below such a width of the terminal.
 GAP: Final = 2
 NARROW: Final = 100
 TOGETHER: Final = "\u00a0"  # a blank at which no line is broken
-WRAPPED_LEAST: Final = 6  # a column that wraps is cut so far before another is cut, and when nothing else helps to
-WRAPPED_NARROWEST: Final = 8
+WRAPPED_LEAST: Final = 6  # a column that wraps is cut so far before another is cut
+WRAPPED_NARROWEST: Final = 8  # when nothing else helps, a column that wraps is cut so far
 ROOM_LEAST: Final = 20
 NOTHING: Final = "–"
-LEAST_SHORT: Final = 12  # cells that a column of short forms has at least, where a table would give it more
+LEAST_SHORT: Final = 12  # the most that the least width of a column of short forms is
 
 
 class Column(NamedTuple):
-    """One column. `drop`: None is never left out, else the greatest goes first; `paint`: a word of the palette.
+    """One column. `drop`: None is never left out, else the greatest is left out first; `paint`: a word of the palette.
 
-    `cut`: it may be cut to so many cells (`left`: at its beginning); 0: never. `wrap`: the last column may go on in
-    further lines. `grow` makes the cells for the room that is left, from `least` up to `most`.
+    `cut`: the column may be cut to so many cells (`left`: at its beginning); 0: never. `wrap`: the last column may go
+    on in further lines. `grow` makes the cells for the room that is left, from `least` up to `most`.
     """
 
     title: str
@@ -56,11 +57,11 @@ class Column(NamedTuple):
     most: int = 0
 
     def natural(self, heading: bool) -> int:
-        """How wide it is when nothing is cut."""
+        """The width of the column when nothing is cut."""
         return max([cell_width(self.title) * heading, self.least, *map(cell_width, self.cells)])
 
     def narrowest(self, natural: int) -> int:
-        """How narrow it may become."""
+        """The smallest width that the column may have."""
         if self.wrap:
             return min(natural, self.cut or WRAPPED_LEAST)
         return min(natural, max(self.cut, len(self.title))) if self.cut else natural
@@ -72,7 +73,7 @@ def fill(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[Colum
 
 
 def painted(text: str, paint: str, palette: Palette) -> str:
-    """The text in the colour that the palette has for this word; as it is for no word, or without colours."""
+    """The text in the palette's colour for `paint`; unchanged where `paint` is empty, or without colours."""
     code: str = getattr(palette, paint) if paint else ""
     return f"{code}{text}{palette.off}" if code and text else text
 
@@ -86,7 +87,7 @@ def draw_table(
     heading: bool = True,
     dense: bool = False,
 ) -> Iterator[str]:
-    """The lines of a table, its heading first; None: as wide as it is. A column without any text is left out.
+    """The lines of a table, its heading first. `width` None: nothing is cut. A column without any text is left out.
 
     A `dense` table, of numbers mostly, keeps empty columns, has less room between columns on a narrow terminal, and
     cuts the widest columns first; other tables cut the last ones.
@@ -140,7 +141,7 @@ def _leave_out(kept: list[Column], widths: list[int], room: int, gap: int) -> No
 
 
 def _cut_last(kept: list[Column], widths: list[int], room: int, gap: int) -> None:
-    """Cut what wraps, then the last columns first; what wraps gets narrower still when nothing else helps."""
+    """Cut columns that wrap, then the last columns first; narrow those that wrap further when nothing else helps."""
     for at in sorted(range(len(kept)), key=lambda at: (not kept[at].wrap, -at)):
         widths[at] -= min(widths[at] - kept[at].narrowest(widths[at]), max(_excess(widths, room, gap), 0))
     for at, column in enumerate(kept):
@@ -149,7 +150,7 @@ def _cut_last(kept: list[Column], widths: list[int], room: int, gap: int) -> Non
 
 
 def _cut_widest(kept: list[Column], widths: list[int], room: int, gap: int) -> None:
-    """Cut the widest columns to one width, so far as they may be cut."""
+    """Cut the widest columns to one width, as far as they may be cut."""
     least = [column.narrowest(wide) for column, wide in zip(kept, widths, strict=True)]
     while (over := _excess(widths, room, gap)) > 0:
         able = [at for at in range(len(kept)) if widths[at] > least[at]]
@@ -168,12 +169,12 @@ def _padded(column: Column, text: str, width: int, palette: Palette | None = Non
     return padding + text if column.right else text + padding
 
 
-# Exchanges in, aligned columns out, the same for every exchange: for sorting and cutting with tools; and, with the
-# short forms of text, for people who ask for other columns than those of its lines.
+# Exchanges in, aligned columns out, the same for every exchange: for sorting and cutting with tools. With the short
+# forms of text, it is also for people who ask for other columns than those of text lines.
 
 
 class ExchangeTable:
-    """Widths are those of the first rows; a later cell that is wider pushes its own line."""
+    """The table renderer. Widths are those of the first rows; a later cell that is wider pushes its own line."""
 
     shows_skipped = True
 
@@ -254,21 +255,21 @@ class ExchangeTable:
         return [instead.get(word, text) for word, text in zip(words, texts, strict=True)]
 
     def _form(self, column: RowColumn) -> Callable[[Any], str]:
-        """What makes text of a value."""
+        """The function that makes text of a value."""
         from kwcli.output.row_cells import plain_text
 
         return "{:.3f}".format if column.word in ("latency_ms", "duration_ms") else plain_text
 
     def notice(self, rows: list[Settled]) -> None:
-        """Rows that are not shown still tell which node has which address."""
+        """Learn the addresses of nodes from rows that are not shown."""
         self._reader.learn(rows)
 
     def close(self) -> None:
-        """Nothing is owed."""
+        """Do nothing: rows need no end."""
 
 
 class ChosenColumns(ExchangeTable):
-    """Text with the columns of --columns: the same table, its values said as in the lines of text."""
+    """Text with the columns of --columns: the table of exchanges, with values in the short forms of text lines."""
 
     def __init__(self, settings: Settings, write: Write) -> None:
         super().__init__(settings, write)
@@ -283,7 +284,7 @@ class ChosenColumns(ExchangeTable):
         super().write(rows)
 
     def _title(self, column: RowColumn) -> str:
-        """The word, with the zone where it is a time of day."""
+        """The word of the column, with the zone where it is a time of day."""
         return f"{column.word} {self._zone.name(self._second)}" if column.word == "time" else column.word
 
     def _least(self, column: RowColumn) -> int:

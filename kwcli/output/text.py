@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class LineLayout(NamedTuple):
     """Widths in cells, 0 for a column that is not shown; `facts` None when nothing is ever cut.
 
-    `shapes`: how much of lists and ids is shown, the least first; a line takes the last one that it has room for.
+    `shapes`: how much of lists and ids is shown, the least first; a line takes the last one that fits.
     """
 
     took: int
@@ -56,11 +56,11 @@ TIME_WIDTH: Final = 12
 SIGN_WIDTH: Final = 1
 TOOK_WIDTH: Final = 6
 FACTS_LEAST: Final = 12
-NODE_ALONE: Final = 7  # cells of a column that has a node's number, or the end of its address
+NODE_ALONE: Final = 7  # cells of a column that has a node's id, or the end of its address
 # The columns of a line on the narrowest terminal, in cells.
 _NARROWEST: Final = {"time": TIME_WIDTH, "took": TOOK_WIDTH, "client": 6, "sign": SIGN_WIDTH, "api": 10, "facts": 20}
-# What the cells of a wider one go to, in this order: a column and how wide it becomes, a new one from so many cells on.
-# What is left behind the last step goes to the facts. No step takes anything away, so that a wider terminal shows all
+# What further cells are used for, in this order: a column and the width it grows to; a new column needs so many cells.
+# What is left after the last step goes to the facts. No step takes anything away, so that a wider terminal shows all
 # that a narrower one does; cells that are too few for the next new column stay empty.
 _GROWTH: Final[tuple[tuple[str, int, int], ...]] = (
     *(("broker", 6, 6), ("client", 9, 0), ("api", 13, 0), ("facts", 27, 0)),  # 80 cells
@@ -78,7 +78,7 @@ _SHAPES: Final[tuple[tuple[int, FactRoom], ...]] = (
     (180, FactRoom(6, 24)),
     (220, FactRoom(16, 64)),
 )
-# No terminal: the columns that people read; programs have the other formats.
+# Without a terminal: the columns that people read; programs have the other formats.
 _UNLIMITED: Final = {"took": TOOK_WIDTH, "client": 16, "broker": 21, "api": 20}
 
 
@@ -89,7 +89,7 @@ def layout(width: int | None) -> LineLayout:
     widths = dict(_NARROWEST)
     left = width - sum(widths.values()) - len(widths) + 1  # there is a blank between columns
     for column, most, least in _GROWTH:
-        had = widths.get(column, -1)  # a new one has a blank beside it
+        had = widths.get(column, -1)  # a new column has a blank beside it
         if left <= 0 or left < least - had:
             break
         widths[column] = min(most, had + left)
@@ -108,17 +108,17 @@ def _made(widths: Mapping[str, int], facts: int | None, shapes: tuple[FactRoom, 
 
 # Exchanges in, one line for each out, as wide as the terminal is; colours say what the signs say too.
 #
-# Lines are f-strings with ready escape codes: a line costs about as much as reading its two projections.
+# Lines are f-strings with ready escape codes: a line costs about as much as reading the two views of its exchange.
 
 
-# The numbers that lines are full of, as text.
+# Ready-made texts of the numbers that lines are full of.
 MILLISECONDS: Final = [f"{number:03d}" for number in range(1000)]
 MICROSECONDS: Final = [f"{number:>4d}µs" for number in range(1000)]
 TENTHS: Final = [f"{number // 10:>2d}.{number % 10}ms" for number in range(1000)]
-# Cells of connections kept; beyond that they are made again.
+# Connections whose cells are kept; beyond that they are made again.
 CELLS_MAX: Final = 20_000
 
-# Status → sign; an exchange with an error code in its answer has ✗, with one that the protocol means so ·.
+# Status → sign. An exchange with an error code in its response has ✗, or · if the protocol expects all of its codes.
 SIGNS: Final[dict[str, str]] = {
     "complete": " ",
     "not_sent": " ",
@@ -143,14 +143,14 @@ SKIPPED: Final[dict[str, str]] = {
 
 
 class TextLines:
-    """Makes the lines; holds what one line owes to those before it: the day, the known nodes, cells made before."""
+    """Makes the lines; keeps what a line needs of those before: the day, the known nodes, cells made before."""
 
     def __init__(self, width: int | None, *, color: bool, zone: Zone = UTC_ZONE) -> None:
         self.layout: LineLayout = layout(width)
         self.zone = zone
         self.palette = palette(color)
-        self.errors = 0  # exchanges whose answer has an error code
-        self.expected = 0  # that have only such as the protocol means so
+        self.errors = 0  # exchanges with an unexpected error code in their response
+        self.expected = 0  # exchanges with only error codes that the protocol expects
         self.undecoded = 0
         self._room, (*self._smaller, self._shape) = self.layout.facts, self.layout.shapes
         self._broker = None if self._room is None else self.layout.broker
@@ -177,7 +177,7 @@ class TextLines:
         return f"{self.palette.dim}{' '.join(parts)}   {COLUMNS['summary'].title}{self.palette.off}"
 
     def line(self, exchange: Exchange) -> str:
-        """The line of an exchange; before it a line for a new day."""
+        """The line of an exchange, after a line for its day where that is a new one."""
         time_ns = exchange.time_ns
         seconds = time_ns // NS
         request, response = exchange.view("request"), exchange.response_view
@@ -217,7 +217,7 @@ class TextLines:
         )
 
     def is_day(self, time_ns: int) -> bool:
-        """Whether a time is of the day of the latest line, so that no line stands between."""
+        """Whether a time is on the day of the latest line, so that its line needs no line for a new day before it."""
         try:
             when = self.zone.at(time_ns // NS)
         except (OverflowError, ValueError, OSError):
@@ -225,7 +225,7 @@ class TextLines:
         return self._day == f"{when.year:04d}-{when.month:02d}-{when.day:02d}"
 
     def learn(self, exchange: Exchange) -> None:
-        """Take the addresses of nodes from an answer that lists them."""
+        """Take the addresses of nodes from a response that lists them."""
         if self._nodes.learn(exchange.view("response") or NO_VIEW):
             self._ends.clear()
 
@@ -243,7 +243,7 @@ class TextLines:
         return f"{self.palette.sign[sign]}{sign}{self.palette.off}" if sign != " " else " "
 
     def skipped(self, row: Skipped) -> str:
-        """The line of bytes that are no exchange."""
+        """The line of skipped bytes."""
         w = self.layout
         p = self.palette
         seconds, ns = divmod(row.time_ns, NS)
@@ -267,12 +267,12 @@ class TextLines:
         )
 
     def _turn(self, seconds: int) -> str:
-        """Set the clock to a new second: what a line begins with, up to the milliseconds."""
+        """Set the clock to a new second; returns the beginning of a line, up to the milliseconds."""
         self._second = seconds
         p = self.palette
         try:
             when = self.zone.at(seconds)
-        except (OverflowError, ValueError, OSError):  # a time stamp that no calendar has, as a corrupt capture may
+        except (OverflowError, ValueError, OSError):  # a time stamp beyond all calendars, as a corrupt capture may have
             self._clock = f"{p.dim}??:??:??."
             return self._clock
         self._clock = f"{p.dim}{when.hour:02d}:{when.minute:02d}:{when.second:02d}."
@@ -283,10 +283,10 @@ class TextLines:
         return f"{p.dim}── {day} {self.zone.name(seconds)} ──{p.off}\n{self._clock}"
 
     def _spec(self, exchange: Exchange) -> tuple[Facts, str]:
-        """What all exchanges of an API version share: the function of their facts, and `Produce 9`."""
+        """The parts that all lines of an API version share: the function of their facts, and the text `Produce 9`."""
         width = self.layout.api
         name, version = exchange.api, exchange.api_version
-        if name is None and exchange.is_orphan:  # it shares its API version with tokens: kept by none
+        if name is None and exchange.is_orphan:  # not kept: tokens have the same API version
             return no_facts, f"{self.palette.api}{'answer':<{width}}{self.palette.off}"
         text = "SASL token" if name is None else name
         number = "" if version is None else f" {version}"
@@ -322,7 +322,7 @@ class TextLines:
         return text
 
     def _numbers(self, exchange: Exchange) -> str:
-        """The numbers that only wide terminals have room for."""
+        """The columns of numbers that only wide terminals have room for."""
         w = self.layout
         number = exchange.correlation_id
         text = f" {'–' if number is None else number:>{w.correlation}}"
@@ -335,7 +335,7 @@ class TextLines:
         return text
 
     def _software(self, exchange: Exchange) -> str:
-        """Name and version; the name is cut where there is no room for both."""
+        """Name and version of the client's software; the name is cut where there is no room for both."""
         software = exchange.client_software
         if not software:
             return ""
@@ -344,8 +344,8 @@ class TextLines:
         return f"{cut(clean(software['name']), room - len(version) - 1)} {version}"
 
     def _fitted(self, exchange: Exchange, facts_of: Facts, facts: list[str], trouble: str, *, bad: bool = True) -> str:
-        """What it was about, what went wrong, then the rest: all of it, its lists and ids as long as there is room
-        for; else as much as there is room for with the shortest ones.
+        """The first fact, the trouble, then the other facts: all of them with the longest lists and ids that fit, else
+        as many as fit with the shortest ones.
         """
         room = self._room
         said = [trouble] if trouble else []
@@ -373,19 +373,19 @@ class TextLines:
 
 
 def _beside(exchange: Exchange) -> list[str]:
-    """What the connection adds to the facts of an exchange."""
+    """The facts that the connection adds to an exchange: the version of TLS."""
     tls = exchange.ends.tls
     return [] if tls is None else [f"TLS{tls['version']}"]
 
 
 def _fits(texts: list[str], room: int) -> bool:
-    """Whether all of them have room, a blank between each two."""
+    """Whether all texts fit in `room` cells, with a blank between each two."""
     text = " ".join(texts)
     return len(text) <= room and cell_width(text) <= room
 
 
 def _beginning(facts: list[str], room: int) -> list[str]:
-    """The facts that there is room for, the first one cut where it alone is too long."""
+    """The first facts that fit in `room` cells; the first one is cut where it alone is too long."""
     kept = [cut(fact, room) for fact in facts[:1]]
     left = room - sum(map(cell_width, kept))
     for fact in facts[1:]:
@@ -397,7 +397,7 @@ def _beginning(facts: list[str], room: int) -> list[str]:
 
 
 def _took(exchange: Exchange) -> str:
-    """The latency in six cells; the usual ones are made beforehand."""
+    """The latency in six cells; the usual texts are made beforehand."""
     sent, answered = exchange.request_end_ns, exchange.response_ns
     if sent is None or answered is None:
         return "     –"
@@ -411,7 +411,7 @@ def _took(exchange: Exchange) -> str:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Lined:
-    """What renderers share that write such lines: the lines, and what is asked of them."""
+    """Base of the renderers that write a line for each exchange."""
 
     def __init__(self, settings: Settings, write: Write) -> None:
         self._write = write
@@ -421,12 +421,12 @@ class Lined:
 
     @property
     def errors(self) -> int:
-        """Exchanges shown whose answer has an error code."""
+        """Exchanges shown with an unexpected error code in their response."""
         return self._lines.errors
 
     @property
     def expected(self) -> int:
-        """Exchanges shown whose error codes the protocol means so."""
+        """Exchanges shown with only error codes that the protocol expects."""
         return self._lines.expected
 
     @property
@@ -435,7 +435,7 @@ class Lined:
         return self._lines.undecoded
 
     def keeps_day(self, rows: Iterable[Settled]) -> bool:
-        """Whether all rows are of the day of the latest line: then their lines depend on no other's time."""
+        """Whether all rows are on the day of the latest line: then their lines depend on no other line's time."""
         first = last = -1
         for row in rows:
             time_ns = row.time_ns
@@ -445,21 +445,21 @@ class Lined:
         return first < 0 or (self._lines.is_day(first) and self._lines.is_day(last))
 
     def notice(self, rows: list[Settled]) -> None:
-        """Rows that are not shown still tell which node has which address."""
+        """Learn the addresses of nodes from rows that are not shown."""
         for row in rows:
             if row.kind == "exchange" and row.api_key in NODE_LISTS:
                 self._lines.learn(row)
 
     def close(self) -> None:
-        """Nothing is owed."""
+        """Do nothing: lines need no end."""
 
 
 class Text(Lined):
-    """The renderer: lines, with -v the bodies under them."""
+    """The text renderer: a line for each exchange, with -v its bodies below."""
 
     def __init__(self, settings: Settings, write: Write) -> None:
         super().__init__(settings, write)
-        self._explained: set[int] = set()  # error codes whose meaning was told
+        self._explained: set[int] = set()  # error codes whose meaning was printed
         self.shows_skipped = settings.verbose > 0
 
     def write(self, rows: list[Settled]) -> None:
@@ -484,7 +484,7 @@ class Text(Lined):
             self._write("\n".join(out).encode("utf-8", "backslashreplace"))
 
     def _with_bodies(self, rows: list[Settled]) -> Iterator[str]:
-        """The lines of the rows, and those that belong under them."""
+        """The lines of the rows, each with the lines that belong below it."""
         from kwcli.output.exchange_text import lines_under
 
         for row in rows:

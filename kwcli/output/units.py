@@ -1,4 +1,4 @@
-"""Numbers in, the short texts that people read out: times, durations, sizes, counts; and the codes of colours."""
+"""Numbers in, short texts for people out: times, durations, sizes, counts; and the escape codes of colours."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ PLAIN: Final = Palette(off="", dim="", client="", api="", bad="", name="", sign=
 
 
 def palette(color: bool) -> Palette:
-    """The codes for a terminal with or without colours."""
+    """The escape codes for a terminal with or without colours."""
     return COLORED if color else PLAIN
 
 
@@ -60,7 +60,7 @@ _WIDE: Final = "[ᄀ-ᅟ⺀-〾ぁ-㏿㐀-䶿一-鿿ꀀ-꓏가-힣豈-﫿︰-﹏
 
 @cache
 def _wide() -> re.Pattern[str]:
-    """Compiled when a text that is no ASCII asks for it: that costs as much as a hundred lines."""
+    """The pattern of wide characters, compiled for the first text that is not ASCII: it costs as much as 100 lines."""
     return re.compile(_WIDE)
 
 
@@ -81,7 +81,7 @@ def count_of(count: int, noun: str) -> str:
     return f"{count:,} {noun[:-1]}ies" if noun.endswith("ry") else f"{count:,} {noun}s"
 
 
-# What brokers that want all metrics of a client ask for (KIP-714): Kafka's own, and what the KIP says.
+# What a broker that wants all metrics of a client asks for (KIP-714): `*` in Kafka, an empty name in the KIP.
 ALL_METRICS: Final = (["*"], [""])
 
 
@@ -123,12 +123,12 @@ def cut(text: str, width: int) -> str:
 
 
 def cut_left(text: str, width: int) -> str:
-    """The same from the other end: an address is told apart by its last characters."""
+    """The text in at most `width` characters, its beginning replaced by `…`: an address is told apart by its end."""
     return text if len(text) <= width else ("…" + text[len(text) - width + 1 :])[:width]
 
 
 def short_name(name: str, room: int) -> str:
-    """`Consum…Heartbeat`: the last word of an API's name tells most of what its beginning does not."""
+    """An API's name in at most `room` characters, its last word kept, as that tells the most: `Consum…Heartbeat`."""
     if len(name) <= room:
         return name
     last = next(iter(re.findall("[A-Z][a-z]*$", name)), "")
@@ -145,12 +145,12 @@ def with_word(number: int, means: str) -> str:
 
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-# What names of zones may have beside letters; others are rules of POSIX (`CET-1CEST`), which only the system reads.
+# The longest name of a zone that is shown; others are shown as an offset.
 _NAME_MAX: Final = 6
 
 
 class Zone:
-    """`zone` None: that of the machine, which reads TZ by itself."""
+    """A time zone. `zone` None: that of the machine, for which the system reads TZ."""
 
     __slots__ = ("_zone", "utc")
 
@@ -159,11 +159,11 @@ class Zone:
         self.utc = zone is UTC
 
     def at(self, seconds: int) -> datetime:
-        """A time in it, of seconds since 1970. Raises OverflowError, ValueError or OSError beyond all calendars."""
+        """A time in this zone, of seconds since 1970. Raises OverflowError, ValueError or OSError beyond calendars."""
         return (_EPOCH + timedelta(seconds=seconds)).astimezone(self._zone)
 
     def name(self, seconds: int) -> str:
-        """What it is called then: `UTC`, `CEST`, `+05:30` where it has no such name."""
+        """The name of the zone at that moment: `UTC`, `CEST`, or `+05:30` where it has no such name."""
         if self.utc:
             return "UTC"
         try:
@@ -193,7 +193,7 @@ LOCAL: Final = "local"
 
 @cache
 def find_zone(name: str) -> Zone:
-    """The zone of a word: empty for UTC, `local`, or what TZ says. Raises Failure (usage) for a name that is none."""
+    """The zone of a word: empty for UTC, `local`, or a value of TZ. Raises Failure (usage) for a name that is none."""
     if not name:
         return UTC_ZONE
     if name == LOCAL:

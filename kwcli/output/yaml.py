@@ -1,6 +1,6 @@
-"""Values in, YAML out: a document each, as `---` parts them; and exchange records written so.
+"""Values in, YAML out: a document each, separated by `---`; and the renderer of exchange records.
 
-Strings are quoted where YAML would read something else in them, so that what is read back is what JSON has.
+Strings are quoted where YAML would read another type in them, so that what is read back is what JSON has.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 _WIDTH: Final = 120
 _DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-# Elements of a long list that are dumped in one go: libyaml holds a node for every value.
+# Elements of a long list that are dumped at once: libyaml holds a node for every value.
 _AT_ONCE: Final = 256
-# What a text in double quotes has only escaped: the quote, what is not printable, breaks of lines (YAML 1.1, 5.1).
+# The only characters escaped in double quotes: quote, backslash, unprintable ones, line breaks (YAML 1.1, 5.1).
 _UNSAFE: Final = re.compile(
     '["\\\\]|[^\t\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]'
 )
@@ -33,14 +33,14 @@ _ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n"}
 
 
 def yaml_pieces(value: Any) -> Iterator[bytes]:
-    """One document in pieces; what is deferred in it is made while it is written."""
+    """One document in pieces; its deferred values are made while it is written."""
     yield b"---\n"
     for piece in _lines(value, ""):
         yield piece.encode("utf-8", "backslashreplace")
 
 
 def _lines(value: Any, indent: str) -> Iterator[str]:
-    """The lines of a value, each behind `indent`."""
+    """The lines of a value, each after `indent`."""
     texts, deferred = parts_of(value)
     word = "deferred"
     while any(word.encode() in text for text in texts):
@@ -51,16 +51,16 @@ def _lines(value: Any, indent: str) -> Iterator[str]:
 
 
 class _Parts(NamedTuple):
-    """What is written by itself: in the value stands for each a word that it does not hold, with the part's number.
+    """Values that are written separately: a word that occurs nowhere in the document, with a number, stands for each.
 
-    Lists and structs that are long, though they are there, are such parts too.
+    Long lists and structs are such parts too, though they are not deferred.
     """
 
     word: str
     parts: list[Deferred | list[Any] | dict[str, Any]]
 
     def divided(self, value: Any, *, inside: bool = False) -> Any:
-        """The value with words for what is long inside it."""
+        """The value with words in place of the long values inside it."""
         if value.__class__ is not dict and value.__class__ is not list:
             return value
         if inside and len(value) > _AT_ONCE:
@@ -84,7 +84,7 @@ def _plain_lines(plain: Any, indent: str, known: _Parts) -> Iterator[str]:
 
 
 def _part_lines(part: Deferred | list[Any] | dict[str, Any], before: str, indent: str, known: _Parts) -> Iterator[str]:
-    """A part behind its key, which stands at `indent` in what it is written behind."""
+    """The lines of a part after its key; `before` is the text up to the part, `indent` the indentation of its key."""
     if isinstance(part, DeferredText):
         yield from _text_lines(part, before, indent)
     elif isinstance(part, DeferredList):
@@ -127,7 +127,7 @@ def _dump(plain: Any) -> str:
 
 
 def _indented(text: str, indent: str) -> str:
-    """Lines with something before each: breaks of a line inside a text in quotes may be followed by any room."""
+    """Lines after `indent`: inside a quoted text, any number of blanks may follow a line break."""
     return "".join(f"{indent}{line}\n" for line in text.split("\n")[:-1]) if indent else text
 
 
@@ -137,7 +137,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 class Yaml:
-    """One document a row."""
+    """The YAML renderer: one document a row."""
 
     shows_skipped = True
 
@@ -159,7 +159,7 @@ class Yaml:
                 self._write(piece)
 
     def notice(self, rows: list[Settled]) -> None:
-        """Nothing is learnt."""
+        """Do nothing: the format needs nothing from rows that are not shown."""
 
     def close(self) -> None:
-        """Nothing is owed."""
+        """Do nothing: documents need no end."""

@@ -1,4 +1,4 @@
-"""Words of the command line in, the tables that they stand for asked: what `kw sql` does."""
+"""The words of a `kw sql` command line in, the answer of its query about tables or captures out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kwcli.env import Environment, Settings
     from kwcli.options import CaptureOptions, FilterOptions
 
-# Options that choose among what captures have, and say nothing to tables.
+# Options about reading captures: they have no meaning for tables that are there already.
 _CHOOSING: Final = (
     *("bpf", "write", "follow", "ports", "keylogs", "since", "until", "apis", "client_ids", "clients", "topics"),
     *("groups", "expression", "errors", "errors_all", "slower_than"),
@@ -31,7 +31,7 @@ _CHOOSING: Final = (
 
 
 class Listed(NamedTuple):
-    """Tables by the names of their files."""
+    """The Parquet files of each table; `place` is the name of the input in messages."""
 
     place: str
     files: Mapping[str, Sequence[str]]
@@ -49,7 +49,7 @@ def ask(
     *,
     views: bool,
 ) -> int:
-    """Ask what the options name, or list what can be asked for; the exit code. Raises Failure, UsageError."""
+    """Run the query on the input, or list the tables and views; the exit code. Raises Failure, UsageError."""
     files, word = _split(capture.files, live=bool(capture.interface))
     if views and word is not None:
         raise click.UsageError("give a query, or --views", click.get_current_context())
@@ -78,7 +78,7 @@ def ask(
 
 
 def _split(words: tuple[str, ...], *, live: bool) -> tuple[tuple[str, ...], str | None]:
-    """What is to be read, and the query: the last word, where it is no name of a file."""
+    """The names of the inputs, and the query: the last word, unless it is the name of a file."""
     if not words or (len(words) == 1 and not live and not _is_query(words[0])):
         return words, None
     last = words[-1]
@@ -88,12 +88,12 @@ def _split(words: tuple[str, ...], *, live: bool) -> tuple[tuple[str, ...], str 
 
 
 def _is_query(word: str) -> bool:
-    """Whether it can only be one: a name of a file has seldom blanks in it, and then it is there."""
+    """Whether a word can only be a query: it is empty, or has blanks in it and no file has this name."""
     return not word.strip() or (len(word.split()) > 1 and not os.path.lexists(word))
 
 
 def _look(name: str) -> None:
-    """Failure for what is not there; a capture is not read to list what can be asked of it."""
+    """Failure where no such file exists; the file itself is not read."""
     if name == "-" or os.path.lexists(name):
         return
     try:
@@ -105,7 +105,7 @@ def _look(name: str) -> None:
 
 
 def _ask_tables(env: Environment, shown: Settings, folders: Sequence[str], query: str, limit: int | None) -> Exit:
-    """Ask folders of tables: those that all of them have, each with the files of all."""
+    """Run the query on the tables that all folders have, each with the files of all folders."""
     from kwcli.pipeline.duckdb_sql import TablesDatabase
     from kwcli.pipeline.report.tables import Tables
 
@@ -129,7 +129,7 @@ def _ask_captures(
     query: str,
     limit: int | None,
 ) -> Exit:
-    """Make tables of captures, as far as the query is about them, and ask these."""
+    """Make the tables that the query needs from captures, and run the query on them."""
     from kwcli.pipeline.capture_tables import read_captures, wants_bodies
     from kwcli.pipeline.duckdb_sql import TablesDatabase
 

@@ -1,4 +1,4 @@
-"""Work done in a thread of its own, for which the end of the program does not wait."""
+"""Work in a daemon thread: the end of the program does not wait for it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Made = TypeVar("Made")
 
 
 class Background(Thread, Generic[Made]):
-    """`start()` begins with `do`; `result()` waits for what it gives, and raises what it raised."""
+    """`start()` calls `do` in a thread; `result()` waits for its result, or raises the exception that it raised."""
 
     def __init__(self, do: Callable[[], Made]) -> None:
         super().__init__(daemon=True)
@@ -21,12 +21,12 @@ class Background(Thread, Generic[Made]):
         self._made: Future[Made] = Future()
 
     def run(self) -> None:
-        """Do it, in the thread."""
+        """Call `do`, in the thread."""
         try:
             self._made.set_result(self._do())
         except BaseException as problem:
             self._made.set_exception(problem)
 
     def result(self) -> Made:
-        """What was made, once it is; Ctrl-C ends the waiting, not the work."""
+        """Wait for the result of `do`; Ctrl-C ends the waiting, not the work."""
         return self._made.result()

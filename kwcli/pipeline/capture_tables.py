@@ -1,4 +1,4 @@
-"""Captures in, tables as of `kw pipeline run` out, in a temporary folder and for as long as a query needs them."""
+"""Captures in, the tables of `kw pipeline run` out, in a temporary folder for the time of one query."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = ["CaptureTables", "read_captures"]
 
-# Columns that are made where a query names one of them: they cost a look at all of every exchange.
+# Columns that are made only when a query names one of them: every exchange is then decoded in full.
 _BODIES: Final = ("request_body", "response_body")
 
 
 class CaptureTables(NamedTuple):
-    """The files of each table, none for one without rows; `code` is how reading the captures ended."""
+    """The files of each table (none for a table without rows); `code` is the exit code of reading the captures."""
 
     place: str
     files: Mapping[str, Sequence[str]]
@@ -46,7 +46,7 @@ def read_captures(
     *,
     bodies: bool,
 ) -> CaptureTables:
-    """Read what the options name into these tables, below this folder. Raises Failure."""
+    """Read the captures of the options into `tables`, whose files are written below `folder`. Raises Failure."""
     renderer = _TableRenderer(folder, tables, bodies=bodies)
     sniffing = Sniffing(
         env,
@@ -65,10 +65,10 @@ def wants_bodies(query: str) -> bool:
 
 
 class _TableRenderer(FoldRenderer):
-    """Writes rows into the tables below a folder; `files` are theirs, once it is closed.
+    """Writes rows into tables below a folder; `files` has the files of each table once the renderer is closed.
 
-    Rows of records have no places of their own: they are numbered, so that each is one row, and their files stand
-    behind those of the captures.
+    Rows read from records have no places of their own: they are numbered, so that each is one row, and their files
+    are numbered after the captures.
     """
 
     shows_skipped = True
@@ -82,25 +82,25 @@ class _TableRenderer(FoldRenderer):
         self._columns = ExchangeColumns("", self._names, tables, bodies=Options(deferred=True) if bodies else None)
         self._connections = ConnectionColumns("")
         self._captures: Sequence[str] = ()
-        self._recorded: dict[str, int] = {}  # files of records, by their names
+        self._recorded: dict[str, int] = {}  # names of files of records → their numbers
         self._place = 0
 
     def open(self, _write: Write) -> _TableRenderer:
-        """Nothing is written where others write."""
+        """Return the renderer itself; it writes nothing to the output."""
         return self
 
     def name_files(self, names: Sequence[str]) -> None:
-        """Those of the captures."""
+        """Take the names of the captures."""
         self._captures = names
 
     def end(self, ended: Ended) -> None:
-        """A connection is over."""
+        """Add the row of a connection that ended."""
         self._connections.add(ended)
         if len(self._connections) >= BATCH_WEIGHT:
             self._writer.write_table("connections", self._connections.batch())
 
     def write(self, rows: list[Settled]) -> None:
-        """Take rows."""
+        """Add settled rows to the tables."""
         super().write(rows)
         columns = self._columns
         for row in rows:
@@ -124,7 +124,7 @@ class _TableRenderer(FoldRenderer):
             self._writer.write(self._columns.batch())
 
     def close(self) -> None:
-        """Finish the tables."""
+        """Write the remaining rows and close the tables."""
         self._flush()
         if len(self._connections):
             self._writer.write_table("connections", self._connections.batch())

@@ -1,4 +1,4 @@
-"""What is asked for and how much there is in, the engine that does it and the reason out."""
+"""The options and the bytes of captures in, the engine of the run and the reason for the choice out."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 __all__ = ["LOCAL_MAX", "EngineChoice", "choose_engine", "require_java"]
 
-# Up to so many bytes one process is done first or little later, and with one core it always is: Spark takes seconds to
-# start, and costs a quarter more for each byte (`python -m tests.bench.pipeline`).
+# Up to this many bytes one process is faster or little slower, and with one core always: Spark takes seconds to start,
+# and costs a quarter more for each byte (`python -m tests.bench.pipeline`).
 LOCAL_MAX: Final = 8 * 10**9
 CORES_MIN: Final = 2
 MASTER: Final = "local[*]"
 
 
 class EngineChoice(NamedTuple):
-    """The engine, why it is this one, and Spark's master where there is one."""
+    """The engine, the reason for the choice, and Spark's master where there is one."""
 
     engine: Engine
     why: str
@@ -33,7 +33,7 @@ class EngineChoice(NamedTuple):
 
     @property
     def splits(self) -> bool:
-        """Whether it reads captures in splits, and not each from end to end."""
+        """Whether the engine reads captures in splits, and not each from end to end."""
         return self.engine != "local"
 
     def __str__(self) -> str:

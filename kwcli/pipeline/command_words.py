@@ -1,4 +1,4 @@
-"""Words of the command line in, checked values out: capture points, tables; what only `kw pipeline` takes."""
+"""Words of the command line in, checked values out: the types of options that only `kw pipeline` takes."""
 
 from __future__ import annotations
 

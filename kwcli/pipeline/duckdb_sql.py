@@ -1,15 +1,15 @@
-"""Tables and a query in, what DuckDB makes of them out: `kw sql`, in this process and at once.
+"""Tables and a query in, DuckDB's answer out: the engine of `kw sql`, in this process.
 
-The problem. A query is text of somebody, and DuckDB reads and writes files, loads code and talks to the network when a
-query says so. Captures may be larger than memory, and a wrong query shall be told before they are read.
+The problem. Anybody may have written the query, and DuckDB reads and writes files, loads code and talks to the network
+when a query says so. Captures may be larger than memory, and a wrong query shall be refused before they are read.
 
-The idea. A database in memory has a view for each table, over its files of Parquet, and the views of `views.py`; then
-everything else outside is locked away: no file but these, no extension, no setting that changes, no variable of this
-program. What is no question (`select`, `describe`, `show`, `summarize`, `explain` of one) is refused before it runs.
-Where captures are to be read first, the query is tried on tables without rows before that.
+The idea. A database in memory has a view for each table, over its Parquet files, and the views of `views.py`; then
+everything else is locked: other files, extensions, changes of settings, the variables of this program. A statement that
+is no question (`select`, `describe`, `show`, `summarize`, `explain` of one) is refused before it runs. Where captures
+are to be read, the query is first tried on tables without rows.
 
 What always holds: rows are read and written a piece at a time; what DuckDB sorts or groups beyond its limit of memory
-goes to the temporary folder. What is given up: text and table hold all rows, since their columns are aligned.
+goes to the temporary folder. What is given up: the formats `text` and `table` hold all rows, to align their columns.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from kwcli.terminal import clean
 if TYPE_CHECKING:
     from kwcli.env import Environment, Settings
 
-# The words of columns.py → types of DuckDB.
+# Types in columns.py → types of DuckDB.
 _TYPES: Final = {
     "string": "VARCHAR",
     "bool": "BOOLEAN",
@@ -71,15 +71,15 @@ _SETTINGS: Final = {
     "TimeZone": "UTC",
 }
 _EXPLAIN: Final = re.compile(r"\s*explain\s+(?:analyze\s+)?", re.IGNORECASE)
-# Rows that are fetched at a time.
+# Rows fetched at a time.
 _FETCHED: Final = 2048
 _INTERRUPTED_AGAIN_S: Final = 0.05
-# What DuckDB says where it heard Ctrl-C itself.
+# DuckDB's message when it caught Ctrl-C itself.
 _INTERRUPTED: Final = "Query interrupted"
 
 
 class TablesDatabase:
-    """What a query is about, and nothing else of this machine. `within`: a folder in which all later files are."""
+    """A database with the tables and views of a query, locked; `within` is the folder of all files that come later."""
 
     def __init__(self, tables: TableFiles, query: str, within: str | None = None) -> None:
         self._query = query
@@ -94,7 +94,7 @@ class TablesDatabase:
             self.fill(tables)
             for name in tables_about(query, names_in(tables)):
                 if name in VIEWS:
-                    # What is made of literals alone is made once.
+                    # A view of literals alone is computed once, as a table.
                     kind = "view" if VIEWS[name].of else "table"
                     self._execute(f"create {kind} {_quoted(name)} as {query_of(name)}")
             self._set(reachable | {"enable_external_access": False, "lock_configuration": True})
@@ -107,7 +107,7 @@ class TablesDatabase:
             self._execute(f"set {name} = {_literal(value)}")
 
     def _execute(self, statement: str) -> None:
-        """Have DuckDB do what is done at once. Of Ctrl-C meanwhile it makes an error of its own."""
+        """Execute a short statement. Raises KeyboardInterrupt for DuckDB's own error at Ctrl-C."""
         try:
             self._database.execute(statement)
         except RuntimeError as problem:
@@ -116,7 +116,7 @@ class TablesDatabase:
             raise KeyboardInterrupt from None
 
     def fill(self, tables: TableFiles) -> None:
-        """From now on the tables are these."""
+        """Replace the tables with these. Failure for files that DuckDB cannot read."""
         self._tables = tables
         for name in tables_about(self._query, names_in(tables)):
             if name in ALL_TABLES:
@@ -127,7 +127,7 @@ class TablesDatabase:
                     raise Failure(f"{tables.place}/{name}: {_reason(_about(problem))}") from None
 
     def answer(self, env: Environment, shown: Settings, limit: int | None = None) -> None:
-        """Ask, and write the answer. Failure says in one line what is wrong, with the place in the query."""
+        """Run the query and write its answer. Failure says in one line what is wrong, with the place in the query."""
         screen = screenful(env, shown, limit)
         found = self.check()
         rows = self._rows(found)
@@ -136,7 +136,7 @@ class TablesDatabase:
         write_result(env, shown, QueryResult(different_names(found.columns), rows), screen)
 
     def _rows(self, found: duckdb.DuckDBPyRelation) -> Iterator[list[Any]]:
-        """Rows of JSON values, a piece at a time."""
+        """The rows of the answer as JSON values, fetched one batch at a time."""
         makers = [_parsed if str(kind) == "JSON" else _plain for kind in found.types]
         for batch in self._batches(found):
             try:
@@ -146,28 +146,28 @@ class TablesDatabase:
             yield from map(list, zip(*columns, strict=True))
 
     def _batches(self, found: duckdb.DuckDBPyRelation) -> Iterator[pa.RecordBatch]:
-        """What DuckDB gives, a piece at a time."""
+        """The record batches of the answer, fetched one at a time."""
         reader = self._wait_for(found.to_arrow_reader, _FETCHED)
         while (batch := self._wait_for(next, reader, None)) is not None:
             yield batch
 
     def _wait_for(self, do: Callable[..., Any], *words: Any) -> Any:
-        """What `do` gives in a thread of its own: where DuckDB works for long in this one, nobody hears Ctrl-C."""
+        """The result of `do(*words)`, called in another thread: DuckDB at work in this thread would block Ctrl-C."""
         work = Background(lambda: do(*words))
         try:
             work.start()
             return work.result()
         except KeyboardInterrupt:
-            # A query that has not quite begun forgets that it was interrupted.
+            # An interrupt is lost on a query that has not quite begun, so it is repeated.
             while work.is_alive():
                 self._database.interrupt()
                 work.join(_INTERRUPTED_AGAIN_S)
             raise
-        except (duckdb.Error, pa.ArrowException, OSError) as problem:  # the last is Arrow's word for the first
+        except (duckdb.Error, pa.ArrowException, OSError) as problem:  # Arrow raises OSError for DuckDB's errors
             raise Failure(_told(problem, self._query, self._tables)) from None
 
     def check(self) -> duckdb.DuckDBPyRelation:
-        """The query, of which all names are there, and which only looks. Failure where it is no such."""
+        """The query as a relation, once all its names are found and it only reads. Failure otherwise."""
         database, query = self._database, self._query
         try:
             if _refuse_statements(database, query) == duckdb.StatementType.EXPLAIN:
@@ -180,7 +180,7 @@ class TablesDatabase:
             raise Failure(_told(problem, query, self._tables), Exit.USAGE) from None
 
     def _plan(self) -> None:
-        """Have DuckDB look up all names: what it says of this has the place, which `sql` leaves out."""
+        """Have DuckDB look up all names: the errors of `explain` have the place in the query, those of `sql` do not."""
         explain = "explain "
         try:
             self._execute(explain + self._query)
@@ -192,7 +192,7 @@ class TablesDatabase:
         return tuple(self._database.sql(f"select * from {_quoted(name)}").columns)
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close the database and remove its temporary folder."""
         self._database.close()
         self._spill.cleanup()
 
@@ -204,7 +204,7 @@ def _literal(value: Any) -> str:
 
 
 def _known(names: Iterable[str]) -> list[str]:
-    """Names of files as they are, and as the patterns that DuckDB takes them for: it asks for both."""
+    """Names of files, each as it is and escaped as a glob pattern: DuckDB checks for both."""
     return [known for name in names for known in {name, glob.escape(name)}]
 
 
@@ -213,7 +213,7 @@ def _quoted(name: str) -> str:
 
 
 def _table(name: str, files: Sequence[str]) -> str:
-    """A table as a query; without files one that has no rows. Its `date` is a folder's name elsewhere."""
+    """The query for a table; without files it has no rows. `date` (elsewhere a folder's name) is made from `time`."""
     columns = ALL_TABLES[name]
     if not files:
         nothing = (f"cast(null as {_TYPES[column.type]}) as {_quoted(column.name)}" for column in columns)
@@ -227,7 +227,7 @@ def _table(name: str, files: Sequence[str]) -> str:
 
 
 def _refuse_statements(database: duckdb.DuckDBPyConnection, query: str) -> duckdb.StatementType:
-    """The kind of the query. Failure for what is no single question."""
+    """The type of the query's statement. Failure unless it is one statement that only reads."""
     statements = database.extract_statements(query)
     if not statements:
         raise Failure("the query is empty", Exit.USAGE)
@@ -247,7 +247,7 @@ def _parsed(value: str | None) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it: integers exact, times as RFC 3339, bytes in base64."""
+    """A value of DuckDB as a JSON value: integers exact, times as RFC 3339, bytes in base64."""
     kind = value.__class__
     if value is None or kind is str or kind is int or kind is bool:
         return value
@@ -275,7 +275,7 @@ def _plain(value: Any) -> Any:
 
 
 def _about(problem: Exception) -> dict[str, Any]:
-    """DuckDB's error, whose text is JSON behind its kind, or else only text."""
+    """The fields of a DuckDB error: the text behind its kind is JSON, or else a plain message."""
     kind, _, text = str(problem).partition(": ")
     try:
         return dict(json.loads(text))
@@ -284,13 +284,13 @@ def _about(problem: Exception) -> dict[str, Any]:
 
 
 def _reason(about: Mapping[str, Any]) -> str:
-    """What DuckDB says, in one line."""
+    """DuckDB's message, in one line."""
     text = clean(str(about["exception_message"]).strip().splitlines()[0].rstrip("!."))[:500]
     return text[0].lower() + text[1:] if text[1:2].islower() else text
 
 
 def _told(problem: Exception, query: str, tables: TableFiles, before: int = 0) -> str:
-    """What is wrong with the query, with the place, lines and columns counted from 1; `before` it stood more."""
+    """The error's message and place in the query, line and column from 1; `before` bytes stood before the query."""
     about = _about(problem)
     name, text = str(about.get("name", "")), _reason(about)
     if about.get("error_subtype") == "MISSING_ENTRY" and about.get("type") == "Table":

@@ -1,4 +1,4 @@
-"""A run that is not made in, what it would do and why out, as lines of text."""
+"""The plan of a run in, lines of text out: what the run would do, and why (`kw pipeline run --explain`)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def explain_lines(
     state: str,
     variables: Mapping[str, str],
 ) -> Iterator[str]:
-    """The lines: sources, splits, what is selected, tables, engine, Java; `state` is what the folder covers already."""
+    """The lines of `--explain`: sources, splits, selection, tables, engine, Java; `state` is what the folder covers."""
     files = covered.files
     yield f"sources  {count_of(len(files), 'capture')}, {format_size(sum(file.size for file in files))}"
     yield from source_lines(files, plan, chosen)
@@ -82,7 +82,7 @@ def _splits(options: RunOptions, files: list[SourceFile], plan: SplitPlan, chose
 
 
 def _span(pieces: list[FileRange]) -> list[str]:
-    """From when to when the packets are; from when on, where only that is known."""
+    """The times of the first and last packet; only the first where the last is unknown."""
     lows = [piece.low_ns for piece in pieces if piece.low_ns is not None]
     highs = [piece.high_ns for piece in pieces if piece.high_ns is not None]
     if not lows:

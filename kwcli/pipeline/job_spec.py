@@ -1,4 +1,4 @@
-"""What an engine is to make of captures, which of its rows are wanted, and their way into record batches."""
+"""What an engine shall make of captures, the filter of its rows, and the record batches of the wanted rows."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 __all__ = ["BATCH_WEIGHT", "EngineResult", "JobSpec", "Progress", "RowBatcher", "RowFilter", "columns_for"]
 
-# Bytes read and splits done, now and then.
+# Called now and then with the bytes read and the splits done.
 Progress = Callable[[int, int], None]
 
 
 class JobSpec(NamedTuple):
-    """What is wanted of captures. `files` are their names by the number in packets.
+    """What an engine shall make of captures. `files` are the captures' names, by the file number in packet numbers.
 
-    `key_logs` and `secret_captures` name the files that hold the keys of TLS connections: no key is in here itself.
+    `key_logs` and `secret_captures` name the files that hold the keys of TLS connections: no key itself is in here.
     Times are in nanoseconds since 1970, `until_ns` not included. With `doctor` exchanges are read for findings, too.
     """
 
@@ -49,7 +49,7 @@ class JobSpec(NamedTuple):
 
 
 class EngineResult(NamedTuple):
-    """The files of the tables, what is in them, the counts of all readers, what was wrong with captures, bytes read."""
+    """The files of the tables, the tally of their rows, the counts of all readers, problems of captures, bytes read."""
 
     written: list[WrittenFile]
     tally: RunCounts
@@ -58,11 +58,11 @@ class EngineResult(NamedTuple):
     taken: int
 
 
-# A row in, whether the tables want it out: the filter of the run, and its first and last moment.
+# A row in, whether it goes into the tables out: by the filter of the run, and its first and last moment.
 
 
 class RowFilter:
-    """What a run asks for; `needs` is what its engine has to read of bodies. Raises Failure for what is no filter."""
+    """Chooses the rows of a run; `needs` is what its engine has to read of bodies. Failure for a wrong filter."""
 
     def __init__(self, spec: JobSpec) -> None:
         self._filter = select(spec.filter, {})
@@ -78,8 +78,9 @@ class RowFilter:
         self.needs = TableNeeds(spec.tables, more)
 
     def wants(self, row: Settled) -> bool:
-        """Whether an exchange, or a run of bytes that is none, is wanted: it began in that time; a filter asks for
-        exchanges.
+        """Whether an exchange or a skipped run of bytes is wanted: it began in the run's time and matches the filter.
+
+        With a filter no skipped run is wanted.
         """
         if self._since_ns is not None and row.time_ns < self._since_ns:
             return False
@@ -87,28 +88,28 @@ class RowFilter:
             return False
         if self._filter.everything or row.kind != "exchange":
             return self._filter.everything
-        if self._files and row.record is None:  # a row of records says itself where it is from
+        if self._files and row.record is None:  # a row of records has its file's name already
             packet = row.request_packet or row.response_packet or 0
             row.extra = {**(row.extra or {}), "file": utf8_text(self._files[file_of(packet)])}
         return self._filter.matches(row)
 
     def wants_connection(self, ended: Ended) -> bool:
-        """Whether a connection is wanted: some of it was in that time. A filter asks nothing of it."""
+        """Whether a connection is wanted: a part of it was in the time of the run. The filter does not apply."""
         if self._since_ns is not None and ended.last_ns < self._since_ns:
             return False
         return self._until_ns is None or ended.time_ns < self._until_ns
 
 
-# Rows as an engine settles them in, record batches of those that are wanted out.
+# Rows as an engine settles them in, record batches of the wanted rows out.
 
 
-# Rows and partitions that become a batch: enough for one to be worth its cost (`python -m tests.bench.tables`).
+# Rows and partitions of one batch: enough to be worth a batch's cost (`python -m tests.bench.tables`).
 BATCH_WEIGHT: Final = 16_384
 Write = Callable[["pa.RecordBatch"], None]
 
 
 def columns_for(spec: JobSpec, point: str) -> ExchangeColumns:
-    """Where the rows of a capture point are collected."""
+    """The columns that collect the rows of a capture point."""
     bodies = Options(reveal_secrets=spec.reveal_secrets, deferred=True) if spec.bodies else None
     return ExchangeColumns(point, spec.files, spec.tables, bodies=bodies)
 
@@ -136,7 +137,7 @@ class RowBatcher:
         self._observe = observe
 
     def take(self, rows: Iterable[Row]) -> None:
-        """Rows in the order settled."""
+        """Add rows in the order settled; full batches are written."""
         columns, choice, observe = self._columns, self._choice, self._observe
         everything, add = choice.everything, columns.add
         for row in rows:
@@ -155,7 +156,7 @@ class RowBatcher:
             self._write_ended(self._connections.batch())
 
     def flush(self) -> None:
-        """No row follows."""
+        """Write the rows that wait: no row follows."""
         if len(self._columns):
             self._write(self._columns.batch())
         if len(self._connections):

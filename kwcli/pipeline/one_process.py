@@ -1,7 +1,6 @@
 """Splits in, tables in the staging folder out, in one process: the engine `local`.
 
-The splits of a capture point, one after the other, are one capture to one engine; no connection goes from one point to
-another.
+One decoder reads the splits of a capture point, one after the other, as one capture; no connection is in two points.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ __all__ = ["PointDecoder", "run"]
 class PointDecoder:
     """The splits of one capture point in, one after the other, their rows into a writer.
 
-    `counts`, `problems`, `taken` and `left` are those of all readers (`SplitReader`); `last_ns` is the time of the
-    packet that came last. `observe` sees each row that is wanted.
+    `counts`, `problems`, `taken` and `left` are collected from all readers (`SplitReader`); `last_ns` is the time of
+    the last packet. `observe` sees each row that is wanted.
     """
 
     def __init__(
@@ -83,16 +82,16 @@ class PointDecoder:
         self.left.update(logs.left)
 
     def finish(self) -> None:
-        """The capture is over: settle what is open."""
+        """Settle what is open: the capture is over."""
         self._batcher.take(self.engine.finish())
 
     def flush(self) -> None:
-        """Hand on the rows that wait."""
+        """Write the rows that wait for a full batch."""
         self._batcher.flush()
 
 
 def run(spec: JobSpec, coming: PendingPlan, staging: Staging, progress: Progress | None = None) -> EngineResult:
-    """Read everything. Raises OSError when the tables cannot be written."""
+    """Read all splits into tables. Raises OSError when the tables cannot be written."""
     choice = RowFilter(spec)
     counts: Counter[str] = Counter()
     problems: list[Problem] = []

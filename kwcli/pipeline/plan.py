@@ -1,6 +1,6 @@
-"""Captures in, the splits that one task each reads out, in capture time: each begins exactly where another ends.
+"""Captures in, splits out, in capture time: one task reads a split, and each begins exactly where another ends.
 
-The problem. A capture has no index, and what a packet means depends on those before it.
+The problem. A capture has no index, and the meaning of a packet depends on the packets before it.
 
 The idea. One walk over the packet headers of each file finds places where it can be cut; the files of a capture point
 are then one sequence by time, cut into splits of about the same size:
@@ -12,8 +12,8 @@ file 1               ├──piece──┼──piece──┤      pieces: ra
 ```
 
 What always holds: every packet is in exactly one split, and splits in order have the packets in the order in which
-`kw sniff` reads them. Of one large capture splits are handed out while the walk still goes on. What is given up: a file
-that is compressed is one piece, since nothing can be read from its middle.
+`kw sniff` reads them. The splits of one large capture are handed out while the walk still goes on. What is given up: a
+compressed file is one piece, since nothing can be read from its middle.
 """
 
 from __future__ import annotations
@@ -59,17 +59,18 @@ __all__ = [
     "walk_file",
 ]
 
-# IP packets are made whole of fragments that are so far apart, at the end of one piece and the beginning of another:
-# hundreds of packets. Twice this is read again, to tell them from those of which only the end lies there.
+# IP packets are reassembled from fragments up to this many bytes apart (hundreds of packets), across the border of two
+# pieces. Twice as much is read again, to tell these packets from packets of which only the end lies there.
 LEAD_SIZE: Final = 1 << 19
-# `python -m tests.bench.capture`: of larger windows the processor's cache keeps nothing.
+# `python -m tests.bench.capture`: larger windows do not stay in the processor's cache.
 _WINDOW: Final = 1 << 18
 
 
 class WalkJob(NamedTuple):
-    """What is wanted of file number `file`. `alone`: no other file belongs to its capture point.
+    """The walk over file number `file`, as it is asked for. `alone`: no other file belongs to its capture point.
 
-    Without `walk` a file that is alone, and no larger than a split, is not walked: nobody has to know where it ends.
+    Without `walk` a file that is alone, and no larger than a split, is read up to its first packet only: the time of
+    its end is not needed.
     """
 
     file: int
@@ -83,8 +84,8 @@ class WalkJob(NamedTuple):
 class WalkedFile(NamedTuple):
     """The pieces of a file in its own order, and what is wrong with it.
 
-    A problem in the middle of a file is met again by who reads the piece that it is in, and is told there; here only
-    where the file has no packet before it.
+    A problem in the middle of a file is reported by the reader of the piece that it is in; here only where the file
+    has no packet before it.
     """
 
     pieces: list[FileRange]
@@ -92,7 +93,7 @@ class WalkedFile(NamedTuple):
 
 
 def walk_file(job: WalkJob) -> WalkedFile:
-    """Look at one file. Picklable things in and out, so that many can be looked at side by side."""
+    """Walk one file. Argument and result can be pickled, so that processes can walk files side by side."""
     looking = FileWalk(job)
     try:
         return WalkedFile(list(looking), looking.problem)
@@ -101,9 +102,9 @@ def walk_file(job: WalkJob) -> WalkedFile:
 
 
 class FileWalk:
-    """The same piece by piece, as soon as each is known; `problem` is known when there are no more.
+    """Iterates over the pieces of a file, each as soon as it is known; `problem` is known when there are no more.
 
-    Of a file that cannot be read nothing is given.
+    A file that cannot be read has no pieces.
     """
 
     def __init__(self, job: WalkJob) -> None:
@@ -121,7 +122,7 @@ class FileWalk:
                     yield piece
         except InputProblem as problem:
             self.problem = problem_of(source.name, problem)
-            if count:  # they are given, and who reads them meets it again
+            if count:  # pieces are given already, and their reader meets it again
                 raise
         else:
             if not count and walk.problem is not None:
@@ -140,14 +141,14 @@ def _pieces(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[FileRange]:
 
 
 def _cut(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[FileRange]:
-    """Pieces of at most the split's size, as equal as packets allow, and with a packet each."""
+    """The pieces of a file: at most the split's size, as equal as packets allow, and with a packet each."""
     size = job.source.size
     count = -(-size // job.split_size)
     cuts = {size * number // count for number in range(1, count)}
     leads = {cut: [max(cut - size, 0) for size in (2 * job.lead_size, job.lead_size)] for cut in cuts}
     looks = {min(cut + job.lead_size, size) for cut in cuts}  # whether anything follows
     marks: dict[int, Mark] = {}
-    ended: FileRange | None = None  # to be given when there is a packet behind it
+    ended: FileRange | None = None  # to be yielded when a packet follows
     piece = FileRange(job.file, job.source.path, job.source.name, 0, size)
     begun = 0  # packets before the piece
     for stop in sorted({size, *cuts, *looks, *chain.from_iterable(leads.values())}):
@@ -165,14 +166,14 @@ def _cut(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[FileRange]:
     walk.finish()
     if piece.packets:
         yield replace(piece, weight=piece.size)
-    elif ended is not None:  # what is left holds no packet: maybe statistics, maybe what is wrong with the file
+    elif ended is not None:  # the rest holds no packet: maybe statistics, maybe the file's damage
         yield replace(ended, end=size, weight=size - ended.begin, handed=None)
     elif not begun and _tells(walk):
         yield piece
 
 
 def _unwalked(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[FileRange]:
-    """All of a file, which is looked at up to its first packet."""
+    """The whole file as one piece, of which only the beginning is read, up to the first packet."""
     piece = FileRange(job.file, job.source.path, job.source.name, 0, job.source.size, weight=job.source.size)
     while not walk.packets and walk.problem is None and (data := file.read(walk.fed, _WINDOW)):
         walk.feed(data)
@@ -183,7 +184,7 @@ def _unwalked(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[FileRange]:
 
 
 def _walked(walk: Walk, file: RangeFile, stop: int) -> Mark:
-    """The place behind the last packet that ends before byte `stop` or there."""
+    """The place behind the last packet that ends at or before byte `stop`."""
     at = walk.fed
     while at < stop and walk.problem is None:
         data = file.read(at, min(_WINDOW, stop - at))
@@ -203,10 +204,10 @@ def _with_times(piece: FileRange, mark: Mark, begun: int) -> FileRange:
 
 
 def _whole(job: WalkJob, walk: Walk, data: Iterator[bytes]) -> list[FileRange]:
-    """A compressed file, which is read from its beginning or not at all.
+    """A compressed file as one piece: it can be read from its beginning only.
 
-    When it ends is known only to who decompresses all of it, so that is done where another file may overlap with it:
-    guessed would be wrong now and then. Alone, its first packet tells all that is needed.
+    The time of its last packet is known only after all of it is decompressed, so that is done where another file may
+    overlap with it: a guess would be wrong now and then. For a file that is alone, the first packet is enough.
     """
     piece = FileRange(job.file, job.source.path, job.source.name, 0, job.source.size, inflate=True)
     try:
@@ -226,17 +227,17 @@ def _whole(job: WalkJob, walk: Walk, data: Iterator[bytes]) -> list[FileRange]:
 
 
 def _tells(walk: Walk, *, whole: bool = True) -> bool:
-    """Whether reading gives anything but a problem: packets, what the capture says it dropped, or that it is empty."""
+    """Whether reading gives more than a problem: packets, the capture's own count of drops, or that it is empty."""
     return any(walk.counts.values()) or (whole and walk.problem is None)
 
 
-# Of one capture point the files make one sequence, as `kw sniff` makes of several: each file in its own order, of the
-# next packets of all the earliest first. A cut of that sequence is made only where it is one: where all packets before
-# it, of whatever file, are earlier than all packets behind it of every other file.
+# The files of one capture point make one sequence, as `kw sniff` makes of several files: each file in its own order,
+# and of the next packets of all files the earliest first. The sequence is cut only where all packets before the cut, of
+# any file, are earlier than all packets behind it of every other file.
 
 
 SPLIT_SIZE: Final = 256 << 20
-# From here on splits are twice as large.
+# From this many bytes on splits are twice as large.
 LARGE: Final = 8 * 10**9
 # Splits are not made smaller than this for the sake of many cores.
 SPLIT_MIN: Final = 64 << 20
@@ -244,7 +245,7 @@ _NEVER: Final = (-2, -1)  # before all times, of no file
 
 
 class SplitPlan(NamedTuple):
-    """The splits by capture point and time, what is wrong with files of which nothing is read, and what to tell."""
+    """The splits by capture point and time, the problems of files of which nothing is read, and notes for the user."""
 
     splits: list[Split]
     problems: list[Problem]
@@ -252,8 +253,10 @@ class SplitPlan(NamedTuple):
 
 
 class _Unit(NamedTuple):
-    """Piece `number` of a file with the times that count, each with the file's index, which decides between equals:
-    the earliest time of this and the file's later pieces, the latest of this and its earlier ones.
+    """Piece `number` of a file, with the times that order it among the pieces of other files.
+
+    `low` is the earliest time of this and the file's later pieces, `high` the latest of this and its earlier ones;
+    each has the file's index, which decides between equal times.
     """
 
     low: tuple[int, int]
@@ -262,14 +265,14 @@ class _Unit(NamedTuple):
     piece: FileRange
 
     def place(self) -> tuple[tuple[int, int], int]:
-        """By this units are in order."""
+        """The sort key of units."""
         return self.low, self.number
 
 
 def split_size_for(size: int) -> int:
-    """Bytes of one split, of `size` in all: where that is much larger ones, since each costs something a connection.
+    """Bytes of one split of `size` bytes in all: more for large sizes, since each split costs something a connection.
 
-    Several are as many for each core of this machine, so that none waits for the last of another.
+    Several splits are a multiple of this machine's cores, so that no core waits for another's last split.
     """
     largest = SPLIT_SIZE if size <= LARGE else 2 * SPLIT_SIZE
     count = -(-size // largest)
@@ -289,7 +292,7 @@ def plan_splits(
 ) -> SplitPlan:
     """The splits of these files, whose numbers are their indexes here.
 
-    Each is at most `split_size` bytes where files do not overlap in time. The files are looked at one by one with
+    Each is at most `split_size` bytes where files do not overlap in time. The files are walked one by one with
     `each`, which may be the `map` of a pool of processes; without `walk` only as far as it takes to find the splits.
     """
     points = Counter(file.point for file in files)
@@ -316,9 +319,9 @@ def plan_splits(
 def splits_as_found(
     file: SourceFile, split_size: int, plan: SplitPlan, *, lead_size: int = LEAD_SIZE
 ) -> Iterator[Split]:
-    """The splits of a file that is all there is, each as soon as it is known; they and what is wrong go into a plan.
+    """The splits of a run's only file, each as soon as it is known; splits and problems are added to `plan`.
 
-    They are those of `plan`: pieces of one file follow one another, and two together are larger than a split.
+    The splits equal those of `plan_splits`: pieces of one file follow one another, and two together exceed a split.
     """
     looking = FileWalk(WalkJob(0, file, split_size, lead_size, alone=True))
     for number, piece in enumerate(looking):
@@ -329,13 +332,13 @@ def splits_as_found(
 
 
 def group_by_time(files: Iterable[list[FileRange]]) -> list[list[FileRange]]:
-    """The pieces of several files of one capture point, in groups that follow one another; one piece a file in each."""
+    """The pieces of the files of one capture point, in groups that follow one another; one piece a file in each."""
     units = [unit for pieces in files for unit in _units(pieces)]
     return [_joined(group) for group in _separate(sorted(units, key=_Unit.place))]
 
 
 def _units(pieces: list[FileRange]) -> list[_Unit]:
-    """The pieces of one file in its own order; one without a time comes before all times."""
+    """The pieces of one file in its own order; a piece without a time comes before all times."""
     lows = [-1 if piece.low_ns is None else piece.low_ns for piece in pieces]
     highs = [low if piece.high_ns is None else piece.high_ns for piece, low in zip(pieces, lows, strict=True)]
     since = reversed(list(accumulate(reversed(lows), min)))
@@ -347,14 +350,14 @@ def _units(pieces: list[FileRange]) -> list[_Unit]:
 
 
 def _separate(units: list[_Unit]) -> Iterator[list[_Unit]]:
-    """Groups that follow one another.
+    """The units in groups that follow one another in time.
 
-    Since a unit's times take in those of the file's later (or earlier) units, wherever the sequence can be cut the
+    A unit's times include those of the file's later (or earlier) units. So, wherever the sequence can be cut, the
     units before the cut are the first ones by `_Unit.place`.
     """
     others = _others(units)
     group: list[_Unit] = []
-    latest = second = _NEVER  # of all units so far; of those of other files than that of the latest
+    latest = second = _NEVER  # of all units so far; of the units of files other than the latest's
     for unit, other in zip(units, others, strict=True):
         same = unit.low[1] == latest[1]
         if group and (second < unit.low and (other is None or latest < other.low) if same else latest < unit.low):
@@ -374,7 +377,7 @@ def _separate(units: list[_Unit]) -> Iterator[list[_Unit]]:
 def _others(units: list[_Unit]) -> list[_Unit | None]:
     """For each unit the next one that is of another file."""
     found: list[_Unit | None] = []
-    behind: _Unit | None = None  # the unit behind the one at hand, and what is its own answer
+    behind: _Unit | None = None  # the unit behind the current one; `other` is its answer
     other: _Unit | None = None
     for unit in reversed(units):
         if behind is not None and behind.low[1] != unit.low[1]:
@@ -395,7 +398,7 @@ def _joined(group: list[_Unit]) -> list[FileRange]:
 
 
 def _longer(piece: FileRange, more: FileRange) -> FileRange:
-    """Both, the second of which begins where the first ends."""
+    """Two pieces as one; `more` begins where `piece` ends."""
     lows = [at for at in (piece.low_ns, more.low_ns) if at is not None]
     highs = [at for at in (piece.high_ns, more.high_ns) if at is not None]
     return replace(
@@ -410,7 +413,7 @@ def _longer(piece: FileRange, more: FileRange) -> FileRange:
 
 
 def _together(groups: list[list[FileRange]], split_size: int) -> Iterator[tuple[list[FileRange], bool]]:
-    """Pieces that are small and follow one another are read by one task."""
+    """The pieces of each split, and whether files overlap in it; small pieces that follow one another share a split."""
     some: list[FileRange] = []
     for group in groups:
         if some and (len(group) > 1 or _weight(some) + _weight(group) > split_size):
@@ -429,7 +432,7 @@ def _weight(pieces: list[FileRange]) -> int:
 
 
 def _note(point: str, groups: list[list[FileRange]]) -> str:
-    """Groups of captures too large for a split, which cannot be cut."""
+    """The note about groups of overlapping captures that are too large for a split and cannot be cut."""
     largest = max(groups, key=_weight)
     names = ", ".join(piece.name for piece in largest[:3]) + (" …" if len(largest) > 3 else "")
     return (
@@ -440,17 +443,17 @@ def _note(point: str, groups: list[list[FileRange]]) -> str:
     )
 
 
-# Captures in, their splits out: all at once, or, of one large capture, one by one while the first are read already.
+# Captures in, their splits out: all at once, or, for one large capture, one by one while the first are already read.
 
 
-# From here on it is worth processes of their own to look at captures side by side.
+# From this many bytes on it is worth several processes to walk captures side by side.
 SIDE_BY_SIDE: Final = 1 << 30
 # No capture is larger.
 _WHOLE: Final = 1 << 62
 
 
 class PendingPlan(NamedTuple):
-    """At most `most` splits of `size` bytes together. The plan is whole when `splits` has given them all."""
+    """At most `most` splits, `size` bytes together. `plan` is complete when `splits` has given them all."""
 
     most: int
     size: int
@@ -459,7 +462,7 @@ class PendingPlan(NamedTuple):
 
 
 def plan_all(options: RunOptions, files: list[SourceFile]) -> SplitPlan:
-    """The splits; large captures are looked at side by side."""
+    """The splits of all captures; large captures are walked side by side, in processes."""
     split_size = options.split_size or split_size_for(_size(files))
     if not _side_by_side(files):
         return plan_splits(files, split_size)
@@ -468,7 +471,7 @@ def plan_all(options: RunOptions, files: list[SourceFile]) -> SplitPlan:
 
 
 def begin_planning(options: RunOptions, files: list[SourceFile], engine: str) -> Callable[[], PendingPlan]:
-    """What gives the plan, which is made meanwhile where that is as long as Spark takes to start."""
+    """Begin to plan; the function returned gives the plan. Planning may go on in a thread while Spark starts."""
     if engine == "local":
         planned = finished_plan(plan_splits(files, _WHOLE, walk=False))  # one process reads a capture from end to end
         return lambda: planned
@@ -497,7 +500,7 @@ def _side_by_side(files: list[SourceFile]) -> bool:
 
 
 def _ahead(splits: Iterator[Split]) -> Iterator[Split]:
-    """The same, looked for from now on, and not only when somebody asks."""
+    """`splits`, found by a thread from now on, and not only when the next one is asked for."""
     found: SimpleQueue[Split | BaseException | None] = SimpleQueue()
 
     def look() -> None:
@@ -520,6 +523,6 @@ def _given(found: SimpleQueue[Split | BaseException | None]) -> Iterator[Split]:
 
 
 def finished_plan(planned: SplitPlan) -> PendingPlan:
-    """A plan that is whole."""
+    """A PendingPlan of which all splits are known."""
     splits = planned.splits
     return PendingPlan(len(splits), sum(split.size for split in splits), planned, iter(splits))

@@ -1,4 +1,4 @@
-"""A query in Spark SQL in, what is surely wrong with it out, before Spark is started, which takes long.
+"""A query in Spark SQL in, a Failure for a sure error in it out, before Spark is started, which takes long.
 
 The problem. Only Spark can say whether a query is right, and starting it takes seconds. Most wrong queries have a name
 in them that nothing has, a quote or a parenthesis that is open, or a misspelt word of SQL.
@@ -6,10 +6,10 @@ in them that nothing has, a quote or a parenthesis that is open, or a misspelt w
 The idea. Look at the query's words alone. A name is unknown where no table or view that the query mentions has such a
 column, and nothing in the query may define it: an alias, a word behind another one, a column list, a parameter. What a
 query may mean otherwise is left to Spark: a query with anything unusual in it (`values`, `pivot`, `|>`, functions that
-make columns) is not looked at closely. Scopes are not told apart.
+make columns) is not looked at closely. Scopes are not distinguished.
 
-What always holds: a query that Spark takes is never refused (tests ask Spark). What is given up: much that is wrong is
-told by Spark only.
+What always holds: a query that Spark takes is never refused (tests ask Spark). What is given up: many errors are
+reported by Spark only.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _BEGINNINGS: Final = (
     "show",
     "explain",
 )
-# The words that a query is put together with: what a misspelt one may have been meant for.
+# The keywords between the parts of a query: suggestions for a misspelt one.
 _CLAUSES: Final = (
     "from",
     "where",
@@ -53,7 +53,7 @@ _CLAUSES: Final = (
 _BEHIND_SOURCES: Final = frozenset(
     {"where", "group", "order", "having", "limit", "union", "join", "left", "inner", "on"}
 )
-# Words, signs and functions that make names of their own, or read them in another way.
+# Words, signs and functions that define names of their own, or read names in another way.
 _UNUSUAL: Final = frozenset(
     {
         *("values", "pivot", "unpivot", "transform", "map", "reduce", "identifier", "insert", "table", "recursive"),
@@ -62,7 +62,7 @@ _UNUSUAL: Final = frozenset(
         *(":", "|>", "?", "=>", "@"),
     }
 )
-# Names that Spark has without anybody's doing: of columns, of what generators make, of functions without parentheses.
+# Names that Spark defines itself: columns, columns made by generators, functions without parentheses.
 _GIVEN: Final = frozenset(
     {
         *("date", "_metadata", "col", "pos", "key", "value", "file_path", "file_name", "file_size"),
@@ -93,7 +93,7 @@ _TOKEN: Final = re.compile(
 
 
 class QueryToken(NamedTuple):
-    """A piece of a query: `kind` is name, quoted, text, number or sign; `word` is it in small letters."""
+    """A token of a query: `kind` is name, quoted, text, number or sign; `word` is its text in small letters."""
 
     kind: str
     text: str
@@ -102,7 +102,7 @@ class QueryToken(NamedTuple):
 
 
 class Query:
-    """What is asked, in pieces. `columns` are the names of the columns of each table and view that a folder has."""
+    """A query and its tokens. `columns` are the names of the columns of each table and view that a folder has."""
 
     def __init__(self, text: str, columns: Mapping[str, Sequence[str]]) -> None:
         self.text = text
@@ -110,7 +110,7 @@ class Query:
         self.tokens = list(self._read())
 
     def fail(self, at: int, text: str) -> Failure:
-        """What is wrong, with the place in the query; lines and columns count from 1."""
+        """The Failure for an error at character `at` of the query; the line and column in it count from 1."""
         before = self.text[:at]
         place = f"line {before.count(chr(10)) + 1}, column {len(before) - before.rfind(chr(10))} of the query: "
         return Failure(f"{place}{text}", Exit.USAGE)
@@ -119,7 +119,7 @@ class Query:
         at = 0
         while at < len(self.text):
             match = _TOKEN.match(self.text, at)
-            assert match is not None  # any sign at all is one
+            assert match is not None  # any other character is a sign
             kind, text = str(match.lastgroup), match[0]
             if kind == "open":
                 raise self.fail(at, f"the quote {text} is not closed")
@@ -133,7 +133,7 @@ class Query:
             at = match.end()
 
     def _comment(self, begun: int) -> int:
-        """Where a comment ends, with those inside of it."""
+        """Where a comment ends, with the comments inside of it."""
         depth, at = 0, begun
         for match in re.compile(r"/\*|\*/").finditer(self.text, begun):
             depth += 1 if match[0] == "/*" else -1
@@ -146,8 +146,8 @@ class Query:
 def check_query(text: str, columns: Mapping[str, Sequence[str]], lacking: Mapping[str, str]) -> None:
     """Failure (usage) where something is surely wrong: which name, where, and what may have been meant.
 
-    `columns` are those of the tables and views that there are; `lacking` says of those that kw knows and the folder has
-    not what is to be said.
+    `columns` are the columns of the tables and views that the folder has; `lacking` has a message for each table and
+    view that kw knows and the folder does not have.
     """
     if "$" in text:  # text between dollars may hold anything
         return
@@ -170,7 +170,7 @@ def check_query(text: str, columns: Mapping[str, Sequence[str]], lacking: Mappin
 
 
 def _check_signs(query: Query) -> None:
-    """Parentheses, and commas with nothing on a side."""
+    """Failure for parentheses that do not match, and for commas with nothing on a side."""
     open_at: list[int] = []
     before = None
     for at, token in enumerate(query.tokens):
@@ -201,7 +201,7 @@ class QuerySource(NamedTuple):
 
 
 def _sources(query: Query) -> list[QuerySource] | None:
-    """What the query reads; None where something is read that cannot be followed."""
+    """The tables and views that the query reads; None where a source cannot be followed."""
     found: list[QuerySource] = []
     tokens = query.tokens
     selects = [False]  # at each level of parentheses: whether a query is in them
@@ -232,7 +232,7 @@ def _sources(query: Query) -> list[QuerySource] | None:
 
 
 def _source(tokens: list[QueryToken], at: int) -> tuple[QuerySource | None, int]:
-    """The source at a place, and the place behind it; None where it is none that can be followed."""
+    """The source at a place (None where it cannot be followed), and the place behind it."""
     if at >= len(tokens):
         return None, at
     table = tokens[at]
@@ -263,7 +263,7 @@ def _source(tokens: list[QueryToken], at: int) -> tuple[QuerySource | None, int]
 
 
 def _ends_source(tokens: list[QueryToken], at: int) -> bool:
-    """Whether a word before this place, which SQL has too, is the name of a table all the same."""
+    """Whether the keyword before this place is the name of a table: the source ends here."""
     return at >= len(tokens) or tokens[at].text in (")", ",", ";") or tokens[at].word in _BEHIND_SOURCES
 
 
@@ -289,7 +289,7 @@ def _check_tables(query: Query, sources: list[QuerySource], lacking: Mapping[str
 
 
 def _check_names_in_a_row(query: Query) -> None:
-    """A name may have one other behind it, its alias; where there are two, the second was meant for a word of SQL."""
+    """Failure for three names in a row: the second cannot be an alias, it was meant for a word of SQL."""
     tokens = query.tokens
     for one, other, third in zip(tokens, tokens[1:], tokens[2:], strict=False):
         if _is_name(one) and _is_name(other) and _is_name(third):
@@ -310,7 +310,7 @@ def _check_columns(query: Query, sources: list[QuerySource]) -> None:
         before = tokens[at - 1] if at else None
         after = tokens[at + 1] if at + 1 < len(tokens) else None
         if after is not None and (after.text in ("(", "->", ".") or after.kind == "text"):
-            continue  # a function, a parameter, what a column is of, the type of a literal
+            continue  # a function, a parameter, the owner of a column, the type of a literal
         if before is not None and before.text == ".":
             owner = tokens[at - 2].word if at > 1 else ""
             of = its.get(owner) if at < 3 or tokens[at - 3].text != "." else None
@@ -352,7 +352,7 @@ def _no_column(name: str, known: frozenset[str], where: str) -> str:
 
 
 def _defined(query: Query) -> set[str]:
-    """All words that something in the query may define."""
+    """All names that the query itself may define, such as aliases and parameters."""
     tokens = query.tokens
     found = {token.text[1:-1].lower() for token in tokens if token.kind == "text"}  # a text's column has its name
     for at, token in enumerate(tokens):
@@ -389,7 +389,7 @@ _NAMES_TOO: Final = KEYWORDS - {
 
 
 def _listed(tokens: list[QueryToken], at: int) -> set[str]:
-    """`(a, b)` from a place on."""
+    """The names of a column list `(a, b)`, from its opening parenthesis on."""
     found = set()
     while at < len(tokens) and tokens[at].text != ")":
         found.add(tokens[at].word)
@@ -398,7 +398,7 @@ def _listed(tokens: list[QueryToken], at: int) -> set[str]:
 
 
 def _names_of_view(tokens: list[QueryToken], at: int) -> set[str]:
-    """`explode(x) t as a, b` behind `lateral view`: t, a and b, up to the next word that goes on with the query."""
+    """The names in `explode(x) t as a, b` behind `lateral view`: t, a and b, up to the next keyword of the query."""
     found, depth = set(), 0
     for token in tokens[at:]:
         depth += {"(": 1, ")": -1}.get(token.text, 0) if token.kind == "sign" else 0
@@ -410,7 +410,7 @@ def _names_of_view(tokens: list[QueryToken], at: int) -> set[str]:
 
 
 def _parameters(tokens: list[QueryToken], at: int) -> set[str]:
-    """`x` or `(x, y)` that ends at a place."""
+    """The names of a list of parameters, `x` or `(x, y)`, that ends at a place."""
     if at < 0:
         return set()
     if tokens[at].text != ")":

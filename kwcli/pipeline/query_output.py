@@ -1,4 +1,4 @@
-"""What queries of all engines have in common: what they may name, and their rows in the formats of all commands."""
+"""For queries of both engines: the tables and views that they may name, and rows in the formats of all commands."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 # Rows that a terminal gets without --limit.
 SCREEN: Final = 1000
 NAME_CUT: Final = 24
-# All that a folder may have.
+# All tables and views that a folder may have.
 ALL: Final = (*MEANINGS, *VIEWS)
 
 
 class TableFiles(Protocol):
-    """The tables that there are, each with its files of Parquet; `place` is how the user calls where they are."""
+    """The tables of an input, each with its Parquet files; `place` is the user's name for the input."""
 
     @property
     def place(self) -> str: ...
@@ -45,7 +45,7 @@ class QueryResult(NamedTuple):
 
 
 def read_query(env: Environment, query: str) -> str:
-    """The query; `-` is standard input. Bytes in it that are no UTF-8 are replaced, since the JVM takes none."""
+    """The text of the query; `-` is standard input. Bytes that are no UTF-8 are replaced, since the JVM takes none."""
     if query != "-":
         return query.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     pieces = iter(lambda: env.stdin.read1(1 << 16), b"")
@@ -53,10 +53,10 @@ def read_query(env: Environment, query: str) -> str:
 
 
 def show_views(env: Environment, shown: Settings) -> int:
-    """What `--views` does, and a command without a query: the tables and views that there are, and their columns."""
+    """Write the tables and views that there are, and their columns: for `--views`, or a command without a query."""
     columns = {name: [column.name for column in its] for name, its in ALL_TABLES.items()} | COLUMNS
     texts = MEANINGS | {name: view.text for name, view in VIEWS.items()}
-    brief = shown.format == "text" and not shown.verbose  # the tables have many
+    brief = shown.format == "text" and not shown.verbose  # the tables have many columns
     rows = (
         [name, text, "kw help tables" if brief and name in ALL_TABLES else list(columns[name])]
         for name, text in texts.items()
@@ -66,7 +66,7 @@ def show_views(env: Environment, shown: Settings) -> int:
 
 
 def names_in(tables: TableFiles) -> list[str]:
-    """The tables and views that a folder has."""
+    """The names of the tables and views that a folder has."""
     names = list(tables.files)
     for name, view in VIEWS.items():
         if set(view.of) <= set(names):
@@ -75,7 +75,7 @@ def names_in(tables: TableFiles) -> list[str]:
 
 
 def tables_about(query: str, names: list[str]) -> list[str]:
-    """Those that the query may mention, and what they stand on; all of them for one that asks what there is."""
+    """The `names` that the query may mention, and those they are made of; all of them for a query with `show`."""
     words = {word.lower() for word in re.findall(r"\w+", query)}
     if "show" in words:
         return names
@@ -87,13 +87,13 @@ def tables_about(query: str, names: list[str]) -> list[str]:
 
 
 def columns_of(tables: TableFiles) -> dict[str, tuple[str, ...]]:
-    """The names of the columns of what a folder has."""
+    """The names of the columns of each table and view that a folder has."""
     known = {name: (*(column.name for column in its), "date") for name, its in ALL_TABLES.items()} | COLUMNS
     return {name: known[name] for name in names_in(tables)}
 
 
 def what_lacks(name: str, tables: TableFiles) -> str:
-    """What is to be said of a table or view that kw knows, and a folder does not have; nothing of any other."""
+    """The message about a table or view that kw knows and a folder does not have; empty for any other name."""
     lacking = sorted(_tables_of(name) - set(tables.files))
     if not lacking:
         return ""
@@ -103,7 +103,7 @@ def what_lacks(name: str, tables: TableFiles) -> str:
 
 
 def not_there(name: str, tables: TableFiles) -> str:
-    """What is to be said of a table that a query names and that is not there."""
+    """The message about a table or view that a query names and a folder does not have."""
     lacking = what_lacks(name.lower(), tables)
     if lacking:
         return lacking
@@ -111,14 +111,14 @@ def not_there(name: str, tables: TableFiles) -> str:
 
 
 def _tables_of(name: str) -> set[str]:
-    """The tables that a table or view stands on; none for a name that is neither."""
+    """The tables that a table or view is made of; none for a name that is neither."""
     if name in VIEWS:
         return {table for one in VIEWS[name].of for table in _tables_of(one)}
     return {name} & set(MEANINGS)
 
 
 def different_names(names: Iterable[str]) -> list[str]:
-    """The names; of equal ones the second gets a `_2`."""
+    """The names, made unique: the second of two equal names gets a `_2`."""
     found: dict[str, None] = {}
     for name in names:
         free = name
@@ -134,12 +134,12 @@ def different_names(names: Iterable[str]) -> list[str]:
 
 
 def screenful(env: Environment, shown: Settings, limit: int | None) -> int | None:
-    """How many rows a terminal gets where nobody says how many."""
+    """How many rows a terminal gets without --limit; None where all rows are written."""
     return SCREEN if env.stdout_terminal and limit is None and shown.format in ("text", "table") else None
 
 
 def write_result(env: Environment, shown: Settings, found: QueryResult, most: int | None = None) -> None:
-    """Write in the format wanted; of more rows than `most` these, and a word."""
+    """Write an answer in the format wanted; text and table end after `most` rows, with a note on standard error."""
     if shown.format in ("text", "table"):
         rows = list(islice(found.rows, most)) if most is not None else list(found.rows)
         more = next(found.rows, None) is not None if most is not None else False

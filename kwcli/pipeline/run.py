@@ -1,6 +1,6 @@
-"""What is asked for in, tables in a folder out: find captures, cut them into splits, choose an engine, keep its tables.
+"""RunOptions in, tables in a folder out: find captures, cut them into splits, choose an engine, commit its tables.
 
-Either the folder has the tables of the whole run in the end, or those that it had before.
+In the end the folder has either the tables of the whole run, or the tables that it had before.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = ["run"]
 
 Engine = Callable[[JobSpec, "PendingPlan", "Staging", "Progress | None"], "EngineResult"]
 _NOTHING: Final = "nothing of that is a capture that can be read: no tables were written"
-# Notes of such captures are of connections that several splits may share.
+# The notes in such captures describe connections, which several splits may share.
 _CUT_OUT: Final = (
     "kw: what the notes say in a capture that was cut out by kw sniff -w (which rows were chosen, names of topics) is"
     " known to --engine local alone: rows may be more here"
@@ -50,9 +50,9 @@ _CUT_OUT: Final = (
 
 
 def run(env: Environment, options: RunOptions) -> Exit:
-    """Do it, or say what would be done. Raises Failure."""
+    """Do `kw pipeline run`, or with `explain` write what it would do; the exit code. Raises Failure."""
     begun = env.monotonic()
-    KeyLogFiles(options.keylogs)  # what cannot be read is told before the folder is touched
+    KeyLogFiles(options.keylogs)  # key logs that cannot be read fail before the folder is touched
     found = find_asked(options)
     if options.explain:
         return _explain(env, options, found)
@@ -89,7 +89,7 @@ def _explain(env: Environment, options: RunOptions, found: FoundCaptures) -> Exi
 
 
 def _fill(env: Environment, options: RunOptions, covered: CoveredCaptures, store: TableStore, begun: float) -> Exit:
-    """Make the tables of these captures."""
+    """Make the tables of the captures; the exit code."""
     chosen = choose_engine(options, _size(covered.files), env.variables)
     planned = begin_planning(options, _captures(covered), chosen.engine)
     with _ready(env, chosen) as engine:
@@ -106,7 +106,7 @@ def _write(
     engine: Engine,
     begun: float,
 ) -> Exit:
-    """Have the engine write the tables, put them in place, say how it went."""
+    """Have the engine write the tables, commit them, and write the closing lines; the exit code."""
     planned = coming.plan
     _tell(env, covered, planned, quiet=options.quiet)
     known = len(planned.problems)
@@ -137,7 +137,7 @@ def _write(
         env.say(f"kw: {problem}")
     if not planned.splits and not logs:
         raise Failure(_NOTHING)
-    for problem in dict.fromkeys(outcome.problems):  # whoever reads a part of a capture meets what is wrong with all
+    for problem in dict.fromkeys(outcome.problems):  # each reader of a part meets the capture's problem
         env.say(f"kw: {problem}; what was read of it is in the tables")
     if not options.quiet:
         seconds = env.monotonic() - begun
@@ -160,7 +160,7 @@ def _nothing() -> EngineResult:
 
 
 def _with(one: EngineResult, other: EngineResult) -> EngineResult:
-    """Both together."""
+    """Two results as one, with the files, counts and problems of both."""
     one.tally.merge(other.tally)
     return EngineResult(
         sorted(one.written + other.written),
@@ -172,7 +172,7 @@ def _with(one: EngineResult, other: EngineResult) -> EngineResult:
 
 
 def _tell(env: Environment, covered: CoveredCaptures, planned: SplitPlan, *, quiet: bool) -> None:
-    """What is wrong with captures as far as it is known, and what is worth a line."""
+    """Write the problems of captures that are known so far, and, unless `quiet`, the notes."""
     for problem in [*covered.problems, *planned.problems]:
         env.say(f"kw: {problem}")
     for note in [] if quiet else [*covered.notes, *planned.notes]:
@@ -180,7 +180,7 @@ def _tell(env: Environment, covered: CoveredCaptures, planned: SplitPlan, *, qui
 
 
 def _facts(chosen: EngineChoice, outcome: EngineResult, problems: list[Problem]) -> dict[str, Any]:
-    """What the manifest keeps of a run besides its tables. Nothing in it is a matter of how long it took, or when."""
+    """What the manifest keeps of a run besides its tables. Nothing in it depends on durations or the clock."""
     return {
         "engine": chosen.engine,
         "exchanges": outcome.tally.exchanges,
@@ -198,7 +198,7 @@ def _facts(chosen: EngineChoice, outcome: EngineResult, problems: list[Problem])
 
 
 def _counted(options: RunOptions, outcome: EngineResult) -> CaptureCounts:
-    """What is counted of the captures, for what is wrong with these themselves."""
+    """The counts of a run, from which `fault_lines` finds what is wrong with the captures themselves."""
     tally = outcome.tally
     return CaptureCounts(
         tally.exchanges,
@@ -214,7 +214,7 @@ def _counted(options: RunOptions, outcome: EngineResult) -> CaptureCounts:
 
 
 def _exit(options: RunOptions, covered: CoveredCaptures, facts: Mapping[str, Any]) -> Exit:
-    """A capture that could not be had is a failure, of which the tables have nothing; loss counts where it is asked."""
+    """The exit code: FAILURE where a capture is not in the tables, LOSSY for loss with --strict, else DONE."""
     if covered.problems:
         return Exit.FAILURE
     return Exit.LOSSY if options.strict and facts["lossy"] else Exit.DONE
@@ -244,7 +244,7 @@ def _spec(options: RunOptions, files: list[SourceFile]) -> JobSpec:
 
 @contextmanager
 def _ready(env: Environment, chosen: EngineChoice) -> Iterator[Engine]:
-    """The engine, for as long as it is needed."""
+    """The function of the engine; its Spark, if any, runs for as long as the context is open."""
     if chosen.engine == "local":
         from kwcli.pipeline import one_process
 

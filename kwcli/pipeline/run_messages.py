@@ -1,4 +1,4 @@
-"""How far a run is, and what is said of it at its end."""
+"""The counts of a run in, its progress bar and the lines at its end out."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ WIDTH: Final = 24
 
 
 class ProgressBar(Transient):
-    """A bar over the bytes of all captures: `show` often, `hide` before anything else is said.
+    """A bar over the bytes of all captures: `show` often, `hide` before any other line is written.
 
-    `splits` is 0 where there are none to tell of.
+    `splits` is 0 where the engine makes none.
     """
 
     def __init__(self, env: Environment, splits: int, size: int, *, wanted: bool) -> None:
@@ -34,13 +34,13 @@ class ProgressBar(Transient):
         self._size = size
 
     def show(self, size: int, splits: int) -> None:
-        """So many bytes and splits are read; when that is all, tables are being written."""
+        """Draw the bar for the bytes and splits read so far; after all bytes it says that tables are being written."""
         seconds = self._due()
         if seconds is not None:
             self._draw(self._fitting(size, splits, seconds))
 
     def _fitting(self, size: int, splits: int, seconds: float) -> str:
-        """What the terminal has room for: what matters least goes first."""
+        """As much of the bar's text as the terminal has room for; the least important parts are left out first."""
         share = min(size / self._size, 1.0) if self._size else 0.0
         rate = size / seconds if seconds > 0 else 0.0
         left = f"{seconds * (1 - share) / share:.0f} s left" if share else ""
@@ -58,14 +58,14 @@ class ProgressBar(Transient):
         return "  ".join(parts)
 
 
-# The counts of a run in, what is said of it at its end out.
+# The counts of a run in, the lines at its end out.
 
 
 def closing_line(tally: RunCounts, packets: Mapping[str, int], *, damaged: int, engine: str, seconds: float) -> str:
-    """`193 exchanges, 12 clients, 3 brokers, 49 connections, 28 errors · 2026-11-21 17:34:43–17:35:32 · …`.
+    """The line at the end of a run: `193 exchanges, 12 clients, 28 errors · 2026-11-21 17:34:43–17:35:32 · …`.
 
-    `packets` are the counts of all readers, `damaged` how many captures could not be read to their end; `engine` says
-    which one it was, and why.
+    `packets` are the counts of all readers, `damaged` how many captures could not be read to their end; `engine` is
+    the engine and the reason for it.
     """
     parts = [
         count_of(tally.exchanges, "exchange"),

@@ -1,4 +1,4 @@
-"""What `kw pipeline run` is asked for, as one value; and the part of it that rows depend on, for the manifest."""
+"""The options of `kw pipeline run`, as one value; and the options that rows depend on, for the manifest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Engine = Literal["local", "stitch", "shuffle"]
 
 
 class RunOptions(NamedTuple):
-    """Checked words of the command line. `engine` may be `auto`; no `ports`: Kafka is recognised on any of them."""
+    """The checked options of a run. `engine` may be `auto`; without `ports` Kafka is recognised on any port."""
 
     sources: tuple[str, ...]
     points: tuple[tuple[str, str], ...]
@@ -33,7 +33,7 @@ class RunOptions(NamedTuple):
     keylogs: tuple[str, ...] = ()
 
     def for_rows(self) -> dict[str, Any]:
-        """What the rows depend on, whoever makes them and in however many parts."""
+        """The options that the rows depend on, whichever engine makes them and in however many splits."""
         from kwcli.inputs import utf8_text
 
         keys = {"keylogs": [[utf8_text(name), _size(name)] for name in self.keylogs]} if self.keylogs else {}
@@ -49,10 +49,10 @@ class RunOptions(NamedTuple):
 
 
 class WatchOptions(NamedTuple):
-    """What `kw pipeline watch` is asked for besides what a run is. `keep_days` 0: all dates are kept.
+    """The options of `kw pipeline watch` besides those of a run. `keep_days` 0: all dates are kept.
 
-    `once`: what is there, and no more; `finish`: that, and what is open is settled as the end of the captures does.
-    `thresholds` are words for findings, `lag.records=5000`.
+    `once`: read what is there, then stop; `finish`: also settle what is open, as at the end of the captures.
+    `thresholds` are settings of findings, such as `lag.records=5000`.
     """
 
     lateness_s: float = 5.0
@@ -69,7 +69,7 @@ class WatchOptions(NamedTuple):
 
 
 def _size(name: str) -> int:
-    """Bytes of a file, 0 where there is none: that is told when it is read."""
+    """The size of a file in bytes; 0 for a missing file, which is reported when it is read."""
     try:
         return os.stat(name).st_size
     except OSError:

@@ -1,4 +1,4 @@
-"""The captures asked for and those that the tables have already in, all that a run covers out."""
+"""The captures asked for and the captures of the present tables in, all captures that a run covers out."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ __all__ = ["CoveredCaptures", "add_covered", "find_asked"]
 
 
 class CoveredCaptures(NamedTuple):
-    """All captures of the tables to be, in an order of their own; words of the command line that could not be had.
+    """All captures of the tables to be, sorted by point and path; `problems` are of captures that could not be had.
 
-    `new` of the captures are not in the tables that are there, or have changed since; `asked` were asked for now.
+    `new` counts the captures that are not in the present tables, or have changed since; `asked` those asked for now.
     """
 
     files: list[SourceFile]
@@ -35,7 +35,7 @@ class CoveredCaptures(NamedTuple):
     asked: int
 
     def state(self, manifest: Manifest | None, options: Mapping[str, Any], *, holds: bool) -> str:
-        """What becomes of the folder, in words."""
+        """What the run does with the folder, in words."""
         if manifest is None:
             return "new"
         if holds:
@@ -69,7 +69,7 @@ def find_asked(options: RunOptions) -> FoundCaptures:
 
 
 def add_covered(options: RunOptions, found: FoundCaptures, manifest: Manifest | None) -> CoveredCaptures:
-    """Add the captures that the tables have already. Failure where one of those is not there any more."""
+    """Add the captures that the tables cover already. Failure where one of these captures is missing now."""
     left = captures_left_out(manifest, found.files)
     again = find_captures(
         [source.path for source in left if not source.point],

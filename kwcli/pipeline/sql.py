@@ -1,4 +1,4 @@
-"""Tables and a query in, what Spark SQL makes of them out: in the formats of all commands, row by row."""
+"""Tables and a query in, the answer of Spark SQL out: in the formats of all commands, row by row."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kwcli.pipeline.report.tables import Tables
 
 _JSON: Final = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "ignoreNullFields": "false"}
-# Commands that only look.
+# Commands that only read.
 _LOOKS: Final = frozenset(
     {
         *("DescribeRelation", "DescribeColumn", "DescribeQueryCommand", "DescribeFunction", "ExplainCommand"),
@@ -63,7 +63,7 @@ def sql(
         frame = _asked(spark, query, tables)
         try:
             write_result(env, shown, _found(frame, most), screen)
-        except OSError:  # who reads our output has gone
+        except OSError:  # the reader of our output has gone
             raise
         except Exception as problem:
             raise _told(problem, query, tables, Exit.FAILURE) or failure_of(problem) from problem
@@ -101,7 +101,7 @@ def _table(spark: SparkSession, tables: Tables, name: str) -> DataFrame:
 
 
 def _asked(spark: SparkSession, query: str, tables: Tables) -> DataFrame:
-    """The query, checked: it may look and not touch."""
+    """The answer of a query that only reads. Failure for any other query, and for one that is wrong."""
     try:
         _refuse_commands(spark, query)
         return spark.sql(query)
@@ -115,7 +115,7 @@ def _asked(spark: SparkSession, query: str, tables: Tables) -> DataFrame:
 
 
 def _refuse_commands(spark: SparkSession, query: str) -> None:
-    """Failure for what writes, sets or drops something. Raises what the parser raises."""
+    """Failure for a query that writes, sets or drops something. Raises what Spark's parser raises."""
     jvm: Any = spark._jvm
     kinds = [jvm.java.lang.Class.forName(f"{_PLANS}.{name}") for name in _COMMANDS]
     session: Any = spark._jsparkSession
@@ -130,7 +130,7 @@ def _refuse_commands(spark: SparkSession, query: str) -> None:
 
 
 def _told(problem: Exception, query: str, tables: Tables, code: Exit) -> Failure | None:
-    """Spark's reason and the place in the query, in one line; None where the query is not what is wrong."""
+    """The Failure with Spark's reason and the place in the query; None where the query is not at fault."""
     found = _cause(problem)
     if found is None:
         return None
@@ -145,7 +145,7 @@ def _told(problem: Exception, query: str, tables: Tables, code: Exit) -> Failure
 
 
 def _cause(problem: Any) -> Any:
-    """The exception that names a condition: this one, or what a task of Spark's has raised."""
+    """The exception that names an error condition: this one, or the one that a task of Spark raised."""
     from pyspark.errors.exceptions.captured import convert_exception
 
     if getattr(problem, "getCondition", None) is not None and problem.getCondition():
@@ -160,7 +160,7 @@ def _cause(problem: Any) -> Any:
 
 
 def _place(problem: Any, query: str) -> str:
-    """Where in the query, lines and columns counted from 1."""
+    """The place of an error in the query, line and column counted from 1; empty where Spark names none."""
     contexts = [context for context in problem.getQueryContext() or () if context.startIndex() >= 0]
     if contexts:
         before = query[: contexts[0].startIndex()]
@@ -170,7 +170,7 @@ def _place(problem: Any, query: str) -> str:
 
 
 def _found(frame: DataFrame, most: int | None) -> QueryResult:
-    """Rows as JSON, which has all types of Spark's, integers exact and times as RFC 3339; a partition at a time."""
+    """The rows of an answer as JSON values, integers exact and times as RFC 3339; read one partition at a time."""
     from pyspark.sql import functions as spark_functions
 
     names = different_names(frame.columns)

@@ -1,6 +1,6 @@
 """Views over the tables for the usual questions, as one literal table: name, meaning, the tables it needs, its SQL.
 
-They stand on each other in this order. `kw pipeline sql` has Spark answer them and `kw sql` DuckDB, so they are written
+A view may use views before it. `kw pipeline sql` has Spark answer them and `kw sql` DuckDB, so they are written
 in the SQL that both know: lists are opened by `lateral unnest`, and no function of higher order is used. Views count
 what the folds of `decoders.analysis` count, and give the same numbers: a latency is sorted into a bin of their sketch
 (the view `bins` has the edges), and percentiles are read from the counts of the bins. Latencies leave out the fetches
@@ -17,24 +17,24 @@ from decoders.analysis.statistics import PERCENTS
 from decoders.apis.expected_errors import EXPECTED
 from decoders.apis.releases import HISTORY, RELEASES, spoken
 
-# What captures have; request logs tell of the same exchanges once more.
+# The exchanges of captures; request logs have the same exchanges once more.
 _WIRE: Final = "(select * from exchanges where source = 'wire')"
 _PARTITIONS: Final = "(select * from topic_partitions where source = 'wire')"
 _ADDRESS: Final = "regexp_replace(client, ':[^:]*$', '')"
 _CLIENT: Final = f"coalesce(nullif(client_id, ''), {_ADDRESS})"
-# An error that the protocol means so is none.
+# An error that the protocol expects is none.
 _FAILED: Final = "array_contains(error_expected, false)"
 _NO_ERROR: Final = " or ".join(f"(api_key = {row.api_key} and error_code = {row.code})" for row in EXPECTED)
 # The first element of a list has the number 0 in Spark, and 1 in DuckDB, whose types have other names too.
 _FIRST: Final = "case typeof(1) when 'int' then 0 else 1 end"
-# Paths tell the errors of an answer apart: the number of a path is that of its error in the other lists.
+# Paths tell the errors of a response apart: the index of a path is the index of its error in the other lists.
 _NUMBERED: Final = f"""(
         select x.*, cast(array_position(x.error_paths, path) as int) - 1 + {_FIRST} as number
         from {_WIRE} x, lateral unnest(x.error_paths) as e(path) where {_FAILED}) as numbered"""
 _ERRORS: Final = f"""(
         select numbered.*, error_names[number] as error from {_NUMBERED} where not error_expected[number]) as each"""
 _EXCHANGE: Final = "point, client, broker, connection_began_ns, place"
-# In a group of a topic those errors count that are about the topic, or about none.
+# In the group of a topic, errors count that are about this topic, or about no topic.
 _BY_TOPIC: Final = f"""(
         with named as (select x.*, topic from {_WIRE} x left join lateral unnest(x.topics) as t(topic) on true),
         failing as (
@@ -43,14 +43,14 @@ _BY_TOPIC: Final = f"""(
         from named n {{about_it}} {{about_none}}) as by_topic"""
 
 
-# What travelled in an Envelope is in the sums of that already.
+# The bytes of an exchange inside an Envelope are in the size of the Envelope already.
 _SIZES: Final = ", ".join(
     f"case when envelope is null then {side}_size end as {side}_size" for side in ("request", "response")
 )
 
 
 class View(NamedTuple):
-    """One view; `of` are the tables and views without which it cannot be. COLUMNS has the names of its columns."""
+    """One view; `of` are the tables and views that it is made of. COLUMNS has the names of its columns."""
 
     text: str
     of: tuple[str, ...]
@@ -58,7 +58,7 @@ class View(NamedTuple):
 
 
 def _by_topic() -> str:
-    """Exchanges by the topics that they are about, with `failing`."""
+    """The SQL of exchanges by the topics that they are about, with `failing`."""
 
     def joined(name: str, condition: str) -> str:
         same = " and ".join(f"{name}.{column} = n.{column}" for column in _EXCHANGE.split(", "))
@@ -68,7 +68,7 @@ def _by_topic() -> str:
 
 
 def _latency(name: str, what: str, source: str = _WIRE, failed: str = _FAILED) -> str:
-    """Counts, bytes and percentiles of latency by `what`, which gets this name.
+    """The SQL of counts, bytes and percentiles of latency by the expression `what`, which becomes the column `name`.
 
     The logarithm gives the bin of a value, or by the last digit of a float the bin beside it; its edges decide. Rows
     are first counted by group and bin, then the bins of a group are added up in their order: the bin in which that
@@ -104,7 +104,7 @@ def _percentile(percent: int) -> str:
 
 _TIMED: Final = ("exchanges", "bins")
 # A request on the wire and in the log of its broker: the same connection, correlation id and API, at the nearest time.
-# Of several that are as near the first: each row of either side is in one pair at most.
+# Of several equally near ones it is the first. Each row of either side is in one pair at most.
 _APART_NS: Final = 5_000_000_000
 _JOINED: Final = f"""
     with pairs as (
@@ -300,7 +300,7 @@ def query_of(name: str) -> str:
 
 
 def _bins() -> str:
-    """A row for each bin of positive values; those of negative ones mirror them."""
+    """The SQL of a row for each bin of positive values; the bins of negative values mirror them."""
     rows = (
         f"({number}, {least}, {above}, {min(value_of(number), VALUE_MAX)})"
         for number, (least, above) in enumerate(pairwise((*edges(), "null")), 1)
@@ -309,7 +309,7 @@ def _bins() -> str:
 
 
 def _served() -> str:
-    """A row for each release and API that it serves or has given up."""
+    """The SQL of a row for each release and API that it serves or has given up."""
     rows = []
     for at, release in enumerate(RELEASES):
         now = spoken(release)

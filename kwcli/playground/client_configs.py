@@ -24,7 +24,7 @@ _SECURITY: Final = "org.apache.kafka.common.security"
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """One way in: what clients of a listener set. `name` is short and good for a profile's or a file's name."""
+    """One way into a cluster: a listener and a mechanism. `name` is short and good for a profile's or a file's name."""
 
     name: str
     listener: Listener
@@ -39,7 +39,7 @@ class Door:
 
     @property
     def plain(self) -> dict[str, str]:
-        """As librdkafka's configuration has them, and kw reads them."""
+        """The client's properties in librdkafka's spelling, which kw reads."""
         lines = {"bootstrap.servers": self.bootstrap, "security.protocol": self.protocol}
         if self.protocol.endswith("SSL"):
             lines["ssl.ca.location"] = str(self.tls / "ca.pem")
@@ -55,7 +55,7 @@ class Door:
 
     @property
     def java(self) -> dict[str, str]:
-        """As Java's client.properties has them."""
+        """The client's properties in the spelling of Java's client.properties."""
         lines = {"bootstrap.servers": self.bootstrap, "security.protocol": self.protocol}
         if self.protocol.endswith("SSL"):
             lines |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(self.tls / "ca.pem")}
@@ -113,21 +113,21 @@ def make_certificates(folder: Path) -> None:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Only its owner may read it: there are keys among them."""
+    """Write a file that only its owner may read: some have private keys."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         file.write(data)
 
 
-# A way into a playground in, a profile of the user for it out, and away again when the playground is.
+# A way into a playground in, a profile of the user for it out, which is removed with the playground.
 
 
 PREFIX: Final = "playground"
-# In a playground's folder: the names of its profiles.
+# The file in a playground's folder with the names of its profiles.
 _LIST: Final = "profiles"
 
 
 def remember(env: Environment, folder: Path, door: Door) -> str:
-    """Make a profile for a way in; its name, which is a new one when another playground has the usual one."""
+    """Make a profile for a way into a cluster; returns its name, with a number where the usual name is taken."""
     profiles = Profiles.of(env)
     taken = set(profiles.names())
     name, number = f"{PREFIX}-{door.name}", 1

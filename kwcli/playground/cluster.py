@@ -22,9 +22,9 @@ from kwcli.playground.properties import LISTENERS, PASSWORDS, ClusterOptions, No
 
 __all__ = ["Cluster", "StartFailed", "class_path"]
 
-# So much of what a node said last is told in a line.
+# The most characters of a node's last output that a message quotes.
 _LAST: Final = 200
-# So long a node is waited for that is asked how it is.
+# Seconds that `state` waits for a node's answer.
 _LOOK_S: Final = 0.5
 
 
@@ -33,7 +33,7 @@ class StartFailed(RuntimeError):
 
 
 class Cluster:
-    """Nodes as child processes in one scratch folder; stopped and removed at the end of the `with` block.
+    """A Kafka cluster: nodes as child processes in one scratch folder, stopped and removed at the end of `with`.
 
     `folder` keeps the files when given (request logs: `folder/node-N/requests.log`).
     """
@@ -67,7 +67,7 @@ class Cluster:
 
     @property
     def ports(self) -> list[int]:
-        """All ports of all nodes (ZooKeeper's own not among them)."""
+        """All ports of all nodes, without ZooKeeper's own."""
         return sorted(port for node in self.nodes for port in node.ports.values())
 
     @property
@@ -83,7 +83,7 @@ class Cluster:
         if any(LISTENERS[name].endswith("SSL") for name in self.options.listeners):
             make_certificates(self.folder / "tls")
         self._start_others()
-        self._flags()  # what they name is made once
+        self._flags()  # makes the class archive, once for all threads
         with ThreadPoolExecutor() as threads:
             list(threads.map(self._prepare, self.nodes))
         for node in self.nodes:
@@ -93,7 +93,7 @@ class Cluster:
         self._wait_until_known()
 
     def stop(self) -> None:
-        """Stop all nodes at once, then what they stood on, then remove the folder."""
+        """Stop all nodes at once, then the programs that they need, then remove the folder."""
         for process in self._processes.values():
             process.terminate()
         for process in self._processes.values():
@@ -103,12 +103,12 @@ class Cluster:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def kill(self) -> None:
-        """End all nodes at once, for a cluster that nobody wants to see again."""
+        """Kill all nodes at once, for a cluster that is not used again."""
         for process in self._processes.values():
             process.kill()
 
     def why_ended(self, number: int) -> str:
-        """How a node ended that does not run, in a few words: `was killed (SIGKILL)`, or its last error."""
+        """How a node that does not run ended, in a few words: `was killed (SIGKILL)`, or its last error."""
         end = self._processes[number].end
         if not end.startswith("ended"):
             return end
@@ -116,7 +116,7 @@ class Cluster:
         said = " ".join(said.split())
         return f"{end}: {said[:_LAST]}" if said else end
 
-    # What a cluster of another make does beside or instead
+    # Methods that a cluster of another kind overrides
 
     def _find_jars(self) -> list[Path]:
         return broker_jars(self.options.version, self.options.jars)
@@ -125,14 +125,14 @@ class Cluster:
         """Start what nodes need before they start."""
 
     def _stop_others(self) -> None:
-        """Stop it again."""
+        """Stop what `_start_others` has started."""
 
     def _lines(self, node: NodePlan) -> dict[str, str]:
         """server.properties of a node."""
         return properties.server_properties(self.options, node, self.nodes)
 
     def _flags(self) -> list[str]:
-        """What every JVM is told besides."""
+        """Further flags of every JVM."""
         if self.options.class_archive:
             archive = _class_archive(self.options.version, self._jars, self.folder / "archive")
             return [f"-XX:SharedArchiveFile={archive}"]
@@ -158,7 +158,7 @@ class Cluster:
             self._wait_until_known()
 
     def stop_node(self, number: int) -> None:
-        """Stop one node in good order."""
+        """Stop one node in good order, and wait for its end."""
         self._processes[number].terminate()
         self._processes[number].wait()
 
@@ -167,15 +167,15 @@ class Cluster:
         self._processes[number].terminate()
 
     def kill_node(self, number: int) -> None:
-        """Let one node crash."""
+        """Kill one node, as a crash would."""
         self._processes[number].kill()
 
     def pause_node(self, number: int) -> None:
-        """Let one node hang."""
+        """Pause one node, as if it hung."""
         self._processes[number].pause()
 
     def unpause_node(self, number: int) -> None:
-        """Let it go on."""
+        """Let a paused node go on."""
         self._processes[number].unpause()
 
     def pid(self, number: int) -> int:
@@ -183,7 +183,7 @@ class Cluster:
         return self._processes[number].pid
 
     def state(self, number: int) -> Literal["up", "silent", "paused", "down"]:
-        """How a node is; one that is just starting is silent."""
+        """The state of a node; a node that is just starting is silent."""
         process = self._processes[number]
         if not process.running:
             return "down"
@@ -212,7 +212,7 @@ class Cluster:
         return next((port for name, port in ports.items() if not LISTENERS.get(name, "").endswith("SSL")), None)
 
     def _wait_until_known(self) -> None:
-        """Block until every broker that runs, as far as it may be asked without a login, knows all that run."""
+        """Block until every running broker that can be asked without TLS and login knows all running brokers."""
         deadline = time.monotonic() + self.options.start_timeout_s
         brokers = {node.id: node for node in self.nodes if node.broker and node.id in self._processes}
         wanted = {number for number in brokers if self.running(number)}
@@ -245,7 +245,7 @@ class Cluster:
         return nodes
 
     def _ports(self, brokers: Sequence[int], controllers: Sequence[int]) -> dict[tuple[int, str], int]:
-        """(node, listener) → port: listener by listener, so that they read 9092, 9093, 9094 for three nodes' first."""
+        """(node, listener) → port, listener by listener: 9092, 9093, 9094 are the first listener of three nodes."""
         options = self.options
         shown: list[tuple[int, str]] = [
             (number, name) for name in options.listeners if name != "INTERNAL" for number in brokers
@@ -296,7 +296,7 @@ class Cluster:
 
     @staticmethod
     def _causes(node: NodePlan) -> list[str]:
-        """The lines of its log that tell of errors."""
+        """The lines of a node's log that report errors."""
         log = node.folder / "server.log"
         text = log.read_text(errors="replace") if log.exists() else ""
         return [line[:300] for line in text.splitlines() if "ERROR" in line or "Exception" in line]

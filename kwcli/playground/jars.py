@@ -16,13 +16,13 @@ from kwcli.user_files import own_folder
 
 __all__ = ["BROKERS", "Missing", "broker_jars", "cache", "java_problem", "missing_tools", "resolve"]
 
-# What a broker of each release needs besides itself: the logging binding that fits its own logging library.
+# Release → the Maven coordinates of its broker, and of the logging binding that fits the broker's logging library.
 BROKERS: Final = {
     "4.3.1": ("org.apache.kafka:kafka_2.13:4.3.1", "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4"),
     "3.9.1": ("org.apache.kafka:kafka_2.13:3.9.1", "org.slf4j:slf4j-reload4j:1.7.36"),
 }
 
-# What brokers of 4.x run on.
+# The oldest Java that brokers of 4.x run on.
 JAVA_LEAST: Final = 17
 
 
@@ -50,12 +50,12 @@ def java_problem(version: str, folder: Path | None = None) -> str | None:
 
 
 def cache() -> Path:
-    """The folder that outlives a run: jars, class archives."""
+    """The folder for files that outlive a run: jars, class archives."""
     return own_folder("cache", os.environ)
 
 
 def broker_jars(version: str, folder: Path | None = None) -> list[Path]:
-    """All jars of a Kafka broker of this release, in class path order; those of `folder`, where one is given."""
+    """All jars of a Kafka broker of this release, in class path order; the jars of `folder` where it is given."""
     if folder is None:
         return resolve(f"kafka-{version}", BROKERS[version])
     jars = sorted(folder.glob("*.jar"))
@@ -65,7 +65,7 @@ def broker_jars(version: str, folder: Path | None = None) -> list[Path]:
 
 
 def resolve(name: str, coordinates: Sequence[str]) -> list[Path]:
-    """The jars of `coordinates` and of what they need, fetched by Maven on first use into `cache()/name`."""
+    """The jars of `coordinates` and of their dependencies, fetched by Maven on first use into `cache()/name`."""
     folder = cache() / name
     folder.parent.mkdir(parents=True, exist_ok=True)
     with open(cache() / f"{name}.lock", "w") as lock:

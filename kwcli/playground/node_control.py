@@ -1,4 +1,4 @@
-"""Nodes of a playground that runs: listed, stopped, killed, started, paused, by another process too."""
+"""Nodes of a running playground: listed, stopped, killed, started, paused, also by another process."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ACTIONS", "SOCKET", "VARIABLE", "Control", "act", "ask"]
 
-# In --run's commands: the name of the playground's folder.
+# The variable of --run's commands with the name of the playground's folder.
 VARIABLE: Final = "KW_PLAYGROUND"
 _LOOK_S: Final = 0.1
 # What a restart is made of; every other action is one step.
 _STEPS: Final[Mapping[str, tuple[str, ...]]] = {"restart": ("stop", "start")}
-# When a step is done: the states that its nodes are in then.
+# Step → the states of its nodes when it is done.
 _AFTER: Final = {"stop": ("down",), "kill": ("down",), "start": ("up",), "pause": ("paused",)}
 
 State = dict[str, Any]
@@ -36,7 +36,7 @@ State = dict[str, Any]
 def act(
     env: Environment, action: str, numbers: Sequence[int], *, port: int | None, timeout_s: float, output: str
 ) -> Exit:
-    """Do it, wait until it is done, print the nodes. Raises Failure."""
+    """Have a playground do an action with nodes, wait until it is done, print all nodes. Raises Failure."""
     folder = _found(env, port)
     until = env.monotonic() + timeout_s
     states = _asked(folder, "list", [])
@@ -55,7 +55,7 @@ def act(
 
 
 def _late(states: Sequence[State], step: str, numbers: Sequence[int]) -> list[State]:
-    """The nodes that are not yet as they should be. Raises Failure for one that has ended instead of coming up."""
+    """The nodes for which a step is not done yet. Raises Failure for a node that has ended instead of starting."""
     late = []
     for state in states:
         if state["node"] in numbers and step in _AFTER and state["state"] not in _AFTER[step]:
@@ -84,7 +84,7 @@ def _asked(folder: Path, action: str, numbers: Sequence[int]) -> list[State]:
 
 
 def _found(env: Environment, port: int | None) -> Path:
-    """The folder of the playground that is meant. Raises Failure."""
+    """The folder of the playground that has this port, that VARIABLE names, or that runs alone. Raises Failure."""
     home = playgrounds(env.variables)
     named = env.variables.get(VARIABLE)
     if named and port is None and "/" not in named and (home / named / SOCKET).exists():
@@ -114,7 +114,7 @@ def _running(home: Path) -> Iterator[tuple[Path, list[int]]]:
 
 
 def _shown(state: State) -> dict[str, int]:
-    """The listeners for clients; the controller's own where there is no other."""
+    """A node's listeners for clients, with their ports; the controller's own where there is no other."""
     ports: dict[str, int] = state["ports"]
     return {name: port for name, port in ports.items() if name not in ("INTERNAL", "CONTROLLER")} or ports
 
@@ -140,15 +140,15 @@ def _print(env: Environment, states: Sequence[State], output: str) -> None:
     env.stdout.flush()
 
 
-# A running cluster in, requests about its nodes by a socket in its folder served: who is up, stop, kill, start, pause.
+# A running cluster in; requests about its nodes, by a socket in its folder, are served: list, stop, kill, start, pause.
 #
-# A request and its answer are one JSON object in a line each. Everything here is done at once: who wants to know when a
-# node is up, or gone, asks again. All of it happens in the thread that started the cluster, for the system ends a node
-# with the thread that started it.
+# A request and its answer are one JSON object in a line each. Every request is answered at once: a client that waits
+# until a node is up, or gone, asks again. All of it happens in the thread that started the cluster, since the system
+# ends a node with the thread that started it.
 
 
 SOCKET: Final = "control"
-# What may be done to a node, and how it is told.
+# Actions on a node → the words for them in messages.
 ACTIONS: Final = {
     "stop": "is asked to stop",
     "kill": "is killed",
@@ -158,18 +158,18 @@ ACTIONS: Final = {
 }
 _LINE_MAX: Final = 1 << 16
 _TALK_S: Final = 5.0  # for one request, which comes at once
-# What an address of this kind may have (sockaddr_un), with its last byte 0: macOS has the smallest.
+# The most bytes of a socket's path (sockaddr_un), whose last byte is 0: macOS has the smallest limit.
 _PATH_MAX: Final = 103
 
 
 class Control:
-    """Listens as long as its `with` block; `say` gets a line for everything that was done, and for who has ended."""
+    """Serves requests about nodes as long as its `with` block; `say` gets a line for every action that was done."""
 
     def __init__(self, folder: Path, cluster: Cluster, say: Callable[[str], None]) -> None:
         self._cluster = cluster
         self._say = say
         self._path = folder / SOCKET
-        self._down: set[int] = set()  # of these it is known that they are not running
+        self._down: set[int] = set()  # nodes that are known not to run
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             with _short(folder) as place:
@@ -186,7 +186,7 @@ class Control:
         self._path.unlink(missing_ok=True)
 
     def serve(self, timeout_s: float) -> None:
-        """Do what is asked within this time; return after the first request."""
+        """Wait up to `timeout_s` for a request, and serve it."""
         if not self._path.exists():
             time.sleep(timeout_s)
             return
@@ -199,7 +199,7 @@ class Control:
             peer.sendall(json.dumps(self._answer(line)).encode() + b"\n")
 
     def ended(self) -> list[int]:
-        """The nodes that have ended since this was asked last, and not because somebody asked for it."""
+        """The nodes that have ended since the last call, and not by a request."""
         gone = [node.id for node in self._cluster.nodes if not self._cluster.running(node.id)]
         fresh = [number for number in gone if number not in self._down]
         self._down |= set(gone)
@@ -222,7 +222,7 @@ class Control:
         return {"nodes": [self._told(node.id) for node in self._cluster.nodes]}
 
     def _do(self, action: str, number: int) -> str | None:
-        """What was asked for, or why not."""
+        """Do an action on a node; returns why it cannot be done, else None."""
         cluster = self._cluster
         running = cluster.running(number)
         if action == "start":
@@ -253,7 +253,7 @@ class Control:
 
 
 def ask(folder: Path, action: str, numbers: list[int]) -> dict[str, Any]:
-    """Ask the playground in this folder; its answer. Raises OSError where nobody listens, ValueError for nonsense."""
+    """The answer of the playground in this folder. Raises OSError where nobody listens, ValueError for nonsense."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
         link.settimeout(_TALK_S * 6)
         with _short(folder) as place:
@@ -277,7 +277,7 @@ def _line(link: socket.socket) -> bytes:
 
 @contextmanager
 def _short(folder: Path) -> Iterator[str]:
-    """A name of the socket that fits into an address, while the block lasts."""
+    """A path of the socket that fits into an address, valid while the block lasts."""
     path = str(folder / SOCKET)
     if len(os.fsencode(path)) <= _PATH_MAX or not os.path.isdir("/proc/self/fd"):
         yield path

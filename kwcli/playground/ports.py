@@ -1,5 +1,5 @@
-"""Free TCP ports of this machine: any row of them, from a slice of the range below that of outgoing connections which
-this process has to itself, or the next ones after one."""
+"""Free TCP ports of this machine: a row of ports from a slice that this process has to itself, in the range below that
+of outgoing connections, or the next free ports from a given one on."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ __all__ = ["free_ports", "next_ports"]
 _LOWEST: Final = 20000
 _HIGHEST: Final = 32000
 _LAST: Final = 65535
-# More than the largest cluster needs, and so few that each of many processes finds one.
+# Ports of a slice: more than the largest cluster needs, and so few that each of many processes finds a slice.
 _SLICE: Final = 300
 
 
 class _Slice:
-    """Ports that this process alone takes, in turn: what stops for a while finds its port free when it starts again.
+    """Ports that this process alone takes, in turn: a node that stops for a while finds its port free again.
 
-    A socket that is bound to the first one, and does not listen, keeps other processes of kw out.
+    A socket that is bound to the first port, and does not listen, keeps other processes of kw out.
     """
 
     def __init__(self) -> None:
         slices = range(_LOWEST, _HIGHEST, _SLICE)
-        # Where others keep all of them it is shared.
+        # Where other processes keep all slices, the lowest is shared.
         self._first = next(filter(_kept, random.SystemRandom().sample(slices, len(slices))), _LOWEST)
         self._next = self._first + 1
 
@@ -46,7 +46,7 @@ _slice: Final = cache(_Slice)
 
 
 def _kept(port: int) -> bool:
-    """Bind a port until this process ends, if nobody else does."""
+    """Bind a port until this process ends; returns whether it was free."""
     keeper = socket.socket()
     try:
         keeper.bind(("127.0.0.1", port))

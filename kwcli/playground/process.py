@@ -1,4 +1,4 @@
-"""One Java program as a child that cannot outlive us, and whether the broker in it serves requests."""
+"""One Java program as a child process that cannot outlive kw, and whether the broker in it serves requests."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ __all__ = ["JAVA_FLAGS", "Process", "answers", "brokers_known", "run_java"]
 
 JAVA_FLAGS: Final = ("-Xms64m", "-Duser.timezone=UTC", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 
-# How Java's programs end after SIGTERM.
+# The exit code of Java programs after SIGTERM.
 _TERMINATED: Final = 128 + signal.SIGTERM
 _alive: weakref.WeakSet[Process] = weakref.WeakSet()
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def _die_with_parent() -> None:
-    # PR_SET_PDEATHSIG: the kernel kills the child when we are killed, where atexit never runs.
+    # PR_SET_PDEATHSIG: the kernel kills the child when kw is killed, where atexit never runs.
     if _libc is not None:
         _libc.prctl(1, signal.SIGKILL)
 
@@ -62,12 +62,12 @@ class Process:
 
     @property
     def paused(self) -> bool:
-        """Whether `pause` has stopped it for a while."""
+        """Whether the process runs and is stopped by `pause`."""
         return self._paused and self.running
 
     @property
     def end(self) -> str:
-        """How it ended: `was killed (SIGKILL)`, `was stopped (SIGTERM)`, `ended with exit code 1`; "" while it runs."""
+        """How the process ended: `was killed (SIGKILL)`, `ended with exit code 1` and so on; "" while it runs."""
         code = self._child.poll()
         if code is None:
             return ""
@@ -81,31 +81,31 @@ class Process:
             return f"was killed (signal {-code})"
 
     def pause(self) -> None:
-        """Let it do nothing for a while, as a machine that hangs."""
+        """Stop the process for a while (SIGSTOP), like a machine that hangs."""
         if self.running:
             self._child.send_signal(signal.SIGSTOP)
             self._paused = True
 
     def unpause(self) -> None:
-        """Let it go on."""
+        """Let a paused process go on."""
         if self.running:
             self._child.send_signal(signal.SIGCONT)
         self._paused = False
 
     def terminate(self) -> None:
-        """Ask it to end (SIGTERM); `wait` follows."""
+        """Ask the process to end (SIGTERM); `wait` must follow."""
         if self.running:
             self._child.terminate()
-            self.unpause()  # it could not hear it
+            self.unpause()  # a stopped process does not handle the signal
 
     def kill(self) -> None:
-        """End it at once, as a crash would."""
+        """Kill the process at once, as a crash would."""
         if self.running:
             self._child.kill()
         self._child.wait()
 
     def wait(self, timeout_s: float = 30.0) -> int:
-        """Wait for its end, kill it when it does not come; gives the exit code."""
+        """Wait for the end of the process, and kill it after the timeout; returns the exit code."""
         try:
             return self._child.wait(timeout_s)
         except subprocess.TimeoutExpired:
@@ -113,12 +113,12 @@ class Process:
             return self._child.wait()
 
     def tail(self, size: int = 3000) -> str:
-        """The last characters that it said."""
+        """The last characters of the process's output."""
         return self.log.read_text(errors="replace")[-size:] if self.log.exists() else ""
 
 
 def run_java(command: Sequence[str]) -> str:
-    """Run a short Java program to its end and give its output; its words are in the error when it fails."""
+    """Run a short Java program to its end and return its output. Raises RuntimeError with the output where it fails."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command[-6:])} failed: {(done.stdout + done.stderr)[-3000:]}")
@@ -131,11 +131,11 @@ def _end_all() -> None:
         process.kill()
 
 
-# Asks a broker in plain words: ApiVersions, the only proof that it serves requests, and Metadata for whom it knows.
+# Requests to a broker without TLS: ApiVersions, the only proof that it serves requests; Metadata, for brokers it knows.
 
 
-_METADATA_VERSION = 4  # it makes no topics
-# More than nine brokers say; another program may have the port by now.
+_METADATA_VERSION = 4  # it can be told to create no topics
+# More than the answer of nine brokers; another program may have the port by now.
 _ANSWER_MAX = 1 << 20
 
 
@@ -150,7 +150,7 @@ def answers(host: str, port: int, *, timeout_s: float = 2.0) -> bool:
 
 
 def brokers_known(host: str, port: int, *, timeout_s: float = 2.0) -> set[int]:
-    """The ids of the brokers that the one on a listener without TLS and SASL knows; none while it does not answer."""
+    """The ids of the brokers that the broker at a listener without TLS and SASL knows; empty without an answer."""
     request = {"topics": [], "allow_auto_topic_creation": False}
     try:
         frame = _asked(
@@ -166,7 +166,7 @@ def brokers_known(host: str, port: int, *, timeout_s: float = 2.0) -> set[int]:
 
 
 def _asked(host: str, port: int, request: bytes, timeout_s: float) -> bytes:
-    """The frame that answers a frame, without its size."""
+    """Send a request frame; returns the response frame, both without their size fields."""
     with socket.create_connection((host, port), timeout=timeout_s) as connection:
         connection.settimeout(timeout_s)
         connection.sendall(struct.pack(">i", len(request)) + request)

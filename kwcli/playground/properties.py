@@ -1,4 +1,4 @@
-"""What a cluster should be, and its ports, in; the text of its configuration files out: server.properties, log4j."""
+"""The options and ports of a cluster in, the text of its configuration files out: server.properties, log4j."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def server_properties(options: ClusterOptions, node: NodePlan, nodes: Sequence[N
 
 
 def broker_properties(options: ClusterOptions, node: NodePlan, nodes: Sequence[NodePlan]) -> dict[str, str]:
-    """What a node says whoever leads the cluster."""
+    """The properties of a node that are the same under KRaft and ZooKeeper."""
     lines = _common(options, len([each for each in nodes if each.broker]))
     lines["log.dirs"] = str(node.folder / "data")
     lines.update(_listeners(options, node))
@@ -103,7 +103,7 @@ def broker_properties(options: ClusterOptions, node: NodePlan, nodes: Sequence[N
 
 
 def as_text(lines: Mapping[str, str]) -> str:
-    """A Java properties file (no value here needs escaping)."""
+    """Properties as the text of a Java properties file (no value here needs escaping)."""
     return "".join(f"{key}={value}\n" for key, value in lines.items())
 
 
@@ -218,5 +218,5 @@ def _tls(folder: Path, options: ClusterOptions) -> dict[str, str]:
 
 
 def authorizer(name: str) -> dict[str, str]:
-    """ACLs by the class with this name; who did not authenticate may do everything."""
+    """Properties for ACLs by the authorizer class `name`; clients that did not authenticate may do everything."""
     return {"authorizer.class.name": name, "super.users": "User:ANONYMOUS;User:admin"}

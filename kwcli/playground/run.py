@@ -1,4 +1,4 @@
-"""A wish in, a running cluster out: started, shown, kept going until Ctrl-C or the end of a command, and removed."""
+"""Options in, a running cluster out: started, shown, kept going until Ctrl-C or the end of a command, and removed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["MockCluster", "PlaygroundOptions", "play"]
 
 
 WAIT_S: Final = 5.0
-# What the mock gives a topic that it hears of for the first time.
+# The number of partitions that the mock gives a new topic.
 PARTITIONS: Final = 4
 
 
@@ -60,13 +60,13 @@ class MockCluster:
         return ",".join(f"{host}:{port}" for host, port in self.places)
 
     def make_topic(self, name: str) -> None:
-        """The mock makes a topic when it is asked about it, with its own number of partitions."""
+        """Make a topic by asking the mock about it; the mock chooses the number of partitions."""
         self._producer.list_topics(name, timeout=WAIT_S)
 
 
-LOOK_S: Final = 0.5  # so often it is looked whether all nodes are alive
-RUN_LOOK_S: Final = 0.02  # and whether --run's command is
-DEMO: Final = "demo"  # what traffic is about when no topic was named
+LOOK_S: Final = 0.5  # time between two looks whether all nodes are alive
+RUN_LOOK_S: Final = 0.02  # time between two looks whether --run's command is alive
+DEMO: Final = "demo"  # the topic of the traffic where none was named
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +84,15 @@ class PlaygroundOptions:
     mock: bool
     quiet: bool
     keep_going: bool = False
-    said: frozenset[str] = frozenset()  # of port and version, what is not as it is by default
+    said: frozenset[str] = frozenset()  # which of port and version are not the default
 
     @property
     def all_topics(self) -> tuple[tuple[str, int], ...]:
-        """Those named, and one for traffic to be about."""
+        """The topics named, or where none is, one for the traffic."""
         return tuple((name, count or 1) for name, count in self.topics) or (((DEMO, 3),) if self.traffic else ())
 
     def beyond_mock(self) -> str | None:
-        """What the mock cannot keep of it; None where it can keep all."""
+        """An option that the mock cannot fulfil, and why; None where it can fulfil all."""
         if self.listeners != ("PLAINTEXT",):
             return "the mock has plaintext listeners only"
         for name, count in self.topics:
@@ -106,7 +106,7 @@ class PlaygroundOptions:
 
 
 class _Stage:
-    """What runs: where to reach it (`inside`: without security), whether it still does."""
+    """The cluster or mock that runs: how to reach it (`inside`: without security), and whether it still runs."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class _Stage:
         self._control = control
 
     def look(self, timeout_s: float) -> list[str]:
-        """Do what is asked of nodes within this time; which have ended by themselves since the last look, and how."""
+        """Serve a request about nodes that comes in this time; returns which nodes ended by themselves, and how."""
         if self._control is None or self.cluster is None:
             time.sleep(timeout_s)
             return []
@@ -132,8 +132,8 @@ class _Stage:
 
 
 def play(env: Environment, wish: PlaygroundOptions) -> int:
-    """Run a playground to its end; the exit code."""
-    env.keep_secret(PASSWORDS.values())  # known to all, but what shows them shows those of others
+    """Run a playground to its end; returns the exit code."""
+    env.keep_secret(PASSWORDS.values())  # these are public, but a place that shows them would show others too
     home = playgrounds(env.variables)
     for folder in clean_abandoned(home, lambda folder: forget(env, folder)):
         _say(env, wish, f"cleaned what a playground left behind that was killed ({folder.name})")
@@ -142,7 +142,7 @@ def play(env: Environment, wish: PlaygroundOptions) -> int:
             with ExitStack() as stack:
                 return _in(env, wish, stack, home)
         except KeyboardInterrupt:
-            # The usual end of a playground; with --run it is the command's own.
+            # Ctrl-C is the usual end of a playground; with --run it is the command's own end.
             return Exit.INTERRUPTED if wish.run else Exit.DONE
 
 
@@ -153,7 +153,7 @@ def _in(env: Environment, wish: PlaygroundOptions, stack: ExitStack, home: Path)
     _say(env, wish, f"started in {env.monotonic() - began:.1f} s")
     env.say(f"ready {stage.bootstrap.partition(',')[0]}")
     if wish.traffic:
-        # The mock takes JoinGroup 6 for garbage, and SyncGroup 4 ends the process that it lives in.
+        # The mock takes JoinGroup 6 for garbage, and SyncGroup 4 ends the process that it runs in.
         members = MEMBERS if stage.cluster else 0
         stack.enter_context(TrafficMaker(stage.inside, [name for name, _ in wish.all_topics], members=members))
     if wish.run is not None:
@@ -188,7 +188,7 @@ def _mock(env: Environment, wish: PlaygroundOptions, stack: ExitStack, problem: 
 
 def _real(env: Environment, wish: PlaygroundOptions, stack: ExitStack, home: Path) -> _Stage:
     folder = stack.enter_context(Scratch(home))
-    # Brokers talk among themselves on a listener of their own, so that the others show clients only.
+    # Brokers talk among themselves on a listener of their own, so that the other listeners have clients only.
     listeners = cast("tuple[Listener, ...]", ("INTERNAL", *wish.listeners))
     options = ClusterOptions(
         version=wish.release,
@@ -228,7 +228,7 @@ def _shown_ports(cluster: Cluster, listeners: tuple[Listener, ...]) -> Iterator[
 
 
 def _show(env: Environment, wish: PlaygroundOptions, stage: _Stage) -> None:
-    """Ready-made commands."""
+    """Print ready-made commands for the playground."""
     server = stage.bootstrap.partition(",")[0]
     to = "" if server.endswith(":9092") else f" -b {server}"
     if stage.named and stage.named[0][0].bootstrap == stage.bootstrap:
@@ -255,7 +255,7 @@ def _show(env: Environment, wish: PlaygroundOptions, stage: _Stage) -> None:
 
 
 def _run(env: Environment, wish: PlaygroundOptions, command: str, stage: _Stage) -> int:
-    """Run a command line by the shell; its exit code, as the shell counts it."""
+    """Run a command line in the shell; returns its exit code, 128 + N where signal N ended it."""
     variables = {**env.variables, "KW_BOOTSTRAP_SERVER": stage.bootstrap}
     if stage.cluster is not None:
         variables[VARIABLE] = stage.cluster.folder.parent.name
@@ -266,7 +266,7 @@ def _run(env: Environment, wish: PlaygroundOptions, command: str, stage: _Stage)
                 _say(env, wish, _down(dead))
         code = ended
     except KeyboardInterrupt:
-        # The terminal has told the command too; it decides how to end.
+        # The terminal has interrupted the command too, which decides how to end.
         child.send_signal(signal.SIGINT)
         code = child.wait()
     return code if code >= 0 else 128 - code
@@ -287,7 +287,7 @@ def _one_line(text: str) -> str:
 
 @contextmanager
 def _signals() -> Iterator[None]:
-    """A terminal that is closed ends a playground as Ctrl-C does; and so does Ctrl-C's signal in the background."""
+    """A context in which SIGHUP (a closed terminal) and SIGINT, even in the background, raise KeyboardInterrupt."""
 
     def interrupt(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt

@@ -1,7 +1,7 @@
 """Folders of playgrounds in the user's state folder: made, removed, and cleaned when their owner is gone.
 
 A playground that is killed at once (kill -9) cannot clean up; the kernel ends its brokers, and the next playground
-removes its folder. Who owns a folder is told by its process number and when that process began.
+removes its folder. The owner of a folder is identified by its process number and the time when that process began.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ OWNER: Final = "owner"
 
 
 def playgrounds(variables: Mapping[str, str]) -> Path:
-    """Where the folders of all playgrounds of this user are (XDG base directories: state)."""
+    """The folder in which all playgrounds of this user have their folders (XDG base directories: state)."""
     return own_folder("state", variables) / "playgrounds"
 
 
@@ -41,7 +41,7 @@ class Scratch:
 
 
 def clean_abandoned(home: Path, forget: Callable[[Path], None]) -> list[Path]:
-    """Remove the folders whose owner is gone, after `forget` has undone what was done for them elsewhere."""
+    """Remove the folders whose owner is gone, each after `forget` has undone what was done for it elsewhere."""
     gone = []
     for folder in sorted(home.glob("*-*")) if home.is_dir() else []:
         if not _owned(folder):
@@ -56,7 +56,7 @@ def _owned(folder: Path) -> bool:
         number, _, since = (folder / OWNER).read_text().strip().partition(" ")
         process = int(number)
     except (OSError, ValueError):
-        # No owner yet: another playground is just making it. What is older was never finished.
+        # No owner yet: another playground is just making the folder. An older folder was never finished.
         return False if not folder.exists() else _fresh(folder)
     return is_alive(process) and began(process) == since
 
@@ -65,5 +65,5 @@ def _fresh(folder: Path) -> bool:
     try:
         number = int(folder.name.partition("-")[0])
     except ValueError:
-        return True  # not ours
+        return True  # not a folder of kw
     return is_alive(number)

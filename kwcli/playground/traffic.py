@@ -34,23 +34,23 @@ from kwcli.net.session.blocking import Connection
 __all__ = ["Client", "TrafficMaker", "make_topics"]
 
 PATIENCE_S: Final = 10.0
-# Highest versions that speak of topics by name, of one group at a time: what mocks and old releases take as well.
+# API → the highest version with topics by name and one group at a time, which mocks and old releases take as well.
 _CAPS: Final = {0: 9, 1: 12, 8: 9, 9: 7, 11: 9, 14: 4, 19: 7}
 
 
 class Client(ClusterClient):
-    """A cluster whose every question has its own time to be answered in."""
+    """A cluster client whose every request has a deadline of its own."""
 
     def __init__(self, bootstrap: str, client_id: str) -> None:
         super().__init__(ClientConfig(addresses(bootstrap), client_id=client_id), _patience())
 
     def again(self) -> Self:
-        """The same, with time to look something up."""
+        """This client with a new deadline, for looking something up."""
         self.renew(_patience())
         return self
 
     def request(self, to: Connection | None, key: int, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Send a request to a node; the body of the answer. Raises Failure, also where there is no such node (None)."""
+        """Send a request to a node; returns the body of the response. Raises Failure, also where the node is None."""
         if to is None:
             raise Failure("the topic has gone")
         return self.again().ask(to, key, self.version(to, key, most=_CAPS.get(key, 99)), body)
@@ -60,17 +60,17 @@ def _patience() -> Deadline:
     return Deadline(PATIENCE_S, time.monotonic)
 
 
-# Names and numbers of partitions in, topics on a cluster out, made with requests of our own.
+# Names and numbers of partitions in, topics on a cluster out, created by kw's own requests.
 
 
 _EXISTS: Final = 36
-# Brokers that have just started and are not known to the controller yet; a controller that has no leader yet.
+# Errors that pass soon: brokers that the controller does not know yet; a controller quorum that has no leader yet.
 _SOON: Final = frozenset({5, 7, 14, 15, 38, 41})
 _WAIT_S: Final = 20.0
 
 
 def make_topics(bootstrap: str, topics: Sequence[tuple[str, int]], copies: int) -> None:
-    """Make topics with so many copies; those that exist stay. Raises Failure with what the cluster says."""
+    """Create topics with `copies` replicas; topics that exist stay. Raises Failure with what the cluster says."""
     deadline = time.monotonic() + _WAIT_S
     left: list[tuple[str, int]] = list(topics)
     with Client(bootstrap, "playground") as client:
@@ -126,7 +126,7 @@ class TrafficMaker:
             thread.join(2.0)
 
     def _keep_going(self, name: str, work: Any) -> None:
-        """A client begins again after whatever went wrong: nodes come and go."""
+        """Run one client until the end; it begins again after every failure, since nodes come and go."""
         while not self._over.is_set():
             try:
                 with Client(self._bootstrap, name) as client:
@@ -168,7 +168,7 @@ class TrafficMaker:
         client.request(coordinator, LEAVE_GROUP, {"group_id": GROUP, "members": [{"member_id": member}]})
 
     def _join(self, client: Client, coordinator: Connection) -> tuple[str, int, list[dict[str, Any]]]:
-        """(member, generation, members if we are to assign)."""
+        """Join the group: (member id, generation, all members where this one is the leader and assigns)."""
         subscription = {"topics": self._topics, "user_data": None}
         protocol: dict[str, Any] = {
             "name": "range",
@@ -189,7 +189,7 @@ class TrafficMaker:
     def _sync(
         self, client: Client, coordinator: Connection, member: str, generation: int, members: list[dict[str, Any]]
     ) -> list[tuple[str, int]]:
-        """The partitions that are ours; the leader (who was told the members) deals them out."""
+        """The partitions assigned to this member; the leader, which knows the members, assigns them."""
         every = [(topic, partition) for topic in self._topics for partition in client.again().partitions(topic)]
         rows = []
         for place, row in enumerate(members):
@@ -222,7 +222,7 @@ class TrafficMaker:
         }
 
     def _fetch(self, client: Client, topic: str, partition: int, offset: int) -> int:
-        """The offset after what was there."""
+        """Fetch from an offset; returns the offset after the records that were there."""
         wanted = {"partition": partition, "fetch_offset": offset, "partition_max_bytes": 1 << 16}
         body: dict[str, Any] = {"replica_id": -1, "max_wait_ms": WAIT_MS, "min_bytes": 1, "max_bytes": 1 << 20}
         body["topics"] = [{"topic": topic, "partitions": [wanted]}]

@@ -1,7 +1,7 @@
-"""A listener's socket in, clients accepted out; or refused, as by the broker itself, while that does not answer.
+"""A listener's socket in; clients out, accepted, or refused as by the broker itself while no broker answers.
 
 The problem. A client that is accepted and closed at once takes that for a fault of this connection and tries again,
-hundreds of times a second; one that is refused waits, longer each time.
+hundreds of times a second; a client that is refused waits, longer each time.
 
 The idea. As long as no broker of a listener can be reached, its socket does not listen, but stays bound:
 
@@ -34,14 +34,14 @@ BACKOFF_MOST_S: Final = 30.0
 
 
 class LoginBackoff:
-    """`now_s` is a clock that never goes back."""
+    """The pauses after failed logins, by broker; `now_s` is a clock that never goes back."""
 
     def __init__(self, now_s: Callable[[], float]) -> None:
         self._now_s = now_s
-        self._known: dict[Address, tuple[float, float]] = {}  # until when, and how long that was
+        self._known: dict[Address, tuple[float, float]] = {}  # when the pause ends, and its length
 
     def begin(self, address: Address) -> float | None:
-        """A login failed: so many seconds nobody tries again; None where that is settled already."""
+        """Begin the pause after a failed login; its length in seconds, None where a pause goes on already."""
         until, last_s = self._known.get(address, (0.0, 0.0))
         if self._now_s() < until:
             return None
@@ -50,16 +50,16 @@ class LoginBackoff:
         return length_s
 
     def end(self, address: Address) -> None:
-        """A login was taken."""
+        """Forget the pauses of a broker that took a login."""
         self._known.pop(address, None)
 
     def holds(self, address: Address) -> bool:
-        """Whether nobody should try now."""
+        """Whether the broker's pause goes on, so that nobody should try to log in."""
         return address in self._known and self._now_s() < self._known[address][0]
 
 
 class Reached(NamedTuple):
-    """`target` is who took it; `failures` what others said, `paused` who is not asked at the moment."""
+    """The result of dialling. `target` took the connection; `failures` and `paused` are texts, about other targets."""
 
     target: Address | None
     failures: Sequence[str]
@@ -69,7 +69,7 @@ class Reached(NamedTuple):
 async def dial_first(
     targets: Sequence[Address], dialler: Dialler, backoff: LoginBackoff, factory: Callable[[], asyncio.Protocol]
 ) -> Reached:
-    """One after the other, until one takes it."""
+    """Dial the targets one after the other, until one takes the connection."""
     failures, paused = [], []
     for target in targets:
         if backoff.holds(target):
@@ -94,16 +94,17 @@ MOST_S: Final = 2.0
 
 
 class Server(Protocol):
-    """What accepts on a socket."""
+    """A server that accepts on a socket."""
 
     def close(self) -> None:
         """Accept no more."""
 
 
 class Acceptor:
-    """`serve` makes a server on a socket that listens; `answers` asks whether a broker can be reached.
+    """Accepts or refuses the clients of a listener. `serve` makes a server on a socket that listens.
 
-    `say` gets what is to be said to people, and the details of this time; `changed` whether clients are let in.
+    `answers` asks whether a broker can be reached. `say` gets a text for people, and its details this time; `changed`
+    gets whether clients are let in.
     """
 
     def __init__(
@@ -124,7 +125,7 @@ class Acceptor:
         self._over = False
 
     async def begin(self) -> None:
-        """Accept clients."""
+        """Begin to accept clients."""
         server = await self._serve(self._sock.dup())
         if self._over:
             server.close()
@@ -133,11 +134,11 @@ class Acceptor:
 
     @property
     def refusing(self) -> bool:
-        """Whether nobody is let in at the moment."""
+        """Whether clients are refused at the moment."""
         return self._probing is not None
 
     def refuse(self) -> bool:
-        """Nobody is let in from now on, until the broker answers; False where that is so already."""
+        """Refuse clients from now on, until a broker answers; False where they are refused already."""
         if self._over or self._probing is not None:
             return False
         if stop_listening(self._sock) and self._server is not None:
@@ -170,7 +171,7 @@ class Acceptor:
             await self.begin()
 
     def close(self) -> None:
-        """Let nobody in any more; the port is free then."""
+        """Stop accepting for good, and free the port."""
         self._over = True
         if self._probing is not None:
             self._probing.cancel()
@@ -193,7 +194,7 @@ def stop_listening(sock: socket.socket) -> bool:
 
 
 def listen_again(sock: socket.socket) -> None:
-    """Undo that. Raises OSError."""
-    # Connections that are open keep the port in use: for those we need it.
+    """Listen again after `stop_listening`. Raises OSError."""
+    # Open connections keep the port in use, so listening on it again needs this.
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     sock.listen(BACKLOG)

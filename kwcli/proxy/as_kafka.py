@@ -1,21 +1,21 @@
-"""`--as-kafka`, `--max`, `--hide` in; what clients are offered, which requests are refused, and what is said, out.
+"""`--as-kafka`, `--max`, `--hide` in; offered versions, refused requests, and messages about them, out.
 
-The problem. What a client does with an old broker, or without an API, is seen only with one; brokers of old releases
-are hard to come by.
+The problem. What a client does with an old broker, or without an API, is seen only with such a broker; brokers of old
+releases are hard to come by.
 
-The idea. A client knows of a broker what ApiVersions answers, and what becomes of requests that it does not serve. So
-the brokers' answers are cut down to what the release served (`rewrite.py` asks `offered` and `levels`), and what it did
-not serve never reaches them:
+The idea. A client knows a broker by its ApiVersions answer, and by its reaction to requests that it does not serve. So
+the brokers' ApiVersions answers are cut down to what the release served (`rewrite.py` asks `offered` and `levels`), and
+requests that the release did not serve never reach the brokers:
 
 ```
 ApiVersions, in a version it lacks   ──▶ UNSUPPORTED_VERSION in the layout of version 0, as since 0.10
 anything else that it lacks          ──▶ the connection is closed, as brokers of all releases do
 ```
 
-What always holds: no version is offered that the brokers lack. What is given up: how requests are served is the
-brokers' own way; a release before 0.10 knows no ApiVersions, and neither does the proxy then.
+What always holds: no version is offered that the brokers lack. What is given up: brokers serve requests in their own
+way, not in that of the release; a release before 0.10 knows no ApiVersions, and neither does the proxy then.
 
-`kw audit` judges clients by the same code: what was refused is counted as an `Audit` counts it.
+`kw audit` judges clients by the same code: the requests are counted in an `Audit`.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
     from kwcli.proxy.deciders import ClientConnection
     from kwcli.proxy.relay.intervention import Decision, HeldExchange
 
-# From here on a broker that lacks the version of ApiVersions says which it has (KIP-511).
+# Since this release a broker that lacks the version of an ApiVersions request says which it has (KIP-511).
 _RANGE_TOLD: Final = "2.4"
-# From here on brokers list Produce 0 to 2, and do not serve them (KAFKA-18659).
+# Since this release brokers list Produce 0 to 2, and do not serve them (KAFKA-18659).
 _PRODUCE_LISTED: Final = "4.0"
 _UNSUPPORTED_VERSION: Final = 35
-# Clients that are told of one by one at the end.
+# How many clients are reported one by one at the end.
 _TOLD_MAX: Final = 20
 
 
 class ServedVersions:
-    """What a release served, less what is limited besides; without a release all is served that is not limited."""
+    """The versions that a release served, cut down to `limits`; without a release all versions within `limits`."""
 
     def __init__(self, release: str | None, limits: Mapping[int, Versions]) -> None:
         from decoders.apis.likeness import stable
@@ -56,7 +56,7 @@ class ServedVersions:
 
     @property
     def name(self) -> str:
-        """`Kafka 2.8`, and what is limited besides."""
+        """The release and the limits for people: `Kafka 2.8, Fetch up to 11, no ListGroups`."""
         from decoders.apis import api
 
         parts = [] if self.release is None else [f"Kafka {self.release}"]
@@ -65,14 +65,14 @@ class ServedVersions:
         return ", ".join(parts)
 
     def served(self, api_key: int) -> Versions:
-        """The versions that requests may have."""
+        """The versions of an API that are served."""
         from decoders.schema.model import ALL, NONE
 
         known = ALL if self._stable is None else self._stable.get(api_key, NONE)
         return known & self._limits.get(api_key, ALL)
 
     def refusal(self, api_key: int, version: int) -> tuple[str, str]:
-        """The option that does not serve such a request, as it is written, and the versions that are served."""
+        """The option that excludes such a request (`--as-kafka 2.8`), and a text of the versions that are served."""
         from decoders.apis import NAMES, api
         from decoders.schema.model import NONE
 
@@ -85,20 +85,20 @@ class ServedVersions:
         return by, served_text(self.served(api_key))
 
     def offered(self, api_key: int, versions: Versions) -> Versions:
-        """Of what brokers offer, what clients are told."""
+        """The versions of an API that clients are told, of those that brokers offer."""
         left = self.served(api_key) & versions
         if left and api_key == PRODUCE and self._newer[_PRODUCE_LISTED]:
             return left._replace(low=versions.low)
         return left
 
     def levels(self, feature: str) -> Versions | None:
-        """The levels of a feature that clients are told; None: whatever they are."""
+        """The levels of a feature that clients may be told; None: any."""
         from decoders.schema.model import NONE
 
         return None if self._features is None else self._features.get(feature, NONE)
 
     def lacking(self, offered: Mapping[int, Versions]) -> list[str]:
-        """What the release served clients and brokers that offer these versions do not, a text for each API."""
+        """The versions that the release served, and brokers that offer `offered` do not, as a text for each API."""
         from decoders.apis import api
         from decoders.apis.likeness import OPTIONAL, served_of
         from decoders.schema.model import NONE
@@ -115,7 +115,7 @@ class ServedVersions:
         return found
 
     def lines(self, offered: Mapping[int, Versions] | None) -> list[str]:
-        """What is said at the start; `offered` None: brokers did not say it yet."""
+        """The lines that the proxy prints at its start; `offered` None: the brokers' versions are not known yet."""
         said = [f"clients are served as by {self.name}"]
         if self.release is None:
             return said
@@ -129,7 +129,7 @@ class ServedVersions:
         return said
 
     def fallback(self, correlation_id: int) -> bytes:
-        """The answer to an ApiVersions in a version that is not served; with its size field."""
+        """The answer to an ApiVersions request in a version that is not served; with its size field."""
         from decoders.frames.live_framing import with_size
         from decoders.messages.whole_messages import encode_response
 
@@ -144,7 +144,7 @@ _SINCE: Final = (_RANGE_TOLD, _PRODUCE_LISTED)
 
 
 class VersionGate:
-    """Who refuses what is not served (a `Decider`), and remembers which clients that met."""
+    """A `Decider` that refuses requests that are not served, and remembers which clients sent them."""
 
     def __init__(self, served: ServedVersions) -> None:
         from decoders.analysis.audit import Audit
@@ -153,23 +153,24 @@ class VersionGate:
         self._audit: Audit = Audit()
         # Client → its requests that were refused, and how often.
         self._refused: dict[AuditedClient, dict[tuple[int, int], int]] = {}
-        self._further: set[tuple[str | None, str]] = set()  # by client id and host: not all requests tell more
+        # Clients with other requests than ApiVersions, by client id and host: not all their requests tell more of them.
+        self._further: set[tuple[str | None, str]] = set()
         self._asked: dict[AuditedClient, None] = {}
 
     def wants(self, api_key: int, version: int) -> bool:
-        """What is not served; and the requests that tell clients apart: ApiVersions, Metadata."""
+        """Whether such requests are not served, or tell clients apart (ApiVersions, Metadata)."""
         return api_key in (API_VERSIONS, METADATA) or version not in self.served.served(api_key)
 
     def connection(self, relay: ClientConnection) -> ConnectionGate:
-        """The part of one connection."""
+        """The decider for one connection."""
         return ConnectionGate(self, relay)
 
     def refuses(self, relay: ClientConnection) -> bool:  # noqa: ARG002  # as a Decider has it
-        """Nobody is turned away before a request."""
+        """False: no client is turned away before its first request."""
         return False
 
     def met(self, client: AuditedClient, broker: str, use: tuple[int, int], now_ns: int, *, served: bool) -> None:
-        """A request came."""
+        """Count a request of a client; `use` is its API key and version."""
         from decoders.limits import HISTORY_MAX
 
         if client not in self._asked and len(self._asked) >= HISTORY_MAX:
@@ -183,7 +184,7 @@ class VersionGate:
             its[use] = its.get(use, 0) + 1
 
     def lines(self) -> list[str]:
-        """Which clients could not work, by the words of `kw audit` where it says that they break."""
+        """Lines about clients that could not work, in the words of `kw audit` where it says that they break."""
         said = []
         why = self._verdicts()
         for client, uses in self._refused.items():
@@ -198,7 +199,7 @@ class VersionGate:
         return said[:_TOLD_MAX] + ([f"and {more:,} more clients"] if more > 0 else [])
 
     def _verdicts(self) -> dict[tuple[str | None, str | None, str | None], str]:
-        """Why a client breaks, as `kw audit` says it."""
+        """Why clients break, as `kw audit` says it, by client id, software and its version."""
         from decoders.analysis.audit import AuditTarget
         from decoders.apis import KEYS
 
@@ -243,11 +244,11 @@ class ConnectionGate:
         self._software: tuple[str | None, str | None] = (None, None)
 
     def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:  # noqa: ARG002  # as a decider has it
-        """Whether such requests are looked at."""
+        """Whether the gate wants requests of this API and version."""
         return self._gate.wants(api_key, version)
 
     def request(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
-        """Refuse it or let it pass."""
+        """Refuse a request that is not served, else let it pass."""
         from kwcli.proxy.relay.intervention import PASS, Decision, Then
 
         key, version = exchange.api_key, exchange.version
@@ -266,13 +267,13 @@ class ConnectionGate:
         return Decision(b"", then=Then.CLOSE, reason=reason)
 
     def response(self, exchange: HeldExchange, now_ns: int) -> Decision | None:  # noqa: ARG002  # as a decider has it
-        """Answers are nobody's business here."""
+        """PASS: the gate does not look at answers."""
         from kwcli.proxy.relay.intervention import PASS
 
         return PASS
 
     def leave(self) -> None:
-        """The connection is over."""
+        """Called when the connection is over; nothing is to be done."""
 
     def _learn(self, exchange: HeldExchange) -> None:
         from decoders.errors import DecodeError

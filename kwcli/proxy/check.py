@@ -1,7 +1,7 @@
-"""What the command line says in, a line for each thing that has to be right before clients come out, and an exit code.
+"""Settings of a proxy in; a line for each thing that must be right before clients connect, and an exit code, out.
 
 Nothing is left behind: connections are closed, ports are free again. Exit codes: 0 all is well, 4 a port, a certificate
-or a broker's versions are not, 5 a broker cannot be reached, 6 it refuses the login, 124 it is silent.
+or a broker's versions are wrong, 5 a broker cannot be reached, 6 it refuses the login, 124 it does not answer in time.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
 # A cluster id has 22 characters.
 _ID_SHOWN_MAX: Final = 64
-# So many ports are looked at in no time, whatever time the brokers have taken.
+# This many ports are checked even when the brokers have used up the time: checking them takes next to none.
 _PORTS_AT_ONCE: Final = 256
 
 
 class CheckLine(NamedTuple):
-    """One line; `code` 0 says that it is well."""
+    """One finding of the check; `code` is 0 where all is well, else an exit code."""
 
     what: str
     text: str
@@ -51,7 +51,7 @@ class CheckLine(NamedTuple):
 
 
 class CheckOptions(NamedTuple):
-    """What would be started. `tls` makes what listeners speak TLS by, or raises Failure; None where they speak none."""
+    """Settings of the proxy to check. `tls` makes the TLS side of its listeners, or raises Failure; None: no TLS."""
 
     config: ClientConfig
     port_base: int
@@ -62,7 +62,7 @@ class CheckOptions(NamedTuple):
 
 
 def check(env: Environment, options: CheckOptions, output: str | None = None) -> int:
-    """Print what is found, as it is found, in `output`'s form; the exit code is that of the worst. Raises Failure."""
+    """Print each finding at once, in the format `output`; the exit code is that of the worst one. Raises Failure."""
     if output not in _FORMS:
         raise Failure(f"--check prints text, ndjson or json, not {output}", Exit.USAGE)
     line, between, ends = _FORMS[output]
@@ -85,12 +85,12 @@ def _text(finding: CheckLine) -> str:
 
 
 def _json(finding: CheckLine) -> str:
-    """`code` is what the exit code would be, were this all."""
+    """A finding as JSON; `code` is the exit code that it alone would give."""
     found = {"kind": "finding", "what": finding.what, "ok": not finding.code, "code": int(finding.code)}
     return json.dumps({**found, "text": finding.text}, ensure_ascii=False)
 
 
-# By the option -o: a line, what stands between two, what stands around all.
+# Option -o → how to write a finding, the bytes between two findings, the bytes before and after all of them.
 _FORMS: Final[Mapping[str | None, tuple[Callable[[CheckLine], str], bytes, bytes]]] = {
     None: (_text, b"", b""),
     "text": (_text, b"", b""),
@@ -100,7 +100,7 @@ _FORMS: Final[Mapping[str | None, tuple[Callable[[CheckLine], str], bytes, bytes
 
 
 def findings(variables: Mapping[str, str], options: CheckOptions) -> Iterator[CheckLine]:
-    """Everything that is looked at, in order."""
+    """Check the certificate, the brokers and the ports; the findings, in this order."""
     if options.tls is not None:
         yield _certificate(options.tls, options.advertise)
     found: dict[int, Node] = {}
@@ -146,7 +146,7 @@ def _how(config: ClientConfig) -> str:
 
 
 def _nodes(cluster: ClusterClient) -> Mapping[int, Node] | Failure:
-    """The brokers; or why they are not told, where clients may do better by themselves."""
+    """The brokers by node id; a Failure as a value where the cluster wants a login, which clients do by themselves."""
     try:
         return cluster.nodes()
     except Failure as failure:
@@ -172,7 +172,7 @@ def _node(cluster: ClusterClient, node: Node, known: Address) -> Iterator[CheckL
 
 
 def _versions(name: str, connection: Connection) -> Iterator[CheckLine]:
-    """Whether all that a broker speaks is judged by the table of what is rewritten."""
+    """Findings about APIs and versions of a broker that kw does not know or cannot rewrite; one finding where none."""
     offered = connection.versions
     strange = [*_above(offered), *_unknown(offered)]
     strange += (f"offers {each}: no client can ask for those" for each in impossible(connection.offer.answer))

@@ -1,4 +1,4 @@
-"""What the command line says in, the exit code of a proxy that ran out."""
+"""Options of `kw proxy` in; the exit code of a proxy that has run to its end, out."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def start(
     *,
     only_check: bool,
 ) -> int:
-    """Run a proxy to its end, or only look whether one could; the exit code. Raises Failure."""
+    """Run a proxy to its end, or only check whether one could run; the exit code. Raises Failure."""
     if config.controllers:
         raise Failure("the proxy stands before brokers: give -b, not --bootstrap-controller", Exit.USAGE)
     port_base, bind, advertise, metrics, served = listening
@@ -74,7 +74,7 @@ def start(
 
 
 def deciders_of(gate: VersionGate | None, rules: RuleFiles | None) -> Deciders | None:
-    """Who decides about frames: what a release served comes first, the rules of faults are for the rest."""
+    """The deciders about frames: `gate` first, then the fault rules, for requests that are served; None without any."""
     from kwcli.proxy.deciders import Decider, Deciders
 
     found: list[Decider] = []
@@ -97,7 +97,7 @@ def _inbound(env: Environment, security: TlsOptions, places: list[str]) -> Inbou
 
 
 def _logged(env: Environment, settings: ProxySettings, found: Discovered, plan: LogPlan, overflow: Overflow) -> int:
-    """Run with a log beside it, which is given the time to write what it has."""
+    """Run the proxy with a log's process beside it, which gets the time to write what it has."""
     steering = settings.steering
     controlled = steering is not None and steering.server is not None
     plan = plan._replace(report=settings.metrics is not None or controlled, report_records=controlled)

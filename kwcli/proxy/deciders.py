@@ -1,13 +1,13 @@
-"""Faults, scripts, people: who may decide about frames, one after the other; frames in, decisions out.
+"""Frames in; decisions about them out, made by several deciders (faults, scripts, people), one after the other.
 
 ```
 frame ──▶ Decider 1 ──▶ Decider 2 ──▶ … ──▶ one Decision for the relay (relay/intervention.py)
 ```
 
-Each sees what those before it have made of the frame: a changed request is in `exchange.request`, a changed answer in
-`exchange.response`. Delays add up. A decision that is final (the frame does not pass, or the connection ends) is the
-last one. Who gives None answers later, by `ConnectionDeciders.later`; the others are asked then. A connection that ends
-meanwhile forgets about it: `later` does nothing then.
+Each decider sees the frame as those before it have left it: a changed request is in `exchange.request`, a changed
+answer in `exchange.response`. Delays add up. After a final decision (the frame does not pass, or the connection ends)
+no other decider is asked. A decider that returns None decides later, by `ConnectionDeciders.later`; those behind it are
+asked then. If the connection has ended meanwhile, `later` does nothing.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ class ClientConnection(Protocol):
     deciding: ConnectionDeciders | None
 
     def decided(self, exchange: HeldExchange, decision: Decision) -> object:
-        """A decision that took its time."""
+        """Carry out a decision that came later."""
 
     def tell_fault(self, correlation_id: int, rule: int, action: str, hit: int) -> None:
-        """Have the log say that a rule of faults has done something to an exchange; rule 0: a script or a person."""
+        """Have the log say that a fault rule has done something to an exchange; rule 0: a script or a person."""
 
     def tell_refusal(self, correlation_id: int, by: str, reason: str) -> None:
         """Have the log say which option (`--as-kafka 2.8`) does not serve a request, and what it serves."""
 
 
 class Decider(Protocol):
-    """Somebody who decides about the frames of all connections."""
+    """An object that decides about the frames of all connections."""
 
     def wants(self, api_key: int, version: int) -> bool:
-        """Whether such exchanges are to be held and shown; `Deciders.changed` after the answer is another one."""
+        """Whether exchanges of this API and version are held and shown; call `Deciders.changed` when that changes."""
 
     def connection(self, relay: ClientConnection) -> ConnectionDecider:
-        """Who decides about this connection's frames."""
+        """The decider for one connection's frames."""
 
     def refuses(self, relay: ClientConnection) -> bool:
         """Whether this client, which has just connected, is to be turned away."""
@@ -58,20 +58,20 @@ class ConnectionDecider(Protocol):
     """The part of a decider that is about one connection."""
 
     def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
-        """Which requests with such a header it may want (see `Interventions`)."""
+        """Which requests with such a header the decider may want (see `Interventions`)."""
 
     def request(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
-        """About a request; None: later."""
+        """The decision about a request; None: it comes later."""
 
     def response(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
-        """About an answer; None: later."""
+        """The decision about an answer; None: it comes later."""
 
     def leave(self) -> None:
-        """The connection is over."""
+        """Called when the connection is over."""
 
 
 class Deciders:
-    """All of them, and the bytes of requests that are kept for them."""
+    """All deciders of a proxy, and how many bytes of requests are kept for them."""
 
     def __init__(self, deciders: Sequence[Decider], total: int = HELD_MAX) -> None:
         self._deciders: Final = tuple(deciders)
@@ -83,7 +83,7 @@ class Deciders:
         return any(each.wants(api_key, version) for each in self._deciders)
 
     def changed(self) -> None:
-        """What some of them want is something else now."""
+        """Ask the deciders anew which exchanges they want, since that has changed."""
         self.routes.forget()
 
     def refuses(self, relay: ClientConnection) -> bool:
@@ -91,12 +91,12 @@ class Deciders:
         return any(each.refuses(relay) for each in self._deciders)
 
     def connection(self, relay: ClientConnection) -> ConnectionDeciders:
-        """Who decides about this connection."""
+        """The deciders for one connection."""
         return ConnectionDeciders(self, relay, [each.connection(relay) for each in self._deciders])
 
 
 class ConnectionDeciders:
-    """Those of one connection, for its relay (`Interventions`)."""
+    """The deciders of one connection, for its relay (`Interventions`)."""
 
     __slots__ = ("_all", "_deciders", "_kept", "_left", "_pending", "_relay", "routes")
 
@@ -106,11 +106,11 @@ class ConnectionDeciders:
         self._deciders = deciders
         self._kept = 0
         self._left = False
-        self._pending: dict[HeldExchange, tuple[int, Decision]] = {}  # whose turn it is, and what was decided before
+        self._pending: dict[HeldExchange, tuple[int, Decision]] = {}  # index of the awaited decider, decision so far
         self.routes = all_of.routes
 
     def keep(self, size: int) -> bool:
-        """Whether there is room to keep so many bytes of a request."""
+        """Whether there is room to keep `size` bytes of a request; the room is taken then."""
         if self._all.used + size > self._all.total:
             return False
         self._all.used += size
@@ -118,12 +118,12 @@ class ConnectionDeciders:
         return True
 
     def give(self, size: int) -> None:
-        """They are kept no more."""
+        """Give back the room of `size` bytes of a request."""
         self._all.used -= size
         self._kept -= size
 
     def leave(self) -> None:
-        """The connection is over."""
+        """Forget the kept bytes and the awaited decisions of the connection, which is over."""
         self.give(self._kept)
         self._left = True
         self._pending.clear()
@@ -131,19 +131,19 @@ class ConnectionDeciders:
             each.leave()
 
     def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
-        """Which requests with such a header one of them may want."""
+        """Which requests with such a header a decider may want."""
         return some(each.possible(api_key, version, client_id) for each in self._deciders)
 
     def request(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
-        """About a request; None: later."""
+        """The decision of all deciders about a request; None: it comes later."""
         return self._ask(exchange, 0, Decision(), now_ns)
 
     def response(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
-        """About its answer."""
+        """The decision of all deciders about an answer; None: it comes later."""
         return self._ask(exchange, 0, Decision(), now_ns)
 
     def later(self, exchange: HeldExchange, decision: Decision, now_ns: int) -> None:
-        """The decision of who gave None."""
+        """Take the decision of a decider that returned None, and ask those behind it."""
         waiting = self._pending.pop(exchange, None)
         if waiting is None or self._left:
             return
@@ -168,7 +168,7 @@ class ConnectionDeciders:
 
 
 def together(exchange: HeldExchange, before: Decision, now: Decision) -> Decision:
-    """One decision of two; those that come next see what this one makes of the frame."""
+    """Two decisions as one; a new frame goes into the exchange, where the next deciders see it."""
     if now.frame:
         if exchange.response is None:
             exchange.request = now.frame

@@ -1,8 +1,8 @@
-"""Frames of a connection in, what filters say about them out, as far as they are known at that moment.
+"""Frames of a connection in, the filters that match them out, judged by what is known at that moment.
 
-`Watching` is what all connections share, `WatchedConnection` one of them. Before a request is held, `possible` says by
-its header and bytes whether a filter may want it (decoders/filters/prefilter.py); of one that is held an exchange is
-made, which filters are asked about.
+`Watching` is the state that all connections share, `WatchedConnection` the state of one. Before a request is held,
+`possible` says by its header and bytes whether a filter may match it (decoders/filters/prefilter.py). A request that is
+held becomes an exchange, which filters are asked about.
 """
 
 from __future__ import annotations
@@ -29,30 +29,30 @@ if TYPE_CHECKING:
     from kwcli.proxy.relay.intervention import HeldExchange
 
 _SOFTWARE: Final = frozenset({"software", "software_version"})
-# What the listener of a connection is for, which is known as soon as a client connects.
+# The node that a connection's listener is for; known as soon as a client connects.
 NODE: Final = "node.id"
 
 
 class HasFilter(Protocol):
-    """Somebody who wants requests or answers that a filter lets pass."""
+    """An object that wants the requests, or the answers, that its filter matches."""
 
     @property
     def side(self) -> Side:
-        """Which of the two."""
+        """Whether requests or answers are wanted."""
 
     @property
     def when(self) -> Filter:
-        """The filter."""
+        """The filter that the requests or answers have to match."""
 
     def can_be(self, api_key: int) -> bool:
-        """Whether it may want such exchanges, as far as the API decides."""
+        """Whether the filter may match exchanges of this API, as far as the API alone decides."""
 
 
 Asker = TypeVar("Asker", bound=HasFilter)
 
 
 class FilterNeeds(Needs):
-    """What filters read of bodies."""
+    """The fields that filters read of bodies."""
 
     __slots__ = ("_filters",)
 
@@ -61,12 +61,12 @@ class FilterNeeds(Needs):
         self._filters = tuple(filters)
 
     def of(self, key: int, side: Side) -> frozenset[str]:
-        """The paths wanted of a side of an API."""
+        """The paths of the fields that filters read in requests or answers of an API."""
         return frozenset().union(*(each.needs(key, side) for each in self._filters))
 
 
 class Watching:
-    """What all connections share: how bodies are read, and names of topic ids."""
+    """The state that all connections share: how bodies are read, and the names of topic ids."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Watching:
         topics: Topics | None = None,
         changed: Callable[[], None] = lambda: None,
     ) -> None:
-        """`changed` is called when something was learnt by which more requests may be wanted (`possible`)."""
+        """`changed` is called when topic names or client software were learnt, so that `possible` may say otherwise."""
         self.changed = changed
         filters = tuple(filters)
         self.specs = ApiVersions(FilterNeeds(filters))
@@ -84,21 +84,21 @@ class Watching:
         self._software = any(atom.name in _SOFTWARE for each in filters for atom in each.atoms())
 
     def wants(self, api_key: int, version: int) -> bool:
-        """Whether something is learnt of such exchanges."""
+        """Whether such exchanges tell topic names or client software that filters need."""
         if api_key == API_VERSIONS and version >= SOFTWARE_SINCE:
             return self._software
         return self._learns and teaches(api_key, version)
 
     def learn(self, exchange: Exchange) -> None:
-        """The names of topic ids in an answer."""
+        """Learn the names of topic ids from an answer."""
         known = len(self.topics.names)
         exchange.spec.teach(exchange, self.topics)
         if len(self.topics.names) > known:
             self.changed()
 
     def prefilter(self, head: Exchange) -> Prefilter:
-        """What says of filters whether a request with this header may pass."""
-        software = head.client_software is not None  # else it may still be told
+        """The prefilter that says whether a request with this header may match a filter."""
+        software = head.client_software is not None  # else an ApiVersions request may still tell it
         return Prefilter(head, self._ids, known=_KNOWN, unknown=_VARYING if software else _VARYING | _SOFTWARE)
 
 
@@ -107,7 +107,7 @@ _VARYING: Final = frozenset({"time"})
 
 
 class WatchedConnection:
-    """One connection."""
+    """One connection, whose frames become exchanges that filters are asked about."""
 
     __slots__ = ("_ends", "_node", "_relay", "_software")
 
@@ -132,13 +132,13 @@ class WatchedConnection:
         return exchange
 
     def connected(self, watching: Watching, now_ns: int) -> Exchange:
-        """What is known when a client has connected."""
+        """An exchange of what is known when a client has connected: no request, no answer."""
         exchange = self._begun(watching, now_ns)
         put_no_request(exchange)
         return exchange
 
     def head(self, watching: Watching, api_key: int, version: int, client_id: bytes | None, now_ns: int) -> Exchange:
-        """What all requests with such a header have in common."""
+        """An exchange of what all requests with such a header have in common."""
         exchange = self._begun(watching, now_ns)
         exchange.spec = watching.specs.get(api_key, version)
         exchange.api_key, exchange.api_version = api_key, version
@@ -147,7 +147,7 @@ class WatchedConnection:
         return exchange
 
     def asked(self, watching: Watching, held: HeldExchange) -> Exchange:
-        """A request."""
+        """The exchange of a held request, without its answer."""
         frame = held.request
         try:
             name = request_head(frame, 0, len(frame)).client_id
@@ -162,13 +162,13 @@ class WatchedConnection:
         return exchange
 
     def _introduce(self, watching: Watching, software: ClientSoftware | None) -> None:
-        """The client says which library it is."""
+        """Remember the client's software, which an ApiVersions request names."""
         before, self._software = self._software, software or self._software
         if before is not None and self._software != before:
             watching.changed()
 
     def answered(self, watching: Watching, held: HeldExchange, now_ns: int) -> Exchange:
-        """A request and its answer."""
+        """The exchange of a held request and its answer."""
         exchange = self.asked(watching, held)
         assert held.response is not None
         frame = held.response
@@ -178,7 +178,7 @@ class WatchedConnection:
     def possible(
         self, watching: Watching, askers: Iterable[Asker], api_key: int, version: int, client_id: bytes | None
     ) -> Possible:
-        """Which requests with such a header have to be held for somebody."""
+        """Which requests with such a header have to be held for one of the askers."""
         if watching.wants(api_key, version):
             return True
         prefilter = watching.prefilter(self.head(watching, api_key, version, client_id, 0))
@@ -187,7 +187,7 @@ class WatchedConnection:
         )
 
     def requested(self, watching: Watching, askers: Iterable[Asker], held: HeldExchange) -> tuple[list[Asker], bool]:
-        """Who wants a request, and whether its answer is to be shown too."""
+        """The askers that want a request, and whether its answer is to be shown too."""
         askers = [each for each in askers if each.can_be(held.api_key)]
         learns = watching.wants(held.api_key, held.version)
         if not askers and not learns:
@@ -199,7 +199,7 @@ class WatchedConnection:
         return [each for each in askers if each.side == "request" and each.when.matches(seen)], look and held.answered
 
     def responded(self, watching: Watching, askers: Iterable[Asker], held: HeldExchange, now_ns: int) -> list[Asker]:
-        """Who wants an answer."""
+        """The askers that want an answer."""
         seen = self.answered(watching, held, now_ns)
         if watching.wants(held.api_key, held.version):
             watching.learn(seen)

@@ -1,8 +1,7 @@
-"""Exchanges that wait for a person: held in by whoever decides, released by a command of the control interface, or by
-time.
+"""Exchanges that a decider holds for a person in; out when the control interface releases them, or their time is up.
 
-A held frame holds its direction of its connection (relay/intervention.py), so each has a time limit, and all of them
-together a number of bytes: beyond it an exchange passes at once, which is told.
+A held frame blocks its direction of its connection (relay/intervention.py), so each has a time limit. All held frames
+together have a limit in bytes: beyond it an exchange passes at once, and a message says so.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class _Held(NamedTuple):
 
 
 class HeldExchanges:
-    """All that are held now. `now_ns` is the wall clock; `say` is told what people should know of, once."""
+    """All exchanges that are held now. `now_ns` is the wall clock; `say` prints a message, each text once."""
 
     def __init__(
         self, now_ns: Callable[[], int], say: Callable[[str], None], timeout_s: float = HOLD_S, most: int = HELD_MAX
@@ -54,7 +53,7 @@ class HeldExchanges:
         self._done: Counter[str] = Counter()
 
     def hold(self, exchange: HeldExchange, relay: ClientConnection, decision: Decision) -> bool:
-        """Keep it; what gives None to the relay calls this. False: there is no room, and it is to pass at once."""
+        """Hold an exchange, for a decider that returns None then. False: there is no room, and it must pass at once."""
         size = len(exchange.request if exchange.response is None else exchange.response)
         if self._size + size > self._most:
             self._say("exchanges that are held take all the room there is for them: others pass")
@@ -67,7 +66,7 @@ class HeldExchanges:
         return True
 
     def release(self, number: int, how: str = "pass") -> bool:
-        """Let it go on; False when it is not held (any more)."""
+        """Let a held exchange go on as `how` (a key of RELEASES) says; False when it is not held (any more)."""
         held = self._held.pop(number, None)
         if held is None:
             return False
@@ -82,14 +81,14 @@ class HeldExchanges:
         return True
 
     def leave(self, relay: ClientConnection) -> None:
-        """A connection is over: nothing of it is held any more."""
+        """Forget the held exchanges of a connection that is over."""
         for number in [number for number, held in self._held.items() if held.relay is relay]:
             held = self._held.pop(number)
             self._size -= held.size
             held.timer.cancel()
 
     def rows(self) -> list[dict[str, Any]]:
-        """What is held, oldest first."""
+        """The held exchanges as rows of the control interface, oldest first."""
         now = self._now_ns()
         return [
             {

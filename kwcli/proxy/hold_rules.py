@@ -1,7 +1,7 @@
 """Filters in, exchanges held for a person out: the rules by which the control interface stops traffic.
 
-`hold FILTER` holds requests (or answers) that match, the first so many of them, in `HeldExchanges`, until somebody
-releases them or their time is up.
+`hold FILTER` holds matching requests (or answers), all or the first N, in `HeldExchanges`, until somebody releases them
+or their time is up.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Side = Literal["request", "response"]
 
 
 class HoldRule:
-    """One rule; `left`: it holds so many more, None: all."""
+    """One hold rule; `left` is how many more exchanges it holds, None: no limit."""
 
     __slots__ = ("held", "left", "number", "side", "when")
 
@@ -33,16 +33,16 @@ class HoldRule:
         self.held = 0
 
     def can_be(self, api_key: int) -> bool:
-        """Whether it may hold exchanges of this API."""
+        """Whether the rule may hold exchanges of this API."""
         return self.when.can_be(api_key)
 
     def row(self) -> dict[str, Any]:
-        """As the control interface shows it."""
+        """The rule as a row of the control interface."""
         return {"id": self.number, "when": self.when.text, "side": self.side, "left": self.left, "held": self.held}
 
 
 class HoldRules:
-    """All rules: a `Decider` for the connections of the proxy."""
+    """All hold rules: a `Decider` for the connections of the proxy."""
 
     def __init__(self, held: HeldExchanges) -> None:
         self.held = held
@@ -52,7 +52,7 @@ class HoldRules:
         self._count = 0
 
     def add(self, when: str, side: Side, first: int | None) -> HoldRule:
-        """Hold what matches from now on. Raises FilterError."""
+        """Add a rule that holds matching requests or answers from now on. Raises FilterError."""
         found = parse(when)
         for atom in found.atoms():
             if not known_at(atom, "request" if side == "request" else "answer"):
@@ -63,7 +63,7 @@ class HoldRules:
         return rule
 
     def remove(self, number: int) -> bool:
-        """Hold no more of them; False when there is no such rule."""
+        """Remove a rule, so that it holds no more exchanges; False when there is no such rule."""
         if self.rules.pop(number, None) is None:
             return False
         self._watch()
@@ -75,20 +75,20 @@ class HoldRules:
         self.changed()
 
     def active(self) -> list[HoldRule]:
-        """Those that hold something yet."""
+        """The rules that may still hold exchanges."""
         return [rule for rule in self.rules.values() if rule.left != 0]
 
     def wants(self, api_key: int, version: int) -> bool:
-        """Whether a rule may want such exchanges."""
+        """Whether a rule may hold exchanges of this API and version."""
         active = self.active()
         return bool(active) and (self.watching.wants(api_key, version) or any(each.can_be(api_key) for each in active))
 
     def connection(self, relay: ClientConnection) -> _HeldConnection:
-        """The part that is about one connection."""
+        """The decider for one connection."""
         return _HeldConnection(self, relay)
 
     def refuses(self, _relay: ClientConnection) -> bool:
-        """Nobody is turned away."""
+        """False: hold rules turn no client away."""
         return False
 
 
@@ -101,23 +101,23 @@ class _HeldConnection:
         self._watched = WatchedConnection(relay)
 
     def leave(self) -> None:
-        """The connection is over."""
+        """Forget the held exchanges of this connection, which is over."""
         self._rules.held.leave(self._relay)
 
     def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
-        """Whether a rule may be about requests with such a header."""
+        """Which requests with such a header a rule may hold."""
         rules = self._rules
         return self._watched.possible(rules.watching, rules.active(), api_key, version, client_id)
 
     def request(self, exchange: HeldExchange, _now_ns: int) -> Decision | None:
-        """Hold it, if a rule says so; the answer is wanted where a rule is about answers."""
+        """Hold the request (None) if a rule says so; else pass it, with `look` where a rule may want its answer."""
         rules = self._rules
         wanted, look = self._watched.requested(rules.watching, rules.active(), exchange)
         decision = Decision(look=look)
         return None if wanted and self._hold(wanted[0], exchange, decision) else decision
 
     def response(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
-        """Hold the answer, if a rule says so."""
+        """Hold the answer (None) if a rule says so, else pass it."""
         rules = self._rules
         wanted = self._watched.responded(rules.watching, rules.active(), exchange, now_ns)
         return None if wanted and self._hold(wanted[0], exchange, PASS) else PASS

@@ -21,7 +21,7 @@ SMALL: Final = 1000
 
 
 class ProxyPorts:
-    """`file` may be missing, broken or not writable: then the order begins anew."""
+    """Ports by node id. `file` keeps the order of large ids; a missing, broken or unwritable file begins anew."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class ProxyPorts:
         nodes: Iterable[int] = (),
         keep: bool = True,
     ) -> None:
-        """`nodes` get their ports at once, in this order. Without `keep` the file is read only."""
+        """`nodes` get their ports at once, in this order. Without `keep` the file is never written."""
         self._base = base
         self._cluster_id = cluster_id
         self._file = file if cluster_id else None
@@ -41,7 +41,7 @@ class ProxyPorts:
             sweep(f"{glob.escape(self._file)}.*")
         kept = _kept(self._file).get(cluster_id or "", [])
         self._places = {number: place for place, number in enumerate(dict.fromkeys(kept))}
-        self._fresh = False  # some are not in the file yet
+        self._fresh = False  # some node ids are not in the file yet
         for number in nodes:
             self.port(number)
         self.keep()
@@ -52,7 +52,7 @@ class ProxyPorts:
         return self._base
 
     def port(self, node_id: int) -> int | None:
-        """The port of this node; None where there are no ports left. `keep` follows."""
+        """The port of this node; None where there are no ports left. Call `keep` afterwards."""
         if node_id < 0:
             return None
         if node_id < SMALL:
@@ -66,7 +66,7 @@ class ProxyPorts:
         return port if port <= PORT_MAX else None
 
     def keep(self) -> None:
-        """Write down what is not in the file yet."""
+        """Write the node ids that are not in the file yet to it."""
         if not self._fresh or not self._keep or self._file is None or self._cluster_id is None:
             return
         self._fresh = False
@@ -105,16 +105,17 @@ def _kept(path: str | None) -> dict[str, list[int]]:
     }
 
 
-# Nodes that answers name in, local places that lead to them out: bound before a client hears of them, and kept.
+# Nodes that answers name in, listeners that lead to them out: bound before a client hears of them, and kept.
 #
-# A socket listens as soon as it is bound here; the loop takes it up a moment later, and who connects meanwhile waits.
+# A socket listens as soon as it is bound here; the event loop accepts from it a moment later, and clients that connect
+# meanwhile wait.
 
 
 Opened = Callable[["Listener", socket.socket], None]
 
 
 class Listener:
-    """`node_id` None: the bootstrap listener, which leads to the first of `targets` that takes the connection."""
+    """The listener of a node. `node_id` None: of bootstrap, which leads to the first of `targets` that accepts."""
 
     __slots__ = ("address", "node_id", "rack", "targets")
 
@@ -126,17 +127,17 @@ class Listener:
 
     @property
     def name(self) -> str:
-        """For people: `boot` or the node's id."""
+        """The short name for people: `boot` or the node's id."""
         return "boot" if self.node_id is None else str(self.node_id)
 
     @property
     def title(self) -> str:
-        """The same in a sentence."""
+        """The name within a sentence: `bootstrap` or `node ID`."""
         return "bootstrap" if self.node_id is None else f"node {self.node_id}"
 
 
 class ProxyListeners:
-    """`opened` gets every new listener with its socket, `say` lines for people."""
+    """All listeners of a proxy. `opened` gets every new listener with its socket, `say` lines for people."""
 
     def __init__(
         self, ports: ProxyPorts, bind: str, advertise: str, opened: Opened, say: Callable[[str], None]
@@ -151,12 +152,12 @@ class ProxyListeners:
         self.boot: Listener | None = None
 
     def open_boot(self, targets: tuple[Address, ...]) -> Listener:
-        """The listener that clients are given. Raises Failure."""
+        """Open the bootstrap listener, which leads to `targets`. Raises Failure."""
         self.boot = self._open(None, self._ports.bootstrap, targets, None)
         return self.boot
 
     def open_node(self, node_id: int, target: Address, rack: str | None = None) -> Listener:
-        """The listener of a node that is known at the start. Raises Failure."""
+        """Open the listener of a node. Raises Failure."""
         port = self._ports.port(node_id)
         if port is None:
             raise Failure(f"no port is left for node {node_id}: give a lower --port-base")
@@ -165,17 +166,17 @@ class ProxyListeners:
 
     @property
     def all(self) -> list[Listener]:
-        """Every listener, that for any broker first."""
+        """Every listener, the bootstrap listener first."""
         boot = [self.boot] if self.boot is not None else []
         return [*boot, *(self._nodes[number] for number in sorted(self._nodes))]
 
     def leads(self, listener: Listener) -> list[Address]:
-        """Where a listener leads: that for any broker also to those that were found meanwhile, after those given."""
+        """The brokers that a listener leads to; for bootstrap the given servers first, then the nodes found since."""
         others = self._nodes.values() if listener is self.boot else ()
         return list(dict.fromkeys([*listener.targets, *(target for each in others for target in each.targets)]))
 
     def where(self, found: Iterable[Endpoint]) -> Mapping[int, Address]:
-        """Where clients find the nodes that an answer names; nodes without a listener are not in it."""
+        """Where clients find the nodes that an answer names; nodes without a listener are left out."""
         places: dict[int, Address] = {}
         for each in found:
             if each.node_id in places:  # said to be in two places: the first counts

@@ -1,4 +1,4 @@
-"""Where a proxy or mock listens and what it offers (--as-kafka, --max, --hide), as typed in; what that means out."""
+"""Options in; where a proxy or mock listens, and which versions it serves (--as-kafka, --max, --hide), out."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["ListeningOptions", "ServedOptions", "served_options"]
 
 
 class ServedOptions(NamedTuple):
-    """The options as they were given."""
+    """The options --as-kafka, --max and --hide as given."""
 
     as_kafka: str | None = None
     most: tuple[str, ...] = ()
     hide: tuple[str, ...] = ()
 
     def served(self) -> ServedVersions | None:
-        """What they mean; None where none was given. Raises Failure (usage)."""
+        """The versions that these options serve; None where none of them was given. Raises Failure (usage)."""
         if self == ServedOptions():
             return None
         from decoders.schema.model import NONE, Versions
@@ -48,7 +48,7 @@ class ServedOptions(NamedTuple):
 
 
 class ListeningOptions(NamedTuple):
-    """Where clients find the proxy, and what they are offered, as the options say."""
+    """The options about where clients find the proxy, and which versions they are offered."""
 
     port_base: int
     bind: str
@@ -57,7 +57,7 @@ class ListeningOptions(NamedTuple):
     served: ServedOptions
 
     def place(self) -> Listening:
-        """What they mean. Raises Failure (usage)."""
+        """The settings that these options mean. Raises Failure (usage)."""
         from kwcli.proxy.settings import Listening
 
         return Listening(self.port_base, self.bind, self.advertise, self.metrics, self.served.served())
@@ -79,5 +79,5 @@ _OPTIONS: Final = (
 
 
 def served_options(command: Command) -> Command:
-    """The command gets them as `served`."""
+    """Add the options of `ServedOptions` to a command, which gets them as `served`."""
     return with_options(gather_options("served", ServedOptions, ServedOptions._fields)(command), *_OPTIONS)

@@ -1,8 +1,8 @@
-"""Lines about connections in, the same lines out without those that were said already, which are counted.
+"""Lines about connections in; the same lines out, less those that were said already, which are counted.
 
-Notes say what people should know once; other lines (a broker refused, a client was cut off) may come thousands of times
-a minute, so the same line is folded: said at once, counted for a while, then said with its count, in pauses that grow
-as long as it goes on.
+Notes are said once. Other lines (a broker refused, a client was cut off) may come thousands of times a minute, so equal
+lines are folded: said at once, counted for a while, then said with their count, in pauses that grow as long as they
+keep coming.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-# So many different texts are told apart.
+# How many different texts are remembered.
 _MOST: Final = 1000
 # A number that stands alone: how many bytes, how many requests. Addresses, names and durations are no counts.
 _COUNT: Final = re.compile(r"(?<!\S)\d[\d,]*(?=[,;]|\s(?!m?s\b)|$)")
-# So long (s) the same line is only counted, at first and at most.
+# How long (s) equal lines are only counted, at first and at most.
 FOLD_S: Final = 10.0
 FOLD_MOST_S: Final = 600.0
 
@@ -28,7 +28,7 @@ class SaidOnce:
         self._counts: dict[str, int] = {}
 
     def first(self, text: str) -> bool:
-        """Count it; whether it is new, and should be said."""
+        """Count a text; whether it is new, and should be said."""
         count = self._counts.get(text, 0)
         if not count and len(self._counts) >= _MOST:
             return False
@@ -36,14 +36,14 @@ class SaidOnce:
         return not count
 
     def repeat(self, say: Callable[[str], None]) -> None:
-        """Say what came more than once."""
+        """Say the texts that came more than once, with their counts."""
         for text, count in self._counts.items():
             if count > 1:
                 say(f"{count} times: {text}")
 
 
 class _Fold:
-    """One line: when its pause ends, how long that is, how often it came meanwhile."""
+    """The state of one line: when its pause ends, how long the pause is, how often the line came meanwhile."""
 
     __slots__ = ("length_s", "more", "until_s")
 
@@ -54,7 +54,7 @@ class _Fold:
 
 
 class Folded:
-    """`now_s` is a clock that never goes back."""
+    """Says equal lines once, then only their counts; `now_s` is a clock that never goes back."""
 
     def __init__(self, now_s: Callable[[], float], say: Callable[[str], None]) -> None:
         self._now_s = now_s
@@ -62,7 +62,7 @@ class Folded:
         self._known: OrderedDict[str, _Fold] = OrderedDict()
 
     def say(self, text: str, line: str) -> None:
-        """Say `line`, unless one with the same `text`, counts in it aside, was said a short while ago."""
+        """Say `line`, unless a line with the same `text`, apart from counts in it, was said a short while ago."""
         text = _COUNT.sub("N", text)
         known = self._known.get(text)
         if known is not None and self._now_s() < known.until_s:
@@ -77,7 +77,7 @@ class Folded:
         self._say(line)
 
     def look(self) -> None:
-        """To be called now and then: say what came more often, forget what came no more."""
+        """Say the counts of lines that came again, forget lines that did not; called now and then."""
         now_s = self._now_s()
         for text, known in list(self._known.items()):
             if now_s < known.until_s:
@@ -88,7 +88,7 @@ class Folded:
                 del self._known[text]
 
     def finish(self) -> None:
-        """Say all counts."""
+        """Say the counts of all lines, and forget them."""
         for text, known in self._known.items():
             self._tell(text, known)
         self._known.clear()

@@ -1,4 +1,4 @@
-"""What passes the proxy in, counts and latencies as Prometheus reads them out."""
+"""Traffic of the proxy in, counts and latencies in Prometheus' text format out."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from kwcli.telemetry.prometheus import histogram as histogram_lines
 if TYPE_CHECKING:
     from kwcli.proxy.listeners import Listener
 
-# The data path counts what headers and commands of the core tell: answers by node and API with their latency (from the
+# The data path counts from headers and commands of the core: answers by node and API with their latency (from the
 # request's last byte to the answer's first), bytes, connections, answers that were rewritten, versions that were
-# capped. It reads no bodies, so errors in answers are counted by the log's process, which does, and are told in pieces
-# now and then; what the log had to leave out is not among them, and is counted as dropped.
+# capped. It reads no bodies. The log's process does, so it counts the errors in answers and reports them now and then;
+# errors in exchanges that the log had to drop are not counted, but the dropped exchanges are.
 
 
-# Different errors that are told apart; there are some 130, on 95 APIs.
+# Pairs of an API and an error that are counted; there are some 130 errors, on 95 APIs.
 _ERRORS_MAX: Final = 10_000
-# A client that makes up API keys makes no new rows.
+# The key for all unknown APIs, so that a client that makes up API keys makes no new rows.
 _OTHER: Final = -1
 
 
 class Meter:
-    """What one listener's connections add up to."""
+    """The counts of all connections of one listener."""
 
     __slots__ = ("apis", "failed", "listening", "open", "received", "sent", "total")
 
@@ -39,12 +39,12 @@ class Meter:
         self.listening = True  # clients are let in
 
     def begun(self) -> None:
-        """A client has connected."""
+        """Count a client that has connected."""
         self.total += 1
         self.open += 1
 
     def answered(self, api_key: int, took_ns: int) -> None:
-        """An answer has begun to come."""
+        """Count an answer whose first byte has come, `took_ns` after its request."""
         found = self.apis.get(api_key)
         if found is None:
             found = self.apis.setdefault(api_key if api_key in NAMES else _OTHER, Histogram())
@@ -64,18 +64,18 @@ class Metrics:
         self.dropped: Callable[[], tuple[int, int, int]] = lambda: (0, 0, 0)
 
     def meter(self, listener: Listener) -> Meter:
-        """The one of a listener: `boot`, or of a node."""
+        """The meter of a listener; a new one the first time."""
         return self._meters.setdefault(listener.name, Meter())
 
     def errors(self, found: Iterable[tuple[str, str, int]]) -> None:
-        """So many more errors: API, error's name, count."""
+        """Add counts of errors: (API, error's name, count) each."""
         for name, error, count in found:
             key = (name, error)
             if key in self._errors or len(self._errors) < _ERRORS_MAX:
                 self._errors[key] = self._errors.get(key, 0) + count
 
     def text(self) -> str:
-        """All of it, as Prometheus wants it."""
+        """All counts in Prometheus' text format."""
         return "".join(f"{line}\n" for line in self._lines())
 
     def _lines(self) -> Iterator[str]:

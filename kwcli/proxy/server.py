@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def format_listeners(listeners: Sequence[Listener]) -> list[str]:
-    """Lines; the column of racks only where one is known."""
+    """The listeners as a table, in lines; with a column of racks only where one is known."""
     rows = [["node", "real", "local", "rack"]]
     for each in listeners:
         rows.append([each.name, ",".join(map(shown, each.targets)), shown(each.address), each.rack or ""])
@@ -47,14 +47,14 @@ def format_listeners(listeners: Sequence[Listener]) -> list[str]:
 
 
 _LOOK_S: Final = 0.05
-# How often files of rules are looked at.
+# How often (s) the files of fault rules are checked for changes.
 _RULES_S: Final = 0.5
-# For a client's TLS handshake.
+# Time limit of a client's TLS handshake.
 _GREETING_S: Final = 10.0
 
 
 class Proxy:
-    """Give it what was found out about the cluster; `run` returns the exit code when it was told to end."""
+    """A running proxy. `found` is what is known of the cluster; `run` returns the exit code once a signal ends it."""
 
     def __init__(
         self,
@@ -65,14 +65,14 @@ class Proxy:
         *,
         both: bool = False,
     ) -> None:
-        """`both`: the feed is told of the bytes between proxy and brokers as well."""
+        """`both`: the feed gets the bytes between proxy and brokers as well."""
         self.env = env
         self.settings = settings
         self.feed = feed
         self.both = feed if both else None
         self.paused = False
         self.metrics = Metrics() if settings.metrics is not None else None
-        self._told: socket.socket | None = None  # for Prometheus
+        self._told: socket.socket | None = None  # listens for Prometheus
         self.budget = SharedMemory(settings.budget)
         gate = settings.gate
         self.remembered = Remembered(served=None if gate is None else gate.served)
@@ -86,7 +86,7 @@ class Proxy:
         self._found = found
         self._sockets: list[tuple[Listener, socket.socket]] = []
         self._accepting: dict[Listener, Acceptor] = {}
-        self._telling: asyncio.Server | None = None  # Prometheus
+        self._telling: asyncio.Server | None = None  # answers Prometheus
         self._starting: set[asyncio.Task[None]] = set()
         self._count = 0
         self.backoff = LoginBackoff(time.monotonic)
@@ -96,10 +96,10 @@ class Proxy:
         self._ended = asyncio.Event()
         self._trimmer = Trimmer()
 
-    # What sessions say
+    # Messages about sessions
 
     def told(self, session: Relay, text: str, *, loud: bool) -> None:
-        """What happened to a connection; `loud` without being asked for."""
+        """Say what happened to a connection; without -v only where it is `loud`."""
         if not loud and not self.settings.verbose:
             return
         name = session.listener.title
@@ -110,7 +110,7 @@ class Proxy:
             self._folded.say(f"({name}): {text}", line)
 
     def note(self, text: str, session: Relay) -> None:
-        """What people should know of; the same once, and at the end how often it was so."""
+        """Say a text that people should know, once; how often it came is said at the end."""
         if self._notes.first(text):
             self.told(session, text, loud=True)
 
@@ -120,7 +120,7 @@ class Proxy:
             self.feed.event(0, text, now_ns())
 
     def pause(self, paused: bool) -> None:
-        """Read nothing for a while: the log asks for it."""
+        """Stop reading from all connections, or read on, as the log asks for it."""
         self.paused = paused
         for session in self.sessions.values():
             session.pause(paused)
@@ -128,7 +128,7 @@ class Proxy:
     # Life
 
     def bind(self) -> None:
-        """Listen for all nodes that are known. Raises Failure."""
+        """Open the listeners of bootstrap and of all known nodes. Raises Failure."""
         if self.settings.metrics is not None:
             self._told = metrics_socket(self.settings.metrics)
         try:
@@ -143,7 +143,7 @@ class Proxy:
             raise
 
     async def run(self) -> int:
-        """Serve until a signal; after `bind`."""
+        """Serve until a signal, then drain; the exit code. `bind` comes before."""
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(self._defect)
         if self.feed is not None:
@@ -172,14 +172,14 @@ class Proxy:
         asyncio.get_running_loop().call_later(TRIM_S, self._trim)
 
     def _look_at_rules(self) -> None:
-        """Files with rules of faults may have changed."""
+        """Reload files of fault rules that have changed, now and again every `_RULES_S`."""
         rules = self.settings.rules
         if rules is not None and not self._ended.is_set():
             rules.look(self._say)
             asyncio.get_running_loop().call_later(_RULES_S, self._look_at_rules)
 
     def _make_room(self) -> None:
-        """Cut off clients that do not read what room is taken for, where others wait for room: they would for ever."""
+        """Cut off clients that do not read the answers they have room for, while other clients wait for room."""
         for session in list(self.sessions.values()):
             link = session.client.transport
             if link is not None and session.room.stalled(link.get_write_buffer_size()) and self.budget.short:
@@ -187,7 +187,7 @@ class Proxy:
                 session.client.reset()
 
     def stop(self) -> None:
-        """As the first signal does."""
+        """End the proxy as the first SIGINT or SIGTERM does."""
         self._signalled()
 
     def _start_told(self) -> None:
@@ -211,7 +211,7 @@ class Proxy:
         self.env.say(f"ready {boot}")
 
     def _opened(self, listener: Listener, sock: socket.socket) -> None:
-        """A socket listens already; the loop takes it up as soon as it can."""
+        """Serve a socket that listens already, as soon as an event loop runs."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -241,22 +241,22 @@ class Proxy:
     # Brokers that do not answer
 
     def unreachable(self, session: Relay, reached: Reached) -> None:
-        """No broker took a connection."""
+        """End a session that no broker took, and refuse further clients of its listener until a broker answers."""
         said = [*reached.failures, *reached.paused]
         for text in reached.paused:
             self.note(text, session)
         accepting = self._accepting.get(session.listener)
         if accepting is not None and not self._signals and accepting.refuse():
             said.append("clients are refused until that has changed")
-        session.client.reset()  # as a refusal would look, which those who come now get
+        session.client.reset()  # looks like the refusal that later clients get
         session.end("; ".join(said), loud=bool(reached.failures))
 
     def refuses(self, listener: Listener) -> bool:
-        """Whether a client that was accepted all the same is to be turned away."""
+        """Whether the listener refuses clients, so that one that was accepted all the same is to be turned away."""
         return listener in self._accepting and self._accepting[listener].refusing
 
     async def _answers(self, listener: Listener) -> bool:
-        """Connect, with TLS where that is wanted, and leave again."""
+        """Whether a broker of the listener takes a connection (with TLS where configured), which is closed again."""
         made: list[asyncio.BaseTransport] = []
 
         class Probe(asyncio.Protocol):
@@ -285,7 +285,7 @@ class Proxy:
             self._say(f"connection from {peer} {text}")
 
     def login(self, session: Relay, address: Address) -> BrokerLogin | None:
-        """The proxy's own login for a connection to the broker at `address`, where it has one."""
+        """The proxy's own login for a connection to the broker at `address`; None where it has none."""
         if self._logins is None:
             return None
         return BrokerLogin(session, address, self.settings.config, self._logins, self.backoff)
@@ -297,7 +297,7 @@ class Proxy:
             self._cut()
 
     async def _drain(self) -> None:
-        """No new connections, no new requests; end when all answers are out, or time is."""
+        """Take no new connections and requests; end when all answers are sent, or the time is up."""
         if self.settings.steering is not None:
             self.settings.steering.release()
         await asyncio.gather(*self._starting)
@@ -313,7 +313,7 @@ class Proxy:
                 self._say(f"gave up {self._in_flight()} requests that were not answered")
                 break
             await asyncio.sleep(_LOOK_S)
-        # What was sent is still on its way out of buffers.
+        # Answers that were sent may still be in buffers.
         while self.sessions and time.monotonic() < end and self._signals < 2:
             await asyncio.sleep(_LOOK_S)
         self._cut()
@@ -353,7 +353,7 @@ class Proxy:
 
 
 def more_files() -> None:
-    """As many open files as the system lets us have: two for each connection."""
+    """Raise the limit of open files as far as the system allows: a connection takes two."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         with contextlib.suppress(OSError, ValueError):
@@ -361,7 +361,7 @@ def more_files() -> None:
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """uvloop's loop where it is installed."""
+    """The factory of uvloop's event loop; None where uvloop is not installed."""
     try:
         import uvloop
     except ImportError:
@@ -371,7 +371,7 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 def serve(proxy: Proxy) -> int:
-    """Bind, run to the end; the exit code. Raises Failure."""
+    """Bind the proxy's listeners and run it to its end; the exit code. Raises Failure."""
     more_files()
     tune()
     proxy.bind()

@@ -1,4 +1,4 @@
-"""What the command line asks of the proxy, as one value; and the nodes of the cluster, found before clients come."""
+"""The settings of a proxy as one value; and the nodes of the cluster, found before clients connect."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 PORT_BASE: Final = 19092
 LOOPBACK: Final = "127.0.0.1"
-# So long answers are waited for when the proxy is to end.
+# How long the proxy waits for answers when it is to end.
 DRAIN_S: Final = 10.0
 
 
 class Listening(NamedTuple):
-    """Where clients find the proxy, and Prometheus its numbers; without `advertise` clients are told `bind`.
+    """Where clients find the proxy, and Prometheus its metrics; without `advertise` clients are told `bind`.
 
-    `served`: clients are offered no more than this.
+    `served` limits what clients are offered.
     """
 
     port_base: int = PORT_BASE
@@ -41,7 +41,7 @@ class Listening(NamedTuple):
 
 
 class ProxySettings(NamedTuple):
-    """`bind` is where to listen, `advertise` the host that clients are told; `config` the way to the cluster."""
+    """Settings of a proxy, which listens on `bind`, tells clients the host `advertise`, dials brokers by `config`."""
 
     config: ClientConfig
     port_base: int = PORT_BASE
@@ -51,23 +51,23 @@ class ProxySettings(NamedTuple):
     drain_s: float = DRAIN_S
     verbose: int = 0
     quiet: bool = False  # say nothing at the end
-    metrics: Address | None = None  # where Prometheus asks
-    tls: Inbound | None = None  # what listeners speak TLS by
-    gate: VersionGate | None = None  # what clients are offered, where it is less than brokers have
-    deciders: Deciders | None = None  # about single frames: faults, and what else there is
-    rules: RuleFiles | None = None  # of faults
+    metrics: Address | None = None  # where Prometheus asks for metrics
+    tls: Inbound | None = None  # the TLS side of the listeners
+    gate: VersionGate | None = None  # limits what clients are offered
+    deciders: Deciders | None = None  # who decides about single frames
+    rules: RuleFiles | None = None  # the fault rules
     steering: Steering | None = None  # a script, the control interface
 
 
-# The way to a cluster in, its nodes out, before the first client comes.
+# How to connect to a cluster in, its nodes out, before the first client connects.
 
 
-# So many nodes whose places cannot be are told one by one.
+# How many nodes with an impossible address are reported one by one.
 _TOLD_MAX: Final = 3
 
 
 class Discovered(NamedTuple):
-    """`remark` says why nothing is known of the nodes yet, or which of them are nowhere; `offered` is by API key."""
+    """The nodes. `remark`: why none are known yet, or which have impossible addresses; `offered` is by API key."""
 
     nodes: Mapping[int, Node]
     cluster_id: str | None
@@ -76,9 +76,9 @@ class Discovered(NamedTuple):
 
 
 def discover(config: ClientConfig) -> Discovered:
-    """Ask the cluster for its nodes. Raises Failure where nobody answers.
+    """Ask the cluster for its nodes. Raises Failure where no broker answers.
 
-    A cluster that wants to know who we are is no failure where clients log in by themselves.
+    A cluster that wants a login is no failure where clients log in by themselves: then no nodes are known yet.
     """
     try:
         with ClusterClient(config, Deadline(config.timeout_s, time.monotonic)) as cluster:

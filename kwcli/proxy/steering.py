@@ -1,11 +1,11 @@
-"""Who may change what passes, besides the rules of faults: a script, and people through the control interface.
+"""Options about scripts and the control interface in; the deciders of one proxy, in the order they are asked, out.
 
 ```
 frame ──▶ rules that hold (control) ──▶ script ──▶ faults ──▶ on its way
 ```
 
-That is the order in which they are asked: what a person releases the script still sees, and faults come last, as the
-network and the brokers would.
+Deciders are asked in this order: a frame that a person releases still goes to the script, and faults come last, like
+faults of the network or a broker.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SCRIPT_MS: Final = 2_000.0
 
 
 class SteeringOptions(NamedTuple):
-    """Words of the command line; times in ms."""
+    """The options --script, --script-timeout, --control and --hold-timeout as given; times in ms."""
 
     script: str | None
     script_timeout: float | None
@@ -45,7 +45,7 @@ class SteeringOptions(NamedTuple):
     hold_timeout: float | None
 
     def check(self) -> bool:
-        """Whether there is anything to do. Raises Failure."""
+        """Whether a script or the control interface is asked for. Raises Failure (usage)."""
         if self.script is None and self.script_timeout is not None:
             raise Failure("--script-timeout is about a script: it needs --script FILE.py", Exit.USAGE)
         if self.script is None and self.control is None and self.hold_timeout is not None:
@@ -54,7 +54,7 @@ class SteeringOptions(NamedTuple):
 
 
 def steering_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options; the command gets them as `steering`."""
+    """Add the options of `SteeringOptions` to a command, which gets them as `steering`."""
     return with_options(
         gather_options("steering", SteeringOptions, SteeringOptions._fields)(command),
         click.option(
@@ -85,7 +85,7 @@ def steering_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Steering:
-    """All of it, for one proxy. Raises Failure: the script does not load, the port is taken."""
+    """Script, control interface and deciders of a proxy. Raises Failure: the script does not load, a port is taken."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Steering:
         reveal: bool,
         gate: Decider | None = None,
     ) -> None:
-        """`gate` is asked first: what is not served is refused before anybody else decides."""
+        """`gate` is asked first: a request that is not served is refused before any other decider sees it."""
         from kwcli.proxy.control.operations import Ring
         from kwcli.proxy.deciders import Deciders
         from kwcli.proxy.held_exchanges import HeldExchanges
@@ -143,7 +143,7 @@ class Steering:
             self._say(text)
 
     def lines(self) -> list[str]:
-        """What is said at the start."""
+        """The lines about script and control interface that the proxy prints at its start."""
         out = []
         if self.script is not None:
             out.append(f"script       {self.script.path}")
@@ -152,7 +152,7 @@ class Steering:
         return out
 
     async def begin(self, relays: Callable[[], Iterable[Relay]], listeners: Callable[[], Iterable[Listener]]) -> None:
-        """The loop runs: go to work. `relays` are the connections that are open."""
+        """Serve script and control interface on the running event loop. `relays` gives the open connections."""
         if self.script is not None:
             await self.script.attach()
         if self.server is not None and self.holds is not None and self.rules is not None:
@@ -171,19 +171,19 @@ class Steering:
             )
 
     def release(self) -> None:
-        """Let everything go on that is held: the proxy drains."""
+        """Let all held exchanges go on, since the proxy drains."""
         for row in self.held.rows():
             self.held.release(row["id"])
 
     def close(self) -> None:
-        """The proxy has ended."""
+        """End the script's process and close the control interface."""
         if self.script is not None:
             self.script.end()
         if self.server is not None:
             self.server.close()
 
     def closing_lines(self) -> list[str]:
-        """What is said at the end."""
+        """The lines about the script that the proxy prints at its end."""
         return self.script.lines() if self.script is not None else []
 
 

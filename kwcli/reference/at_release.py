@@ -14,7 +14,7 @@ Path = tuple[str, ...]
 
 
 def name_at(key: int, release: str) -> str:
-    """What the API was called."""
+    """The name of an API in a release."""
     later = (RENAMED_APIS.get(one, {}).get(key) for one in _after(release))
     return next((name for name in later if name), api(key).name)
 

@@ -16,15 +16,15 @@ Entry = dict[str, Any]
 
 
 def entries() -> list[Entry]:
-    """All APIs by key."""
+    """The entries of all APIs, by key."""
     return [entry(api(key)) for key in KEYS]
 
 
 def entry(found: Api) -> Entry:
-    """What there is to say of an API without its fields.
+    """The facts of an API, without its fields.
 
-    `versions` over all releases; `flexible_from` null where no version is; `unstable` the version that a release hides;
-    `sent_by`, `to` and `mutates` in the words of decoders/apis/routing.py.
+    `versions` are those of all releases; `flexible_from` is null where no version is flexible; `unstable` is the
+    version that a release hides; `sent_by`, `to` and `mutates` are in the words of decoders/apis/routing.py.
     """
     return {
         "key": found.key,
@@ -44,12 +44,12 @@ def entry(found: Api) -> Entry:
 
 
 def pair(versions: Versions) -> list[int]:
-    """[lowest, highest]."""
+    """A range of versions as [lowest, highest]."""
     return [versions.low, versions.high]
 
 
 def until(found: Api) -> str | None:
-    """The last release that has the API, where the newest one has it no more."""
+    """The last release that has the API; None where that is the newest release, or where no release has it."""
     last = next(reversed(history(found.key)), None)
     return None if last == RELEASES[-1] else last
 
@@ -108,7 +108,7 @@ def _folded(name: str) -> str:
 
 
 def tree(found: Api) -> Entry:
-    """The API's line of the list, and the fields of both sides."""
+    """The API's entry, and the fields of both sides."""
     early = sorted({(version, side, release) for side, version, release in found.early})
     return entry(found) | {
         "early": [{"side": side, "version": version, "release": release} for version, side, release in early],
@@ -118,7 +118,7 @@ def tree(found: Api) -> Entry:
 
 
 def fields(found: Api, message: Message) -> list[Row]:
-    """The fields of one side, in the order of the declaration: that of the wire, tagged ones in between."""
+    """The fields of one side in the order of the declaration: wire order, with tagged fields in between."""
     return _rows(found, message.fields, found.versions)
 
 
@@ -155,14 +155,14 @@ def values(field: Field) -> dict[str, str] | None:
 
 
 def _spelt(versions: Versions, found: Api) -> str | None:
-    """`9+` where the newest version of the API is among them; None for none."""
+    """Versions as text, `9+` where they reach the newest version of the API; None where there are none."""
     if not versions:
         return None
     return str(Versions(versions.low, FOREVER if versions.high == found.versions.high else versions.high))
 
 
 def _lifetime(key: int, versions: Versions, since: str) -> tuple[str | None, str | None]:
-    """The first release that has the field, and the last one where the newest has it no more."""
+    """The first release that has the field, and the last; the last is None where it is the newest release."""
     first = RELEASES.index(since) if since else 0
     having = [release for release, its in history(key).items() if its & versions and RELEASES.index(release) >= first]
     if not having:

@@ -1,4 +1,4 @@
-"""Kafka's error codes in; their lines of the reference, in JSON form and for people, out."""
+"""Kafka's error codes in; their entries in the reference, as JSON objects and as lines for people, out."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def all_codes() -> list[int]:
 
 
 def error(code: int) -> Row:
-    """What is known of a code. Raises KeyError for one that is unknown.
+    """All that is known of an error code. Raises KeyError for an unknown code.
 
-    `apis` names those that return it; `apis_from` tells them apart: `definition` (its response's definition lists the
-    code), `behaviour` (brokers are known to answer so), `any` (every answer with an error code may carry it).
+    `apis` names the APIs that return it; `apis_from` groups them: `definition` (the response's definition lists the
+    code), `behaviour` (brokers are known to answer so), `any` (every response with an error code may carry it).
     `also` has its names in older releases and in clients. `client` is there for an error that a client library makes.
     """
     if code in LIBRDKAFKA_ERRORS:
@@ -64,7 +64,7 @@ def _client_error(code: int) -> Row:
 
 
 def _returning(name: str) -> dict[str, list[int]]:
-    """API keys by what it stands on, none twice."""
+    """The keys of the APIs that return an error, grouped by how that is known; none twice."""
     listed = [key for key, names in LISTED.items() if name in names.split()]
     observed = [key for key, names in OBSERVED.items() if name in names.split() and key not in listed]
     rest = [key for key in _with_error_code() if key not in listed and key not in observed] if name in GENERIC else []
@@ -72,7 +72,7 @@ def _returning(name: str) -> dict[str, list[int]]:
 
 
 def returned_by(key: int) -> dict[str, list[str]]:
-    """The errors that an API's answers carry besides GENERIC ones, by what it stands on, each by code."""
+    """The errors that an API's responses carry besides GENERIC ones, grouped by how that is known, sorted by code."""
     tables = {"definition": LISTED, "behaviour": OBSERVED}
     numbers = {name: code for code, (name, _, _) in ERRORS.items()}
     return {source: sorted(table.get(key, "").split(), key=numbers.__getitem__) for source, table in tables.items()}
@@ -80,7 +80,7 @@ def returned_by(key: int) -> dict[str, list[str]]:
 
 @cache
 def _with_error_code() -> tuple[int, ...]:
-    """Every API whose answer has a field for an error code."""
+    """The keys of all APIs whose response has a field for an error code."""
     fields = ((key, paths(api(key).response.fields, api(key).versions)) for key in KEYS)
     return tuple(key for key, among in fields if any(field.name.endswith("error_code") for _, field, _ in among))
 
@@ -156,7 +156,7 @@ def _folded(name: str) -> str:
 
 
 def list_lines(rows: Sequence[Row], width: int | None, palette: Palette) -> Iterator[str]:
-    """One line a code, more where the meaning takes them."""
+    """One line a code, more where the meaning is long."""
     columns = (
         Column("code", right=True),
         Column("name", paint="bad", cut=20),
@@ -169,7 +169,7 @@ def list_lines(rows: Sequence[Row], width: int | None, palette: Palette) -> Iter
 
 
 def error_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
-    """All that is known of one code."""
+    """The lines for one code: all that is known of it."""
     retriable = "yes: clients send again by themselves" if row["retriable"] else "no: clients report it"
     facts = [["meaning", row["meaning"]], ["remedy", row["remedy"] or ""]]
     if row["code"] and "client" not in row:

@@ -1,7 +1,7 @@
 """Two releases in; which APIs, versions and fields appeared, went and changed between them, in JSON form, out.
 
-A version that the newer release has and the older has not is compared with the version before it; one that both have,
-with itself: there tags may have come, and a version that was still unstable may have been laid out anew.
+A version that the newer release has and the older has not is compared with the version before it. A version that both
+have is compared with itself: tags may have come, and a version that was still unstable may have been laid out anew.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ Facts = dict[str, FieldFacts]
 
 
 def changes(older: str, newer: str, keys: Sequence[int] = KEYS) -> Row:
-    """The difference between two releases, of these APIs."""
+    """The differences of these APIs between two releases."""
     found: dict[str, list[Row]] = {"appeared": [], "gone": [], "changed": []}
     for key in keys:
-        # Fields are matched by today's names; what they were called is told apart.
+        # Fields are matched by today's names; renamed fields are found separately.
         before, after = as_of(key, older, names=False), as_of(key, newer, names=False)
         if before is None and after is not None:
             found["appeared"].append(_appeared(after, newer))
@@ -49,7 +49,7 @@ def changes(older: str, newer: str, keys: Sequence[int] = KEYS) -> Row:
 
 
 def version_changes(found: Api, older: int, newer: int) -> Row:
-    """The difference between two versions of one API, as a release has them that has both."""
+    """The differences between two versions of one API, in their stable layouts."""
     rows = [
         _row(side, change, path, [newer], was, now)
         for side in SIDES
@@ -101,7 +101,7 @@ def _changed(before: Api, after: Api, older: str, newer: str) -> Row | None:
 
 
 def _field_rows(before: Api, after: Api, older: str, newer: str) -> list[Row]:
-    """All differences of fields; those that are the same in several versions in one row."""
+    """All differences of fields; a difference that is the same in several versions is one row."""
     found: dict[tuple[Side, str, str, FieldFacts | None, FieldFacts | None], list[int]] = {}
     for side in SIDES:
         for version in _numbers(after.versions):
@@ -127,7 +127,7 @@ def _order(row: Row) -> tuple[bool, bool, int, int]:
 
 
 def _base(before: Api, after: Api, side: Side, version: int, older: str, newer: str) -> Facts | None:
-    """What a version of the newer release is compared with; None where there is nothing before it."""
+    """The fields that a version of the newer release is compared with; None where there is nothing before it."""
     if version in before.versions:
         return _facts(message_at(before, side, version, older), version)
     if version - 1 in after.versions:
@@ -152,7 +152,7 @@ def _compare(old: Facts | None, new: Facts) -> Iterator[tuple[str, str, FieldFac
 
 
 def _gone(before: Api, after: Api, side: Side, older: str, newer: str) -> Iterator[tuple[str, FieldFacts, list[int]]]:
-    """Fields that only versions had which the newer release speaks no more."""
+    """Fields that only those versions had which the newer release no longer has; with these versions."""
     left = [version for version in _numbers(before.versions) if version not in after.versions]
     if not left:
         return

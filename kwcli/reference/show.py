@@ -1,4 +1,4 @@
-"""What the commands were asked in, the reference's answer on standard output."""
+"""The arguments of `kw apis` and `kw errors` in, the reference's answer on standard output out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kwcli.spelling import did_you_mean, find_api, find_release, find_version, p
 Row = dict[str, Any]
 # Codes or names with commas between them.
 _LIST: Final = re.compile(r"-?\w+(,-?\w+)+", re.ASCII)
-# Words that are releases, or two of them, wherever they stand: `3.9`, `v2.8.1`, `3.9..4.0`.
+# Words that are a release, or a range of two, wherever they stand: `3.9`, `v2.8.1`, `3.9..4.0`.
 _RELEASES: Final = re.compile(r"v?\d+(\.\d+)+((\.{2,3}|[,:-])(v?\d+(\.\d+)+|latest))?", re.IGNORECASE)
 
 
@@ -33,7 +33,7 @@ def show_apis(
     diff: tuple[str, str] | None,
     grep: str | None,
 ) -> None:
-    """Whatever `kw apis` was asked. Raises click.UsageError and Failure."""
+    """Answer `kw apis`: the list, an API, a version, a difference, or a search. Raises click.UsageError and Failure."""
     from kwcli.reference import text_apis
 
     if diff is None and grep is None:
@@ -76,7 +76,7 @@ def show_apis(
 def _sort_words(
     words: Sequence[str], release: str | None
 ) -> tuple[str | None, str | None, str | None, tuple[str, str] | None]:
-    """The API, its version, the release, and what is to be compared, of words that may be any of these."""
+    """The API, its version, the release, and the pair to compare, from words that may be any of these."""
     others = [word for word in words if not _RELEASES.fullmatch(word)]
     named = [end for word in words if word not in others for end in split_range(word) or (word,)]
     api, version, *_ = (*others, None, None)
@@ -105,7 +105,7 @@ def _show_diff(env: Environment, settings: Settings, found: Api | None, diff: tu
 def show_errors(
     env: Environment, settings: Settings, *, words: Sequence[str], grep: str | None, retriable: bool | None
 ) -> int:
-    """Whatever `kw errors` was asked. Raises click.UsageError."""
+    """Answer `kw errors`: given codes, all codes, or a search; returns the exit code. Raises click.UsageError."""
     from decoders.apis.error_codes import ERRORS
     from kwcli.reference import errors
     from kwcli.reference.errors import error_lines, list_lines
@@ -113,7 +113,7 @@ def show_errors(
     if words and (grep is not None or retriable is not None):
         raise click.UsageError(f"{'--grep' if grep is not None else '--[not-]retriable'} does not go with a code")
     words = [part for word in words for part in (word.split(",") if _LIST.fullmatch(word) else [word])]
-    for word in words:  # click lets -1 through, and all else that begins so with it
+    for word in words:  # click lets -1 through, and with it all words that begin with -
         if word[:1] == "-" and not word[1:].isdecimal():
             raise click.NoSuchOption(word, ctx=click.get_current_context())
     how = settings.width, palette(settings.color)
@@ -135,7 +135,7 @@ def show_errors(
 
 
 def _in_release(found: Api, release: str | None) -> Api:
-    """The API, as it was in the release."""
+    """The API as it was in the release (None: as it is). Raises Failure where the release has no such API."""
     from kwcli.reference.at_release import as_of
 
     if release is None:
@@ -149,7 +149,7 @@ def _in_release(found: Api, release: str | None) -> Api:
 
 
 def _version(its: Api, word: str, release: str | None) -> int:
-    """The version, if the API has it. Raises Failure."""
+    """The number of the version that a word names. Raises Failure where the API does not have it."""
     version = parse_version_of(its, word)
     if version not in its.versions:
         where = f" in {release}" if release else ""

@@ -25,7 +25,7 @@ def through(first: str, last: str) -> str:
 
 
 def span(versions: Sequence[int] | None) -> str:
-    """[0, 13] as `0-13`, [2, 2] as `2`."""
+    """A range of versions as text: [0, 13] as `0-13`, [2, 2] as `2`; None as the empty text."""
     if versions is None:
         return ""
     low, high = versions
@@ -38,7 +38,7 @@ _KEY: Final = "c client · t tool · b broker · k controller · z broker on Zoo
 
 
 def list_lines(rows: Sequence[Row], width: int | None, palette: Palette, release: str | None = None) -> Iterator[str]:
-    """One line an API. Of one release its versions; else those of all, and of as many releases as there is room for."""
+    """One line an API, with its versions in `release`, or in all and in as many single ones as there is room for."""
     wide = width is None or width >= WIDE
     columns = [
         Column("key", right=True),
@@ -82,7 +82,7 @@ def _people(words: Sequence[str], *, wide: bool) -> str:
 
 
 def tree_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
-    """What is known of an API, then its fields over all versions."""
+    """The facts of an API, then its fields over all versions, its errors and early layouts."""
     yield from head_lines(row, width, palette)
     for side in ("request", "response"):
         yield ""
@@ -130,7 +130,7 @@ _MEANINGS: Final = (Column("", paint="name", cut=24, left=True), Column("", wrap
 
 
 def _meanings(rows: Sequence[Row], above: str) -> Iterator[list[str]]:
-    """Each field whose numbers stand for something, and what for."""
+    """Each field whose numbers have words, with the numbers and their words."""
     for row in rows:
         path = above + row["name"]
         if row["values"]:
@@ -139,7 +139,7 @@ def _meanings(rows: Sequence[Row], above: str) -> Iterator[list[str]]:
 
 
 def _older(rows: Sequence[Row], above: str) -> Iterator[list[str]]:
-    """Each field that older releases call otherwise, and how."""
+    """Each field that has other names in older releases, with these names."""
     for row in rows:
         path = above + row["name"]
         if row["was"]:
@@ -169,13 +169,13 @@ def _tree_rows(rows: Sequence[Row], depth: int) -> Iterator[list[str]]:
 
 
 def default_text(row: Row) -> str:
-    """A default as JSON; nothing where it is what anyone would expect of an array, a struct or records."""
+    """A field's default as JSON; empty where it is the expected one of an array, a struct or records."""
     if row["type"].startswith("[]") or row["type"] in ("struct", "records", "tags"):
         return "" if row["default"] in ([], {}, "", None) and not row["nullable"] else json.dumps(row["default"])
     return "zero" if row["default"] == ZERO_UUID else json.dumps(row["default"])
 
 
-# Route.to of decoders/apis/routing.py for people.
+# Route.to of decoders/apis/routing.py → words for people.
 _SERVERS: Final = {
     "any": "any node",
     "leader": "the leader of each partition",
@@ -239,7 +239,7 @@ _FRAME: Final = (
 
 
 def wire_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
-    """Request and response of one version, and how to read the words that name encodings."""
+    """The layouts of request and response of one version, and an explanation of the encodings."""
     words: set[str] = set()
     having = row["releases"] or ("of no release",)
     where = f"Kafka {row['release'] or through(having[0], having[-1])}"
@@ -285,7 +285,7 @@ _ARROWS: Final = {"request": "→", "response": "←"}
 
 
 def found_lines(rows: Sequence[Row], word: str, width: int | None, palette: Palette) -> Iterator[str]:
-    """What a search has found, the APIs' names before each other's fields."""
+    """A table of the APIs and fields that a search has found, one line each."""
     sides = {"request": "request", "response": "response"} if width is None or width >= WIDE else _ARROWS
     columns = (
         Column("API", paint="api", cut=20),

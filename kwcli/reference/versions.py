@@ -44,7 +44,7 @@ def versions() -> dict[str, Any]:
 
 
 def _requirements() -> tuple[list[str], list[str]]:
-    """The names of what kw needs, and of what its extras do besides; those for tests are left out."""
+    """The names of the packages that kw needs, and of those that its extras need besides, but for the test extra."""
     try:
         stated = metadata.requires("kw") or []
     except metadata.PackageNotFoundError:  # run from its sources
@@ -70,7 +70,7 @@ def _installed(name: str) -> str | None:
 
 
 def write_versions(env: Environment, found: dict[str, Any], output: str) -> None:
-    """As text, as a JSON object, or as one on a line."""
+    """Write the versions as text, as an indented JSON object, or as a JSON object on one line."""
     if output != "text":
         option = orjson.OPT_INDENT_2 if output == "json" else 0
         env.stdout.write(orjson.dumps(found, option=option) + b"\n")
@@ -94,7 +94,7 @@ def write_versions(env: Environment, found: dict[str, Any], output: str) -> None
 
 
 def _wrapped(line: str, width: int) -> list[str]:
-    """Lines broken between libraries only."""
+    """A line wrapped to a width, broken between libraries only."""
     held = re.sub(r" (?=\d)", "\0", line)  # a version stays with its name
     parts = textwrap.wrap(held, max(width, 40), subsequent_indent=" " * 8, break_on_hyphens=False)
     return [part.replace("\0", " ") for part in parts]

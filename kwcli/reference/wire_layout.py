@@ -1,4 +1,4 @@
-"""One version of an API in; what its request and response are on the wire, byte by byte, in JSON form, out."""
+"""One version of an API in; the layout of its request and response on the wire, byte by byte, in JSON form, out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Row = dict[str, Any]
 TAGS: Final = "_tagged_fields"
 SIDES: Final[tuple[Side, Side]] = ("request", "response")
 
-# How each word of `encoding` is read; `uvarint` stands in compact and tagged ones.
+# How each word of `encoding` is read; `uvarint` occurs in compact and tagged encodings.
 LEGEND: Final[dict[str, str]] = {
     "bool": "1 byte: 0 is false, anything else true",
     "int": "big-endian, two's complement; the number is its bits",
@@ -42,7 +42,7 @@ LEGEND: Final[dict[str, str]] = {
 
 
 def layouts(found: Api, version: int, release: str | None = None) -> Row:
-    """Both sides of one version, with their headers; of a release where it laid them out in another way."""
+    """The layouts of both sides of one version, with their headers; of `release` where its layout was another one."""
     return {
         "key": found.key,
         "name": found.name,
@@ -70,7 +70,7 @@ def _side(found: Api, side: Side, version: int, release: str | None) -> Row:
 
 
 def _rows(plan: Plan) -> list[Row]:
-    """The fields of a struct in wire order; in a flexible one its tagged fields come last."""
+    """The fields of a struct in wire order; in a flexible struct the tagged fields come last."""
     rows = [_row(field) for field in plan.fields]
     if plan.flexible:
         tagged = [_row(field) for field in plan.tagged]
@@ -116,7 +116,7 @@ def _element(field: PlanField, *, null: bool) -> str:
 
 
 def shown_default(value: object) -> Any:
-    """A plan's default as JSON has it; an empty struct is {}."""
+    """A plan's default as a JSON value; an empty struct is {}."""
     if value == STRUCT_DEFAULT:
         return {}
     if isinstance(value, tuple):
@@ -133,7 +133,7 @@ def _uuid_text(value: bytes) -> str:
 
 
 def encodings(rows: Sequence[Row]) -> set[str]:
-    """Every word of encodings in these rows and below."""
+    """All encodings in these rows and in the rows below them."""
     found: set[str] = set()
     for row in rows:
         found.add(row["encoding"])
@@ -142,7 +142,7 @@ def encodings(rows: Sequence[Row]) -> set[str]:
 
 
 def legend(words: set[str]) -> list[tuple[str, str]]:
-    """What has to be known to read these encodings, in the order of LEGEND."""
+    """The rows of LEGEND that explain these encodings, in the order of LEGEND."""
     used: set[str] = set()
     for word in words:
         for part in word.split(" of "):

@@ -1,4 +1,4 @@
-"""What `kw replay` does: requests of a recording in, asked again of another cluster. Here: its own options."""
+"""`kw replay` asks the requests of a recording again, of another cluster. Here: its own options."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class ReplayOptions(NamedTuple):
-    """What is asked again and how; the values are words of the command line."""
+    """The options of `kw replay` as given: what is asked again, and how."""
 
     speed: str = "1"
     changes: tuple[str, ...] = ()

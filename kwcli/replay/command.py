@@ -1,4 +1,4 @@
-"""The command line of `kw replay` in, the recording read, asked again and compared; an exit code out."""
+"""Options of `kw replay` in; a recording, asked again and compared, and an exit code out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run_replay(
     connection: ConnectionOptions,
     shown: OutputOptions,
 ) -> Exit:
-    """Do what was asked. Raises Failure."""
+    """Read the recording, ask its requests again, show the outcomes; the exit code. Raises Failure."""
     allowed = Allowed.parse(asked.changes)
     settings = ReplaySettings(allowed, parse_names(asked.map), parse_speed(asked.speed), asked.replay_client_id)
     output_settings = shown.settings(env, live=not asked.dry_run)

@@ -1,4 +1,4 @@
-"""The requests of one client's connection in, one after the other; asked of the nodes that serve them, outcomes out.
+"""The requests of one client's connection in, asked one after the other of the nodes that serve them; outcomes out.
 
 A recorded connection led to one broker. Its requests may have to go to several nodes of the other cluster, so a lane
 has a connection to each node that it needs, with the client id of the recording unless another was given. Order is kept
@@ -42,18 +42,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Lane", "LaneContext", "Outcome"]
 
-# Errors that pass, which every client waits for: LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER,
+# Errors that pass, which every client waits out: LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER,
 # COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, NOT_CONTROLLER, CONCURRENT_TRANSACTIONS.
 PASSING: Final = frozenset({5, 6, 14, 15, 16, 41, 51})
 PASSING_PAUSE_S: Final = 0.25
-# Connections that lanes keep open together, so that files do not run out.
+# How many connections all lanes keep open, so that file descriptors do not run out.
 OPEN_MAX: Final = 512
-# What a request says of how long its answer may take.
+# The fields of requests that say how long an answer may take.
 _WAITS: Final = ("max_wait_ms", "rebalance_timeout_ms", "session_timeout_ms", "timeout_ms")
 
 
 class Outcome(NamedTuple):
-    """What became of a request: the exchange with the other cluster as a record, and how its answer compares.
+    """The result of a request: the exchange with the other cluster as a record, and how its answer compares.
 
     `text` says why there is nothing to compare, or why it was refused without an answer.
     """
@@ -68,10 +68,10 @@ class Outcome(NamedTuple):
 
 
 class LaneContext:
-    """What all lanes have in common.
+    """The state that all lanes share.
 
-    `lock` is held by whoever maps, looks up, opens a connection or reads an answer: messages are decoded by one thread
-    at a time, and only the waiting for answers is done side by side.
+    A thread holds `lock` while it maps, looks up, opens a connection or reads an answer: one thread at a time decodes
+    messages, and threads only wait for answers side by side.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ _Answered = tuple["Exchange", str, "Stop"]
 
 
 class Lane:
-    """One client's connection."""
+    """One client's recorded connection, with its connections to nodes of the other cluster."""
 
     def __init__(self, shared: LaneContext, client_id: str | None) -> None:
         self._shared = shared
@@ -109,7 +109,7 @@ class Lane:
         self._reply: Reply | None = None
 
     def close(self) -> None:
-        """Close its connections."""
+        """Close the connections of the lane."""
         for address in tuple(self._open):
             self._close(address)
 
@@ -121,9 +121,9 @@ class Lane:
                 self._shared.opened -= 1
 
     def ask(self, request: RecordedRequest) -> Outcome:
-        """Ask one request; whatever goes wrong is in the outcome."""
+        """Ask one request; errors are in the outcome."""
         if self._shared.opened > OPEN_MAX:
-            self.close()  # others need them, and it can be opened again
+            self.close()  # other lanes need connections, and these can be opened again
         try:
             return self._ask(request)
         except NotReplayable as problem:
@@ -141,7 +141,7 @@ class Lane:
             _check_encodes(key, version, request.version, sent)
             shared.target.check(key, version, sent)
         answered: list[_Answered] = []
-        left = [sent]  # shares of which a node has said that it is too early, or not its own
+        left = [sent]  # shares to be asked: at first all, then those with PASSING errors
         deadline = Deadline(shared.target.config.timeout_s, shared.env.monotonic)
         while left:
             with shared.lock:
@@ -203,9 +203,9 @@ class Lane:
         return Outcome(request, record, verdict_of(differences), differences=differences, shares=shares)
 
     def _send(self, key: int, version: int, stop: Stop) -> tuple[Exchange, str]:
-        """The exchange with one node, and why it is not answered, where it is not. Raises Failure, unsent.
+        """The exchange with one node, and why it is not answered, else "". Raises Failure where nothing was sent.
 
-        What only reads is sent once more where a connection that was used before is closed: it may have been idle.
+        A request that only reads is sent once more where a connection used before is closed: it may have been idle.
         """
         used = stop.address in self._open
         exchange, problem = self._exchange(key, version, stop)
@@ -259,7 +259,7 @@ class Lane:
 
 
 def _check_encodes(key: int, version: int, recorded: int, body: Mapping[str, Any]) -> None:
-    """Whether a version has a place for everything. Raises NotReplayable."""
+    """Raise NotReplayable where a version has no field for a value of the body."""
     try:
         encode_message(key, version, "request", body)
     except (EncodeError, DecodeError) as problem:
@@ -267,7 +267,7 @@ def _check_encodes(key: int, version: int, recorded: int, body: Mapping[str, Any
 
 
 def _layout(record: Mapping[str, Any]) -> int:
-    """The version whose fields an answer has: 0 of ApiVersions where the broker knew no better."""
+    """The version whose fields an answer has: 0 for ApiVersions where the broker did not know the version asked for."""
     answer = record["response"]
     if record["api"] == "ApiVersions" and answer.get("error_code") and "throttle_time_ms" not in answer:
         return 0
@@ -276,9 +276,9 @@ def _layout(record: Mapping[str, Any]) -> int:
 
 
 def _is_passing(exchange: Exchange, request: RecordedRequest, version: int, body: Mapping[str, Any]) -> bool:
-    """Whether the answer says nothing but that it is too early or the wrong node, and the recorded one did not.
+    """Whether an answer has only errors of PASSING (too early, the wrong node), which the recorded one does not have.
 
-    Of a request that changes something, nothing may have been done yet.
+    For a request that changes something, every place must have failed, so that nothing was done yet.
     """
     codes = {error.code for error in exchange.errors}
     if not codes or not codes <= PASSING or codes & {error.code for error in request.exchange.errors}:

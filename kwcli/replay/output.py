@@ -1,7 +1,8 @@
-"""Outcomes in, what people and programs see of them out: lines, a table, records; the closing line.
+"""Outcomes in; lines, a table or records of them, and the closing lines, out.
 
-Text has a line for each request whose answer says something else, with -v for each; below it, what differs. NDJSON and
-JSON have the record of the exchange with the other cluster, with a `comparison`, and at the end one of kind `replay`.
+Text has a line for each request whose answer is different, with -v for every request; below it, the differences. NDJSON
+and JSON have the record of the exchange with the other cluster, with a `comparison`, and a last record of kind
+`replay`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "ReplayOutput", "closing_lines"]
 
 FORMATS: Final = ("text", "table", "ndjson", "json")
-# Differences that a record lists, and that a line of text does.
+# How many differences a record lists, and how many the text.
 DIFFERENCES_MAX: Final = 100
 _LINES_MAX: Final = 5
 _VALUE_MAX: Final = 120
@@ -53,12 +54,12 @@ class ReplayOutput:
         self._zone = find_zone(settings.zone)
         self._paint = palette(settings.color)
         self._rows: list[list[str]] = []
-        self._told: dict[int, str] = {}  # hash of the differences of an answer → where they were told
+        self._told: dict[int, str] = {}  # hash of the differences of an answer → where they were shown
         lines = settings.format == "ndjson"
         self._json = JsonWriter(write, lines=lines) if settings.format in ("ndjson", "json") else None
 
     def show(self, outcome: Outcome) -> None:
-        """Show one."""
+        """Show an outcome; a table is shown by `close`."""
         if self._json is not None:
             self._json.add(outcome_json(outcome))
         elif self._settings.format == "table":
@@ -67,7 +68,7 @@ class ReplayOutput:
             self._write(self._text(outcome).encode("utf-8", "backslashreplace"))
 
     def close(self, counts: ReplayCounts) -> None:
-        """Everything was shown."""
+        """Write the table, or the last record, after all outcomes."""
         if self._json is not None:
             if not self._dry_run:
                 self._json.add(counts_json(counts))
@@ -112,7 +113,7 @@ class ReplayOutput:
         return "".join(f"{line}\n" for line in [*lines, *self._differences(f"{version} at {time}", shown)])
 
     def _differences(self, where: str, shown: list[Difference]) -> Iterator[str]:
-        """What differs; what was told already is not told again."""
+        """Lines of differences; equal differences of an earlier answer are only referred to."""
         texts = [difference_text(each) for each in shown]
         before = self._told.setdefault(hash(tuple(texts)), where) if len(texts) > 1 else where
         if before != where:
@@ -125,7 +126,7 @@ class ReplayOutput:
 
 
 def _is_telling(outcome: Outcome) -> bool:
-    """Whether people are told of it in any case: an answer says something else, the recording lacks something."""
+    """Whether an outcome is shown even without -v: the answer is different, or the recording lacks something."""
     lacking = outcome.problem is not None and outcome.problem.reason in ("redacted", "left_out")
     return lacking or outcome.verdict in ("different", "refused")
 
@@ -143,7 +144,7 @@ def _api(outcome: Outcome) -> str:
 
 
 def _what(outcome: Outcome) -> str:
-    """Why, or what differs in one line."""
+    """Why a request was not asked or not compared, or how many differences its answer has."""
     if outcome.problem is not None:
         return outcome.problem.text
     if outcome.text:
@@ -157,7 +158,7 @@ def _latency(value: float | None) -> str:
 
 
 def difference_text(difference: Difference) -> str:
-    """`orders 1 error_code: no error → UNKNOWN_TOPIC_OR_PARTITION`."""
+    """A difference as text: `orders 1 error_code: no error → UNKNOWN_TOPIC_OR_PARTITION`."""
     name = difference.path.rpartition(".")[2] if difference.about else difference.path
     where = clean(f"{difference.about} {name}".strip())
     if difference.kind == "missing":
@@ -184,8 +185,10 @@ def _value(value: Any) -> str:
 
 
 def outcome_json(outcome: Outcome) -> dict[str, Any]:
-    """The record of the exchange with the other cluster; of a request that was not sent, without addresses
-    and with the number of the recorded connection."""
+    """The record of the exchange with the other cluster.
+
+    A request that was not sent has no addresses in its record, and the number of the recorded connection.
+    """
     exchange = outcome.request.exchange
     was = to_json_dict(exchange)
     record = outcome.record
@@ -224,7 +227,7 @@ def _difference_json(difference: Difference) -> dict[str, Any]:
 
 
 def counts_json(counts: ReplayCounts) -> dict[str, Any]:
-    """The last record: how many of each."""
+    """The last record: the counts of a replay."""
     return {
         "kind": "replay",
         "schema": SCHEMA,
@@ -242,7 +245,7 @@ def counts_json(counts: ReplayCounts) -> dict[str, Any]:
 # The closing lines.
 
 _LATE_S: Final = 1.0
-# Why requests were not asked, by reason: a few words behind their number. Others are told with the text of the first.
+# Why requests were not asked, by reason: a few words behind their number. For other reasons: the text of the first.
 _REASONS: Final = {
     "data": "change data (--changes data)",
     "never": "are never sent: logins, tokens, what brokers and controllers say to each other",
@@ -254,7 +257,7 @@ _REASONS: Final = {
 
 
 def closing_lines(counts: ReplayCounts, *, dry_run: bool) -> list[str]:
-    """`142 requests asked again: 60 same, 70 with other ids and offsets, 8 different, 4 refused`, and what was not."""
+    """`142 requests asked again: 60 same, 70 with other ids and offsets, 8 different, 4 refused`; those not asked."""
     if dry_run:
         lines = [f"{count_of(counts.asked, 'request')} would be asked again"]
     else:

@@ -1,6 +1,6 @@
-"""Captures and records in, the requests in them out, in the order of their times, each with why it is not asked again.
+"""Captures and records in; their requests, in the order of their times, each with why it is not asked again, out.
 
-The requests of a recording are held together, since a request may settle long after the next ones: at most
+All requests of a recording are held in memory, since a request may settle long after the next ones: at most
 RECORDING_MAX bytes of both sides.
 """
 
@@ -34,27 +34,28 @@ __all__ = ["Allowed", "RecordedRequest", "Recording"]
 
 # Bytes of requests and answers that are held at a time.
 RECORDING_MAX: Final = 2048 * MIB
-# How both sides are read to be compared: records with what they hold, secrets redacted.
+# How both sides are read to be compared: with the contents of records, secrets redacted.
 WHOLE: Final = Options(records=True)
-# What no client and no tool sends.
+# The APIs that no client and no tool sends.
 INSIDE: Final = frozenset(key for key in NAMES if not {"client", "tool"} & set(route(key).sent_by))
 
 
 class Allowed(NamedTuple):
-    """What may be changed: whether data, and the keys of the admin APIs that may be sent."""
+    """What --changes allows: whether data may be changed, and the keys of the admin APIs that may be sent."""
 
     data: bool = False
     admin: frozenset[int] = frozenset()
 
     @property
     def changes(self) -> bool:
-        """Whether anything may be."""
+        """Whether anything may be changed."""
         return self.data or bool(self.admin)
 
     @classmethod
     def parse(cls, words: Sequence[str]) -> Allowed:
-        """Of the words of --changes, `data` and `admin:API,…` (what follows an `admin:` is more of them). Raises
-        Failure (usage).
+        """Read the words of --changes, `data` and `admin:API,…`; words behind an `admin:` are further APIs.
+
+        Raises Failure (usage).
         """
         data, admin, in_admin = False, set[int](), False
         for word in words:
@@ -108,19 +109,19 @@ class RecordedRequest:
 
     @property
     def key(self) -> int:
-        """The API."""
+        """The API key of the request."""
         assert self.exchange.api_key is not None
         return self.exchange.api_key
 
     @property
     def version(self) -> int:
-        """The version that it was sent in."""
+        """The version in which the request was sent."""
         assert self.exchange.api_version is not None
         return self.exchange.api_version
 
     @property
     def ended_ns(self) -> int | None:
-        """When its client knew how it went; None where it never did."""
+        """When the client knew the result of the request; None where it never did."""
         exchange = self.exchange
         if exchange.outcome == "no_response_expected":
             return exchange.request_end_ns or exchange.time_ns
@@ -128,7 +129,7 @@ class RecordedRequest:
 
     @property
     def client(self) -> tuple[int, str | None]:
-        """What its requests are asked in order by: the connection and the client id."""
+        """The connection and the client id; requests for which these are equal are asked in order."""
         return id(self.exchange.ends), self.exchange.client_id
 
     def body(self) -> dict[str, Any]:
@@ -138,11 +139,11 @@ class RecordedRequest:
         return found
 
     def answer(self) -> dict[str, Any] | None:
-        """The record of the exchange, as it is compared."""
+        """The record of the recorded exchange, as it is compared."""
         return to_json_dict(self.exchange, WHOLE)
 
     def _read(self, allowed: Allowed) -> bytes:
-        """The bytes of the body. Raises NotReplayable."""
+        """The bytes of the request's body. Raises NotReplayable."""
         exchange = self.exchange
         if exchange.is_token:
             raise NotReplayable("never", "a login")
@@ -170,7 +171,7 @@ class RecordedRequest:
         return body
 
     def _recorded(self) -> bytes:
-        """Of a record that kw wrote: what is redacted in it, or left out, cannot be asked."""
+        """The body's bytes, from a record that kw wrote. Raises NotReplayable where values are redacted or missing."""
         record = self.exchange.revealed or self.exchange.record
         assert record is not None
         if record["request"] is None or "request" in record.get("undecoded", {}):
@@ -186,7 +187,7 @@ class RecordedRequest:
 
 
 class Recording:
-    """Takes exchanges as they settle: a renderer that shows nothing. `close` when all have come."""
+    """A renderer that shows nothing, but collects exchanges as they settle. Call `close` when all have come."""
 
     shows_skipped = False
 
@@ -200,19 +201,19 @@ class Recording:
         self._size = 0
 
     def write(self, rows: list[Settled]) -> None:
-        """Take those that passed the filters."""
+        """Take the exchanges that passed the filters."""
         for row in rows:
             if row.kind == "exchange":
                 self._add(row)
 
     def notice(self, rows: list[Settled]) -> None:
-        """Rows that the filters have left out may tell where brokers are."""
+        """Learn where brokers are from rows that the filters have left out."""
         for row in rows:
             if row.kind == "exchange":
                 self._learn(row)
 
     def close(self) -> None:
-        """Bring them into the order of their times, and take what the whole recording says of them."""
+        """Sort the requests by time, and apply what the whole recording tells: brokers' connections, topic names."""
         for request in self.requests:
             if request.problem is None and id(request.exchange.ends) in self._inside:
                 request.problem = NotReplayable("never", "a broker's connection to another one, or to a controller")
@@ -222,7 +223,7 @@ class Recording:
                 self.topics.setdefault(identity, name)
 
     def _add(self, exchange: Exchange) -> None:
-        """Raises Failure where they are too many."""
+        """Take an exchange. Raises Failure where the recording is too large."""
         self._size += (exchange.request_size or 0) + (exchange.response_size or 0)
         if self._size > RECORDING_MAX:
             raise Failure(f"the recording is larger than {in_bytes(RECORDING_MAX)}: a filter, or --since, takes a part")

@@ -1,13 +1,13 @@
-"""The requests of a recording in, each asked of the other cluster when its time comes, outcomes on the screen out.
+"""The requests of a recording in, each asked of the other cluster when its time comes; outcomes out.
 
-The problem. Clients ask side by side, and what one does depends on what another has done: a topic is made before it is
-produced to, a member joins while the others wait for it. Asked again in another rhythm, requests must neither overtake
-what they depend on nor wait for what waits for them.
+The problem. Clients ask side by side, and a request may depend on those of other clients: a topic is created before it
+is produced to, a member joins while the others wait for it. When answers take other times than in the recording, a
+request must neither overtake requests that it depends on, nor wait for requests that wait for it.
 
-The idea. Each recorded connection is a lane (lane.py) with a thread of its own, so that what waits at a broker holds up
-nobody else. One dispatcher hands requests to lanes in the order of their recorded times, at the speed that was asked
-for. Where something may be changed, a request is also held until everything has been answered that was answered before
-it in the recording: what its client may have known, is true again.
+The idea. Each recorded connection is a lane (lane.py) with a thread of its own, so that a request that waits at a
+broker holds up no other client. One dispatcher hands requests to lanes in the order of their recorded times, at the
+speed that was asked for. Where changes are allowed, a request is also held until all requests have been answered that
+were answered before it in the recording: what its client may have known is true again.
 
 ```
 recording   A ──────┤          C knew A's answer, and not B's
@@ -17,7 +17,7 @@ replay      A ─────────────┤C ───┤     B may
             B ──────────────────────────┤
 ```
 
-What always holds: no more than THREADS_MAX threads, so that of many more clients some wait for others; a request that
+What always holds: at most THREADS_MAX threads, so that with more clients than that some wait for others; a request that
 is held longer than the time-out is let go, and counted. What is given up: requests that a client pipelined on one
 connection are asked one after the other.
 """
@@ -46,14 +46,14 @@ if TYPE_CHECKING:
 
 __all__ = ["ReplayCounts", "ReplaySettings", "list_requests", "replay"]
 
-# Lanes that do not wait for each other.
+# How many lanes do not wait for each other.
 THREADS_MAX: Final = 256
-# How often it is looked whether something came back, while nothing is due.
+# How often (s) the dispatcher looks for outcomes, while no request is due.
 _LOOK_S: Final = 0.05
 
 
 class ReplaySettings(NamedTuple):
-    """How to ask. `speed` None: as fast as it goes. `client_id` None: as in the recording."""
+    """How to ask. `speed` None: as fast as possible. `client_id` None: as in the recording."""
 
     allowed: Allowed
     names: NameMap
@@ -62,18 +62,18 @@ class ReplaySettings(NamedTuple):
 
 
 class ReplayCounts:
-    """What became of all requests."""
+    """The counts of all requests of a replay."""
 
     def __init__(self) -> None:
         self.asked = 0
         self.verdicts: Counter[str] = Counter()
         self.problems: Counter[str] = Counter()  # reason → requests that were not asked
-        self.texts: dict[str, str] = {}  # reason → why, of the first
-        self.overtaken = 0  # asked though something was not answered yet that was in the recording
+        self.texts: dict[str, str] = {}  # reason → text of the first such request
+        self.overtaken = 0  # asked before an answer that came earlier in the recording
         self.late_s = 0.0  # how far the replay was behind, at most
 
     def count(self, outcome: Outcome) -> None:
-        """Count one."""
+        """Count an outcome."""
         if outcome.problem is not None:
             self.skip(outcome.problem)
         else:
@@ -81,13 +81,13 @@ class ReplayCounts:
             self.verdicts[outcome.verdict or ""] += 1
 
     def skip(self, problem: NotReplayable) -> None:
-        """Count one that is not asked."""
+        """Count a request that is not asked."""
         self.problems[problem.reason] += 1
         self.texts.setdefault(problem.reason, problem.text)
 
     @property
     def differs(self) -> bool:
-        """Whether an answer says something else than the recorded one."""
+        """Whether an answer is different from the recorded one, or a request was refused."""
         return bool(self.verdicts["different"] or self.verdicts["refused"])
 
 
@@ -95,7 +95,7 @@ Show = Callable[[Outcome], None]
 
 
 def list_requests(recording: Recording, show: Show) -> ReplayCounts:
-    """What would be asked, without asking."""
+    """Show what would be asked, without asking; the counts."""
     counts = ReplayCounts()
     for request in recording.requests:
         outcome = Outcome(request, None, None, problem=request.problem)
@@ -110,7 +110,7 @@ def list_requests(recording: Recording, show: Show) -> ReplayCounts:
 def replay(
     env: Environment, recording: Recording, config: ClientConfig, settings: ReplaySettings, show: Show
 ) -> tuple[ReplayCounts, bool]:
-    """Ask everything that may be asked; the counts, and whether it was interrupted. Raises Failure."""
+    """Ask all requests that may be asked; the counts, and whether Ctrl-C ended the replay. Raises Failure."""
     target = ReplayTarget(env, config, creates=settings.allowed.data)
     nodes = match_nodes(set(recording.nodes.values()), target.nodes)
     ids = IdMap(settings.names, nodes, target.cluster_id)
@@ -151,7 +151,7 @@ class _Worker:
         while (task := self.tasks.get()) is not None:
             try:
                 outcome = task.lane.ask(task.request)
-            except Exception as defect:  # a thread's end must not be the end of the replay without a word
+            except Exception as defect:  # else the thread would end, and the replay wait for ever
                 outcome = Outcome(task.request, None, "uncompared", f"a defect: {type(defect).__name__}: {defect}")
                 if self._env.debug:
                     for line in traceback.format_exc().splitlines():
@@ -162,7 +162,7 @@ class _Worker:
 
 
 class _Replay:
-    """One run."""
+    """One run of a replay: the dispatcher."""
 
     def __init__(
         self,
@@ -189,12 +189,12 @@ class _Replay:
         self._results: queue.SimpleQueue[tuple[_Task, Outcome]] = queue.SimpleQueue()
         self._begun: float | None = None
         self._begun_ns = 0
-        self._waiting: list[tuple[int, int]] = []  # recorded ends and numbers of what is asked, soonest first
+        self._waiting: list[tuple[int, int]] = []  # recorded end and number of each asked request, soonest first
         self._answered: set[int] = set()
         self._back = 0
 
     def go(self) -> bool:
-        """Whether it was interrupted."""
+        """Ask all requests; whether Ctrl-C ended that."""
         try:
             for number, request in enumerate(self._requests):
                 self._wait_until_due(request)
@@ -224,7 +224,7 @@ class _Replay:
         self.counts.late_s = max(self.counts.late_s, -left)
 
     def _wait_for_earlier(self, request: RecordedRequest) -> None:
-        """Until everything is answered that its client may have known to be."""
+        """Wait until all requests are answered whose recorded answers came before this request, or the time is up."""
         end = self._env.monotonic() + self._shared.target.config.timeout_s
         while self._waiting and self._waiting[0][0] <= request.exchange.time_ns:
             if self._waiting[0][1] in self._answered:
@@ -247,7 +247,7 @@ class _Replay:
         worker.tasks.put(_Task(number, request, lane, not self._left[client]))
 
     def _free_worker(self) -> _Worker:
-        """One without a lane, else a new one, else the one with the fewest."""
+        """A worker without a lane, else a new one, else the one with the fewest lanes."""
         found = min(self._workers, key=lambda worker: worker.lanes, default=None)
         if found is None or (found.lanes and len(self._workers) < THREADS_MAX):
             found = _Worker(self._env, self._results)
@@ -275,14 +275,14 @@ class _Replay:
 
 
 def exit_code(counts: ReplayCounts, *, interrupted: bool) -> Exit:
-    """What scripts go by."""
+    """The exit code of a replay."""
     if interrupted:
         return Exit.INTERRUPTED
     return Exit.FINDINGS if counts.differs else Exit.DONE
 
 
 def parse_speed(word: str) -> float | None:
-    """`1`, `10`, `0.5`, `10x`; None for `max`. Raises Failure (usage)."""
+    """The speed of --speed: `1`, `10`, `0.5`, `10x`; None for `max`. Raises Failure (usage)."""
     if word == "max":
         return None
     try:
@@ -295,7 +295,7 @@ def parse_speed(word: str) -> float | None:
 
 
 def parse_names(words: Sequence[str]) -> NameMap:
-    """`a=b` of topics, `group:a=b`, `transaction:a=b`. Raises Failure (usage)."""
+    """The names of --map: `a=b` for topics, `group:a=b`, `transaction:a=b`. Raises Failure (usage)."""
     kinds: dict[str, dict[str, str]] = {"topic": {}, "group": {}, "transaction": {}}
     for word in words:
         old, equals, new = word.partition("=")

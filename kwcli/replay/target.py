@@ -1,7 +1,7 @@
-"""A request in, the nodes of the other cluster that it goes to out, and the versions that they take.
+"""A request in; the nodes of the other cluster that it goes to, and the version to send, out.
 
 One client looks up leaders and coordinators for all connections of a replay, one at a time. Looking up changes nothing:
-no topic is made by asking for it, and no coordinator is asked for where that would make Kafka's own topic for it.
+asking for a topic never creates it, and no coordinator is asked for where that would create its internal topic.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 __all__ = ["ReplayTarget", "Stop"]
 
-# What coordinators keep their state in, by what they coordinate, and by the key type of FindCoordinator.
+# The internal topics of coordinators, by what they coordinate (_KEY_TYPES: by the key type of FindCoordinator).
 INTERNAL: Final[Mapping[str, str]] = {
     "group": "__consumer_offsets",
     "transaction": "__transaction_state",
     "share": "__share_group_state",
 }
-# A topic that is not there is not asked for again as soon as this.
+# How long (s) a topic that does not exist is not asked for again.
 ABSENT_S: Final = 2.0
 _KEY_TYPES: Final[Mapping[int, str]] = {0: "group", 1: "transaction", 2: "share"}
 
@@ -50,10 +50,10 @@ class Stop(NamedTuple):
 
 
 class ReplayTarget:
-    """The other cluster. Not for several threads at once."""
+    """The other cluster. Not thread-safe."""
 
     def __init__(self, env: Environment, config: ClientConfig, *, creates: bool) -> None:
-        """Connects to a first node. Raises Failure. `creates`: Kafka's own topics may come to be."""
+        """Connects to a first node. Raises Failure. `creates`: look-ups may create Kafka's internal topics."""
         self.config = config
         self._env = env
         self._creates = creates
@@ -73,12 +73,12 @@ class ReplayTarget:
 
     @property
     def cluster_id(self) -> str | None:
-        """As Metadata tells it."""
+        """The id of the other cluster, as Metadata tells it."""
         return self._cluster.cluster_id
 
     @property
     def credentials(self) -> Credentials | None:
-        """What all connections log in with."""
+        """The credentials that all connections log in with."""
         return self._cluster.credentials
 
     @property
@@ -110,7 +110,7 @@ class ReplayTarget:
         return nearest_version(recorded, served)
 
     def check(self, key: int, version: int, body: Mapping[str, Any]) -> None:
-        """Whether asking would make topics that are not there. Raises NotReplayable, Failure."""
+        """Raise NotReplayable where asking would create topics that do not exist. Raises Failure, too."""
         if key == METADATA and version < WITHOUT_CREATING:
             named = [topic["name"] for topic in body.get("topics") or ()]
             cluster = self._asking()
@@ -122,7 +122,7 @@ class ReplayTarget:
             self._check_internal(_KEY_TYPES.get(body.get("key_type", 0), "group"))
 
     def stops(self, key: int, version: int, body: Mapping[str, Any], node: int | None) -> list[Stop]:
-        """Where a request goes; `node` gets what any node may. Raises NotReplayable, Failure."""
+        """The nodes that a request goes to; `node` gets requests for any node. Raises NotReplayable, Failure."""
         way = route(key)
         cluster = self._asking()
         kraft = is_kraft(cluster.any().versions)
@@ -135,12 +135,12 @@ class ReplayTarget:
         return [Stop(each.connection.address, _number(each.connection.node_id), each.body) for each in found]
 
     def at_node(self, node: int, body: Mapping[str, Any]) -> list[Stop]:
-        """A certain node. Raises Failure."""
+        """The stop of a request that goes to a certain node. Raises Failure."""
         cluster = self._asking()
         return [self._at(cluster, node, body)]
 
     def forget(self) -> None:
-        """Leaders or coordinators may have moved."""
+        """Forget leaders and coordinators, which may have moved."""
         self._cluster.forget()
 
     def _at(self, cluster: ClusterClient, node: int | None, body: Mapping[str, Any]) -> Stop:
@@ -162,7 +162,7 @@ class ReplayTarget:
         self._internal.add(name)
 
     def _asking(self) -> ClusterClient:
-        """The client of the look-ups, with all of its time."""
+        """The client of the look-ups, with a new deadline."""
         self._cluster.renew(self._deadline())
         return self._cluster
 
@@ -175,7 +175,7 @@ class ReplayTarget:
 
 
 def _names(key: int, version: int, body: Mapping[str, Any]) -> Iterable[object]:
-    """The places that a request names; of one without any, none is meant."""
+    """The places that a request names; one None for an API whose requests name no places."""
     return places(key, version, body) if route(key).path else [None]
 
 

@@ -15,16 +15,16 @@ from decoders.apis.releases import HISTORY, RELEASES, history, spoken
 from decoders.exchanges.exchange import count_clients, rfc3339
 from decoders.wire.units import parse_time
 
-# What a report may be made of.
+# Tables that a report may be made of.
 TABLES: Final = ("exchanges", "topic_partitions", "connections", "skipped")
 # Dimensions that latencies are given by.
 BY: Final = ("api", "client", "topic", "broker")
 
 
 class FoldResults(NamedTuple):
-    """What was found: fold by name, why one was given up, rows of each table (None: there is no such table).
+    """The results of folds: fold by name, why a fold was given up, rows of each table (None: there is no such table).
 
-    `tables`: whether it is tables that were read.
+    `tables`: whether tables were read, not captures.
     """
 
     found: dict[str, Any]
@@ -38,7 +38,7 @@ _WHO: Final = ("address", "client_id", "software", "software_version")
 
 
 def served(release: str, key: int, version: int) -> bool:
-    """Whether a release serves a version, or has never heard of such an API: that is no fault of the client."""
+    """Whether a release serves a version of an API, or never had the API, which is no fault of the client."""
     versions = spoken(release).get(key)
     if versions is None:
         return not _gone(release, key)
@@ -46,10 +46,10 @@ def served(release: str, key: int, version: int) -> bool:
 
 
 def old_versions(rows: Sequence[Row], release: str) -> list[Row]:
-    """The rows of `ClientVersions` by client, those with versions that a release does not serve any more.
+    """A row for each client in the rows of `ClientVersions` that uses versions which a release does not serve any more.
 
-    Each has `old`, a list of APIs and versions; `since`, the first release whose clients know served versions of all of
-    them (null where an API is gone); `asks`, whether it asks brokers for the versions that they serve.
+    Each row has `old`, a list of APIs and versions; `since`, the first release whose clients know served versions of
+    all of them (null where an API is gone); `asks`, whether the client asks brokers for the versions that they serve.
     """
     clients: dict[tuple[Any, ...], list[Row]] = {}
     asking = {_name(row) for row in rows if row["api_key"] == API_VERSIONS}
@@ -66,7 +66,7 @@ def old_versions(rows: Sequence[Row], release: str) -> list[Row]:
 
 
 def _name(row: Row) -> tuple[Any, ...]:
-    """Who it is, whatever it says of its software."""
+    """The identity of a client without its software: address and client id."""
     return row["address"], row["client_id"]
 
 
@@ -122,13 +122,13 @@ def numbers(report: Report) -> tuple[int, int]:
 
 
 def slices(points: list[Row], key: str, report: Report, scale: int = 1) -> dict[int, int]:
-    """A value by bucket, as an integer."""
+    """Number of a bucket → the value `key` of its point, times `scale`, as an integer."""
     width = round(report["bucket_s"] * NS)
     return {nanoseconds(row["time"]) // width: round(row[key] * scale) for row in points if row[key] is not None}
 
 
 def times(report: Report) -> list[str]:
-    """When each bucket begins."""
+    """The time at which each bucket begins, as RFC 3339."""
     width = round(report["bucket_s"] * NS)
     first, last = numbers(report)
     return [rfc3339(number * width) for number in range(first, last + 1)]
@@ -141,7 +141,7 @@ def series(points: list[Row], key: str, starts: list[str]) -> list[Any]:
 
 
 def nanoseconds(time: str) -> int:
-    """What `rfc3339` made a text of."""
+    """The time in nanoseconds of which `rfc3339` made a text."""
     if not time.endswith("Z") or time[4:5] != "-":
         return int(time.partition("s")[0]) * NS  # beyond the calendar
     return parse_time(time)
@@ -150,7 +150,7 @@ def nanoseconds(time: str) -> int:
 SCHEMA: Final = 1
 # Sections that are rows of the commands of the same names.
 PORTRAYED: Final = ("clients", "groups", "topics", "brokers")
-# Connections with a ladder.
+# The most connections with a ladder.
 LADDERS: Final = 60
 _POINTS: Final = ("time", "count", "rate", "errors", "waited", "p50", "p90", "p99", "max")
 _SIDES: Final = ("client", "server")
@@ -197,7 +197,7 @@ def _audit(result: FoldResults, target: str) -> Row | None:
 
 
 def _ladders(result: FoldResults) -> list[Row] | None:
-    """Those connections in which most went wrong, then those with most exchanges; in the order of their beginnings."""
+    """The ladders of the connections with most failures, then most exchanges; in the order of their beginnings."""
     rows = _rows(result, "ladders")
     if rows is None:
         return None
@@ -214,7 +214,7 @@ def rows_at(report: Report, path: Sequence[str]) -> list[Row] | None:
 
 
 def moment(time: str, size: int = 19) -> str:
-    """A time of the report as people read it, `2026-11-21 03:04:05`; the more of its characters the more exact."""
+    """A time of the report for people, `2026-11-21 03:04:05`, of which the first `size` characters are given."""
     return time[:size].replace("T", " ")
 
 
@@ -232,7 +232,7 @@ def _span(result: FoldResults) -> Row:
 
 
 def _summary(result: FoldResults, every: Row | None, portraits: _Portraits) -> Row:
-    """Counts of all; null where the table for it is not there, or there were too many to count."""
+    """The counts of the summary; null where the table for a count is not there, or there were too many to count."""
 
     def different(name: str) -> int | None:
         fold = result.found.get(f"latency {name}")
@@ -263,14 +263,14 @@ def _rows(result: FoldResults, name: str) -> list[Row] | None:
 
 
 def _sorted(rows: list[Row] | None, *names: str) -> list[Row] | None:
-    """Greatest first, those without a value last."""
+    """The rows by the values of `names`, greatest first, rows without a value last."""
     if rows is None:
         return None
     return sorted(rows, key=lambda row: [(row[name] is not None, row[name] or 0) for name in names], reverse=True)
 
 
 def _by(result: FoldResults, name: str) -> list[Row] | None:
-    """The slowest first; those that matter have points over time."""
+    """Latencies by the dimension `name`, the slowest first; rows that were counted over time have their points."""
     rows = _rows(result, f"latency {name}")
     if rows is None:
         return None
@@ -316,7 +316,7 @@ def _clients(versions: list[Row]) -> int:
 
 
 def _talkers(result: FoldResults) -> Row:
-    """Who moves most bytes: clients by the bytes of their exchanges, topics by those of their record batches."""
+    """The top talkers: clients by the bytes of their exchanges, topics by the bytes of their record batches."""
     clients = _rows(result, "latency client")
     names = ("client", "count", "rate", "request_bytes", "response_bytes")
     shown = None if clients is None else [{name: row[name] for name in names} for row in clients]
@@ -346,7 +346,7 @@ def _topics(result: FoldResults) -> list[Row] | None:
 
 
 def _throttling(result: FoldResults, portraits: _Portraits) -> Row:
-    """Of clients and of APIs; a fold that was told of throttled exchanges alone does not know how many there are."""
+    """Throttling by client and by API; other folds give the counts of exchanges where only throttled ones were fed."""
     counts: dict[Any, int] = {}
     for row in portraits["clients"] or ():
         for name in (row["client_id"],) if row["client_id"] else row["addresses"]:
@@ -399,11 +399,11 @@ def _client(row: Row) -> Row:
 
 
 def _foreign(row: Row) -> Row:
-    """A connection on which nothing was said has no reason."""
+    """The row of connections that are not Kafka; connections without any bytes have no reason."""
     return {name: row[name] for name in ("broker", "reason", "detail", "count")}
 
 
 def _add_up(into: Row, row: Row) -> None:
-    """Both directions together."""
+    """Add the values of both directions in `row` to those in `into`."""
     for name in ("packets", "bytes", "gaps", "missing", "retransmissions"):
         into[name] += sum(row[f"{side}_{name}"] for side in _SIDES)

@@ -2,8 +2,8 @@
 
 A chart is a grid of three pieces: numbers at the left, the plot, times below. The plot is stretched to the width of the
 page (its lines keep their width), numbers and times stand beside it at places in pixels and per cent: so no script has
-to draw anything anew where the window changes. What each slice of time says is a line of text, which the page's script
-shows for the pointer and the arrow keys.
+to draw anything anew when the window changes. Each slice of time has a line of text, which the page's script shows for
+the pointer and the arrow keys.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Say = Callable[[float], str]
 
 
 class Chart(NamedTuple):
-    """`section`: the section of the page that it heads; `html`: what is to be shown; `said`: a line for each slice."""
+    """One chart. `section`: the page's section that it heads; `html`: its markup; `said`: a line for each slice."""
 
     section: str
     title: str
@@ -52,7 +52,7 @@ class _Series(NamedTuple):
 
 
 def charts(report: Report) -> Iterator[Chart]:
-    """All charts that there is something to draw of."""
+    """All charts of a report for which there is something to draw."""
     points = report["over_time"]
     if len(points) < 2:
         return
@@ -90,7 +90,7 @@ def _size(value: float) -> str:
 
 
 def _positive(points: list[Row], key: str, starts: list[str]) -> list[float | None]:
-    """A logarithmic scale has no place for 0 or less."""
+    """The series of a value; None for 0 or less, which have no place on a logarithmic scale."""
     return [value if value is not None and value > 0 else None for value in series(points, key, starts)]
 
 
@@ -120,7 +120,7 @@ def _drawn(
     legend = "".join(f'<li class="c{its.color}">{escape(its.name)}</li>' for its in drawn)
     anchors = ("start", "middle", "middle", "middle", "end")
     last = len(starts) - 1
-    # With the day in front of it there is no room for as many.
+    # Times with the day in front need more room: the style sheet shows fewer of them.
     days = " days" if report["first"][:10] != report["last"][:10] else ""
     clocks = "".join(
         f'<text class="m{at}" x="{place}%" y="14" text-anchor="{anchor}">'
@@ -142,7 +142,7 @@ def _drawn(
 
 
 def _summary(title: str, drawn: Sequence[_Series], report: Report, say: Say) -> str:
-    """What a reader who does not see the chart is told of it."""
+    """The text about a chart for a reader who does not see it."""
     greatest = [
         f"{its.name} at most {say(max(value for value in its.values if value is not None))}"
         for its in drawn
@@ -194,7 +194,7 @@ def _path(values: Sequence[float | None], step: float, place: Callable[[float], 
 
 
 def _stacked(drawn: Sequence[_Series]) -> tuple[list[tuple[float, float]], str]:
-    """Columns that stand on each other."""
+    """Columns that stand on each other, on a linear scale."""
     totals = [sum(parts) for parts in zip(*(its.values for its in drawn), strict=True)]
     top = max(totals, default=0)
     if not top:

@@ -41,7 +41,7 @@ BODY_MAX: Final = 24_000
 _CUTS: Final = ((100, 4000), (20, 1000), (5, 200), (2, 60))
 _SIDES: Final = ("request", "response")
 
-# Fold by name; those that are made with more are in ReportFolds. Portraits have latencies by client, topic, broker.
+# Folds by name; folds that need arguments are made in ReportFolds. Portraits have latencies by client, topic, broker.
 FOLDS: Final[dict[str, Callable[[], Any]]] = {
     "over time": partial(OverTime, ("api",)),
     "findings": Doctor,
@@ -52,20 +52,20 @@ FOLDS: Final[dict[str, Callable[[], Any]]] = {
     "security": Security,
     "ladders": Ladders,
 }
-# Those that learn of exchanges which the filters leave out → whether of the time asked for only.
+# Folds that learn from exchanges which the filters leave out → whether only from those in the time asked for.
 _LEARNING: Final = {
     "audit": False,
     "portraits brokers": False,
     "portraits groups": True,
     "portraits topics": True,
 }
-# Folds that are told of few exchanges: those with errors, those that were throttled.
+# Folds that are fed few exchanges: those with errors, those that were throttled.
 _ERRORS: Final = partial(Statistics, ("api", "error"), "errors")
 _THROTTLED: Final = {f"throttle {name}": partial(Statistics, (name,), "throttle") for name in ("client", "api")}
 
 
 class ReportFolds:
-    """All folds of a report. One that has too many groups is given up, and `full` says why.
+    """All folds of a report. A fold that has too many groups is given up, and `full` says why.
 
     `options` say how bodies of the slowest exchanges are shown.
     """
@@ -81,7 +81,7 @@ class ReportFolds:
         self.full: dict[str, str] = {}
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
-        """What any of them reads."""
+        """The paths that any of the folds reads."""
         return frozenset().union(*(fold.needs(key, side) for fold in self._all().values()))
 
     def _all(self) -> dict[str, Any]:
@@ -111,7 +111,7 @@ class ReportFolds:
             self.full[name] = problem.text
 
     def _drop(self) -> None:
-        """Let go of the folds that were given up."""
+        """Remove the folds that were given up."""
         if not self.full.keys().isdisjoint(self._all()):
             self.found = {name: fold for name, fold in self.found.items() if name not in self.full}
             self._rare = {name: fold for name, fold in self._rare.items() if name not in self.full}
@@ -123,7 +123,7 @@ class ReportFolds:
             self.found["security"].connect(run)
 
     def learn(self, rows: Sequence[Settled], within: Callable[[Exchange], bool]) -> None:
-        """Take over what holds for all, of exchanges that the filters left out too; `within`: of the time asked for."""
+        """Let folds learn from all exchanges, also those the filters left out; `within`: in the time asked for."""
         exchanges = [row for row in rows if not isinstance(row, Skipped)]
         in_time = list(filter(within, exchanges))
         for name, some in _LEARNING.items():
@@ -133,7 +133,7 @@ class ReportFolds:
                     learn(exchange)
 
     def merge(self, other: Self) -> None:
-        """Take in what another has counted."""
+        """Add the counts of other folds."""
         self.skipped.merge(other.skipped)
         self.full |= other.full
         self._drop()
@@ -162,14 +162,14 @@ class ReportFolds:
         return []
 
     def beside(self, result: FoldResults) -> FoldResults:
-        """Another result, of the same exchanges, with what is found here alone."""
+        """Another result, of the same exchanges, with the folds added that only exist here, and `slowest` from here."""
         mine = {name: fold for name, fold in self.found.items() if name not in ("over time", *result.found)}
         return result._replace(
             found=result.found | mine | {"slowest": self.found["slowest"]}, full=result.full | self.full
         )
 
     def results(self) -> FoldResults:
-        """What was found, for `build_report`."""
+        """The results of all folds, for `build_report`."""
         found, rows = {**self._all(), "skipped": self.skipped}, dict.fromkeys(TABLES)
         over: OverTime | None = found.pop("over time", None)
         if over is not None:
@@ -183,7 +183,7 @@ class ReportFolds:
 
 
 def bodies_of(exchange: Exchange, options: Options) -> bytes:
-    """The bodies of an exchange as JSON, {"request", "response"}, and what was `cut` of them to keep them small."""
+    """The bodies of an exchange as JSON, {"request", "response"}, and in "cut" the sides that were shortened."""
     record = to_json_dict(exchange, options)
     bodies = {side: record.get(side) for side in _SIDES}
     if exchange.record is not None and not options.records:
@@ -204,7 +204,7 @@ def bodies_of(exchange: Exchange, options: Options) -> bytes:
 
 
 def _without_records(value: Any) -> Any:
-    """The same without the records of batches, which whoever wrote the record may have wanted."""
+    """A JSON value without the records of batches, which an exchange record that was read may have."""
     if isinstance(value, dict):
         batch = "record_count" in value
         return {name: _without_records(each) for name, each in value.items() if not (batch and name == "records")}
@@ -216,7 +216,7 @@ def _dump(value: Any) -> bytes:
 
 
 def _clean(value: Any) -> Any:
-    """The same with texts that any reader of JSON takes."""
+    """A JSON value with texts and integers that any reader of JSON takes."""
     if isinstance(value, str):
         return json_text(value)
     if isinstance(value, dict):
@@ -227,7 +227,7 @@ def _clean(value: Any) -> Any:
 
 
 def _cut(value: Any, elements: int, characters: int) -> Any:
-    """The same with shorter lists and texts; what was left out of them is said where it was."""
+    """A JSON value with shorter lists and texts; the end of each says how much was left out."""
     if isinstance(value, str) and len(value) > characters:
         return f"{value[:characters]}… and {len(value) - characters:,} more characters"
     if isinstance(value, dict):

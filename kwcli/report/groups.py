@@ -1,4 +1,4 @@
-"""Rows of groups in, how each went out: who was a member when, why it rebalanced, who is how far behind."""
+"""Rows of groups in, HTML about each group out: its members over time, why it rebalanced, its lag by partition."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NAME: Final = 60
 
 
 def group_articles(rows: Sequence[Row], report: Report) -> Iterator[str]:
-    """Those that rebalanced most and are farthest behind first; the first three are open."""
+    """HTML about each group, the groups with most rebalances, then most lag, first; the first three are open."""
     ordered = sorted(rows, key=lambda row: (-row["rebalances"], -(row["commit_lag"] or 0)))
     for at, row in enumerate(ordered[:GROUPS]):
         present = sum(member["present"] for member in row["members"])
@@ -86,7 +86,7 @@ def _lanes(row: Row, names: MemberNames, report: Report) -> Iterator[str]:
 
 
 def _next(timeline: Sequence[Row], its: Row) -> list[Row]:
-    """Who left before the generation after this one, where it is known when."""
+    """The members that left before the next generation, if the time is known."""
     at = timeline.index(its)
     return [left for left in timeline[at + 1]["left"] if left["time"]] if at + 1 < len(timeline) else []
 
@@ -130,7 +130,7 @@ def _generations(timeline: Sequence[Row], names: MemberNames) -> Iterator[str]:
 
 
 def _partitions(row: Row, names: MemberNames) -> Iterator[str]:
-    """Those that are farthest behind."""
+    """The table of the partitions that are farthest behind."""
     ordered = sorted(row["partitions"], key=lambda its: -max(its["commit_lag"] or 0, its["position_lag"] or 0))
     shown = ordered[:PARTITIONS]
     if not shown:

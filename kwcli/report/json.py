@@ -12,7 +12,7 @@ from kwcli.report.build_report import PORTRAYED, Report, rows_at
 if TYPE_CHECKING:
     from kwcli.env import Settings
 
-# Sections that are lists, where they are.
+# The paths of all lists in a report.
 LISTS: Final = (
     ("over_time",),
     *(("latency", name) for name in ("api", "client", "topic", "broker")),
@@ -37,7 +37,7 @@ LISTS: Final = (
 
 
 def json(report: Report, _settings: Settings) -> str:
-    """One object."""
+    """The report as one JSON object."""
     return orjson.dumps(report, option=orjson.OPT_INDENT_2).decode() + "\n"
 
 
@@ -47,7 +47,7 @@ def ndjson(report: Report, _settings: Settings) -> str:
 
 
 def rows(report: Report) -> Iterator[dict[str, Any]]:
-    """The objects of NDJSON."""
+    """The objects of a report's NDJSON, one for each line."""
     same = {"kind": report["kind"], "schema": report["schema"]}
     span = {name: report[name] for name in ("first", "last", "span_s", "bucket_s")}
     yield same | {"section": "summary", "tables": report["tables"], **span, **report["summary"]}

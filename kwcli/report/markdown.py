@@ -18,13 +18,13 @@ __all__ = ["markdown"]
 # Rows of a table without -v, and characters of a cell.
 ROWS: Final = 50
 CELL: Final = 200
-# What begins something in the middle of a line of Markdown or HTML, addresses that become links by themselves among it
-# (GitHub's autolinks): punctuation may always be escaped (CommonMark 2.4).
+# Characters that begin markup in the middle of a line of Markdown or HTML, and those in addresses that become links by
+# themselves (GitHub's autolinks): punctuation may always be escaped (CommonMark 2.4).
 _MARKS: Final = re.compile(r"([\\`*_{}\[\]<>#!|~&$@]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
 
 
 def markdown(report: Report, settings: Settings) -> str:
-    """Everything; of long tables the first rows, all of them with -v."""
+    """The whole report as Markdown; of long tables the first rows, with -v all rows."""
     out = ["# Kafka traffic", ""]
     if report["first"]:
         out += [f"{moment(report['first'], 23)} to {moment(report['last'], 23)} UTC", ""]

@@ -21,7 +21,7 @@ _NAME: Final = 60
 
 
 def version_matrix(report: Report) -> Iterator[str]:
-    """The section of the page; nothing where no client is known."""
+    """The HTML of the page's section `versions`; nothing where no client is known."""
     clients = report["clients"] or []
     if not clients:
         return

@@ -1,9 +1,9 @@
 """A report in, one page out that needs nothing else: style, script, charts and tables in a single HTML file.
 
 A content security policy lets the page run its only script and apply its only style sheet, known by their hashes, and
-load nothing from anywhere: what a client of the capture calls itself can do nothing here, even if it were not escaped.
-Each text is made one line without control characters (`clean`) and escaped where it is put; what the script reads is
-JSON in which no character means anything to HTML or to JavaScript, and becomes text of elements, never markup.
+load nothing from anywhere: a name that a client gave itself can do nothing here, even if it were not escaped. Each text
+is made one line without control characters (`clean`) and escaped where it is put; the script reads JSON in which no
+character means anything to HTML or to JavaScript, and makes text of elements of it, never markup.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _body(report: Report, drawn: list[Chart]) -> Iterator[str]:
 
 
 def _after(section: Section, report: Report) -> Iterator[tuple[str, str]]:
-    """What follows a section and is none of the tables: name and title."""
+    """The name and title of each part that follows a section and is not in SECTIONS."""
     if section.name == "clients":
         yield "versions", "Versions"
     if section.name == "slowest" and report["ladders"]:
@@ -196,7 +196,7 @@ def _cell(said: ReportColumn, row: Row) -> str:
 
 
 def _pieces(name: str) -> list[str]:
-    """What of a name stays on one line."""
+    """The pieces of a name, between which a line may end."""
     return [word[at : at + _PIECE] for word in _BREAKS.split(name) for at in range(0, len(word), _PIECE)]
 
 
@@ -206,7 +206,7 @@ def _class(said: ReportColumn) -> str:
 
 
 def _findings(rows: list[Row]) -> Iterator[str]:
-    """A list, worst first; notes are a line each, to be opened."""
+    """The list of findings, worst first; a note is one line, which can be opened."""
     yield '<ul class="findings">'
     for row in rows[:FINDINGS]:
         times = f' <span class="dim">×{row["count"]:,}</span>' if row["count"] > 1 else ""
@@ -248,7 +248,7 @@ def _pretty(body: Any) -> str:
 
 
 def _ladders(ladders: list[Row]) -> Iterator[str]:
-    """One connection, chosen from a list; the script draws it."""
+    """The section of ladders: one connection, chosen from a list; the script draws it."""
     worst = max(range(len(ladders)), key=lambda at: (ladders[at]["failed"] > 0, ladders[at]["failed"], -at))
     yield '<section id="ladders" aria-labelledby="ladders-title"><h2 id="ladders-title">Connections step by step</h2>'
     yield '<p class="ladder-pick"><label for="connection">Connection</label><br><select id="connection">'
@@ -267,12 +267,12 @@ def _ladders(ladders: list[Row]) -> Iterator[str]:
 
 
 def _ladder(row: Row) -> Row:
-    """What the script draws: texts of each step, in which it puts nothing else."""
+    """The data of a ladder that the script draws: the texts of each step, to which it adds nothing."""
     steps = row["steps"]
     well = [at for at, step in enumerate(steps) if not _failed(step)]
     left_out = row["count"] - row["failed"] - len(well)
     said = f"… {count_of(left_out, 'more exchange')} went well …" if left_out > 0 else ""
-    turn = well[-1] + 1 if well else 0  # what comes behind it has failed
+    turn = well[-1] + 1 if well else 0  # all steps behind it have failed
     made = [
         [
             clean(step["time"][11:23]),

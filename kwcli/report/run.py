@@ -50,7 +50,7 @@ class ReportRenderer(AnswerRenderer):
     ) -> None:
         self.folds = ReportFolds(Options(records=settings.records, reveal_secrets=settings.reveal_secrets))
         super().__init__(self.folds, "report", list, lambda _rows, _settings: "", settings)  # close() writes
-        self._adds = []  # write() tells the folds, of many at once
+        self._adds = []  # write() feeds the folds, many exchanges at once
         self.hear = self._hear
         self.ended = self._ended
         self._env = env
@@ -76,11 +76,11 @@ class ReportRenderer(AnswerRenderer):
                 self.folds.skip(row)
 
     def notice(self, rows: list[Settled]) -> None:
-        """Learn of what the filters leave out too."""
+        """Let folds learn from rows, also those that the filters leave out."""
         self.folds.learn(rows, self._within)
 
     def close(self) -> None:
-        """Write the report."""
+        """Make the report of the folds, and write it."""
         assert self._write is not None
         report = build_report(self.folds.results(), self._target)
         self.breaking = count_breaking(report)
@@ -111,7 +111,7 @@ def count_breaking(report: Report) -> int:
 
 
 def findings_code(env: Environment, code: Exit, breaking: int, release: str, *, quiet: bool) -> Exit:
-    """The exit code of the run as `code`, or the one that says that clients break on `release`, which is told too."""
+    """The exit code of a run; FINDINGS in place of DONE or LOSSY, and a line, where clients break on `release`."""
     if not breaking:
         return code
     if not quiet:
@@ -120,7 +120,7 @@ def findings_code(env: Environment, code: Exit, breaking: int, release: str, *, 
 
 
 def _write_file(path: str, data: bytes) -> None:
-    """A page that was there stays until the new one is whole."""
+    """Write a page to a file; a page that was there stays until the new one is whole. Raises Failure."""
     target = os.path.realpath(path)
     whole = target if os.path.exists(target) and not os.path.isfile(target) else f"{target}.partial"
     try:

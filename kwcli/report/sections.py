@@ -1,6 +1,6 @@
-"""The report's tables for people, as one literal table: which rows, which columns, how a value is said.
+"""The report's tables for people, as one literal table: which rows, which columns, how a value is written.
 
-Text and page are both drawn from it, so that they say the same.
+Text, Markdown and page are drawn from it, so that they say the same.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Say = Callable[["Row"], str]
 NOTHING: Final = "–"
-# Columns up to this `keep` are shown even where they say nothing.
+# Columns up to this `keep` are shown even where all their cells are empty.
 WEIGHTY: Final = 4
 
 
@@ -36,9 +36,9 @@ class ReportColumn(NamedTuple):
 
 
 class Section(NamedTuple):
-    """`path`: where its rows are in a report. `none` is said where there are no rows.
+    """One section. `path`: where its rows are in a report; `none`: the text in place of a table without rows.
 
-    `found`: its rows are findings, which `explain` makes texts of.
+    `found`: its rows are findings, of which `explain` makes texts.
     """
 
     name: str
@@ -51,15 +51,15 @@ class Section(NamedTuple):
     found: bool = False
 
     def rows(self, report: Report) -> list[Row] | None:
-        """Its rows; None: there is no table for it."""
+        """The rows of the section in a report; None where the report does not have them."""
         return rows_at(report, self.path)
 
     def telling(self, rows: Sequence[Row]) -> list[ReportColumn]:
-        """Its columns without those of little weight that say nothing of any of these rows."""
+        """The columns of the section, without columns of little weight that are empty in all of these rows."""
         return [said for said in self.columns if said.keep <= WEIGHTY or any(said.say(row) != NOTHING for row in rows)]
 
     def notes_on(self, rows: Sequence[Row]) -> list[str]:
-        """What must be known to read these rows."""
+        """The notes of the section that are about these rows."""
         return [note for note in self.notes if note != WAITED or any(row["waited"] for row in rows)]
 
 
@@ -93,14 +93,14 @@ def _error_share(row: Row) -> str:
 
 
 def percent(share: float) -> str:
-    """`12.3%`, and never 0 or all where it is not quite."""
+    """A share as text, `12.3%`; never 0 or 100 % where the share is only near to that."""
     if 0 < share < 0.0005:
         return "<0.1%"
     return ">99.9%" if 0.9995 <= share < 1 else f"{share:.1%}"
 
 
 def codes(found: dict[str, int]) -> str:
-    """`NONE ×3, …`."""
+    """Names and how often each was found, `NONE ×3, …`."""
     return ", ".join(f"{name} ×{times:,}" for name, times in found.items()) or NOTHING
 
 
@@ -215,7 +215,7 @@ _PORTRAIT: Final = (
 
 
 def explain(row: Row) -> list[tuple[str, str]]:
-    """What is told of a finding below its title: name and text."""
+    """The details of a finding below its title, each a name and a text."""
     who = row.get("clients") or ()
     more = f" and {len(who) - _SHOWN:,} more" if len(who) > _SHOWN else ""
     said = [("who", ", ".join(map(clean, who[:_SHOWN])) + more)] if who else []
@@ -477,13 +477,13 @@ SECTIONS: Final[tuple[Section, ...]] = (
 
 
 def title_of(section: Section, report: Report) -> str:
-    """The title of a section; one that is about a release names it."""
+    """The title of a section; a title about the target release names it."""
     held = report["audit"] or report["old_versions"] or {}
     return section.title.replace("the target release", f"Kafka {held.get('target')}")
 
 
 def totals(report: Report) -> list[tuple[str, str]]:
-    """What there is of everything, name by name."""
+    """The totals of a report, each a name and a text."""
     summary = report["summary"]
     count = summary["count"] or 0
     found = [("exchanges", f"{count:,}")]

@@ -1,4 +1,4 @@
-"""A report in, what people read out: a summary, how it went over time, then one table a section."""
+"""A report in, text for people out: a summary, marks over time, then one table a section."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LABEL: Final = 10
 
 
 def text(report: Report, settings: Settings) -> str:
-    """Everything; of long tables the first rows, all of them with -v."""
+    """The whole report as text; of long tables the first rows, with -v all rows."""
     paint = palette(settings.color)
     out = [*_head(report, settings, paint)]
     notes: dict[str, None] = {}
@@ -119,7 +119,7 @@ def _over_time(report: Report, points: list[Row], settings: Settings, paint: Pal
 
 
 def _axis(report: Report, width: int, buckets: int) -> str:
-    """The first time at the left, the last one at the right, how long one bucket is between them."""
+    """The line below the marks: the first time at the left, and the last time at the right where it has room."""
     per = -(-buckets // width)
     marks = -(-buckets // per)
     first, last = (report[name][11:19] for name in ("first", "last"))

@@ -1,4 +1,4 @@
-"""What `kw scrub` does: a capture in, one that may be sent to others out. Here: its options."""
+"""`kw scrub`: a capture in, a capture that may be sent to others out. This module has its options."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class ScrubOptions(NamedTuple):
-    """What to scrub and how; `keep` are kinds of names that stay."""
+    """What to scrub and how; `keep` are kinds of names that are not replaced."""
 
     source: str
     out: str

@@ -1,4 +1,4 @@
-"""A scrubbed capture and what the first reading knows in, what is wrong with it out: nothing, or it is given up."""
+"""A scrubbed capture and the first reading in, the problems of the capture out: with any it is given up."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SHOWN_MAX: Final = 3
 
 
 class Check:
-    """What was found: `problems`, in words; `names` and `secrets` searched for, and the names that were `left` out."""
+    """A check: `problems` in words; how many `names` and `secrets` were searched for, and how many names `left` out."""
 
     def __init__(self, path: str, reading: Reading, ports: frozenset[int] | None, env: Environment) -> None:
         self.problems: list[str] = []
@@ -66,7 +66,7 @@ class Check:
                 before = piece[-_OVERLAP:]
 
     def _look_at_exchanges(self, path: str, ports: frozenset[int] | None, env: Environment) -> None:
-        """Count exchanges, and search in their frames, which packets have in parts, and in compressed batches."""
+        """Note facts of exchanges; search in their frames, of which packets have parts, and in compressed batches."""
         engine = Engine(ports=ports, needs=Needs())
         captures = Captures((path,), env, cut_receiver=engine)
         for segments in captures:
@@ -101,7 +101,7 @@ class Check:
             self.problems.append(f"{missing:,} exchanges are not as they were, {more:,} are in their place{what}")
 
     def told(self) -> Iterator[str]:
-        """What was looked for, in words."""
+        """The line about the names and secrets that were searched for."""
         left = f"; {self.left:,} too short to look for, or a part of what stays" if self.left else ""
         yield f"none of {count_of(self.names, 'name')} and {count_of(self.secrets, 'secret')} is in it{left}"
 

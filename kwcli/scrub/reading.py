@@ -1,4 +1,4 @@
-"""Segments of a capture in, what is written in the place of their payloads out: the first reading of `kw scrub`."""
+"""Segments of a capture in, the bytes that take the place of their payloads out: the first reading of `kw scrub`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FIN", "PAYLOAD", "PLAINTEXT", "PLAIN_SAYS", "RST", "SEQ", "KeptFacts", "Reading", "TlsEnds"]
 
-# Kinds of records by packet, and what they say.
+# Kinds of records by packet, and the layout of their contents.
 PAYLOAD, PLAINTEXT = range(2)
 SEQ: Final = Struct(">I")  # sequence number; then the bytes
 PLAIN_SAYS: Final = Struct(">QBQ")  # number of the connection, side or ending, place; then the bytes
@@ -38,18 +38,18 @@ _ENDINGS: Final = {"fin": FIN, "rst": RST}
 # A record of TLS: its type, its version, its size.
 _TLS_HEAD: Final = re.compile(rb"[\x14-\x18]\x03[\x00-\x04][\x00-\x48].", re.DOTALL)
 _TLS_HEAD_SIZE: Final = 5
-# What is known of decrypted bytes is let go of now and then, where no row can come of them any more.
+# After so many places of decrypted bytes, the places of which no row can come any more are dropped.
 _PLAIN_LOGGED: Final = 10_000
 _NONE: Final = -1
 
-# Of an exchange: times, ports, API, version, correlation id, sizes; then in words who talked, and errors.
+# The facts of an exchange: times, ports, API, version, correlation id, sizes; then as text its two ends and errors.
 _FACTS: Final = Struct(">QQQQHHiiqqq")
 
 
 class KeptFacts:
-    """What the exchanges of a capture have that scrubbing promises to keep, in an order that does not depend on theirs.
+    """The facts of exchanges that scrubbing promises to keep, in an order that does not depend on that of exchanges.
 
-    `names`: the addresses of ends become their pseudonyms.
+    With `names` the addresses of both ends are replaced by their pseudonyms.
     """
 
     def __init__(self, names: Names | None = None) -> None:
@@ -82,7 +82,7 @@ class KeptFacts:
         self.count += 1
 
     def differences(self, other: KeptFacts) -> Iterator[tuple[bytes | None, bytes | None]]:
-        """Of the exchanges that only one of both has, the record here or there."""
+        """The records of exchanges that only one of both has, each beside None: mine first, the other's second."""
         mine, theirs = iter(self._facts), iter(other._facts)
         first, second = next(mine, None), next(theirs, None)
         while first is not None or second is not None:
@@ -97,11 +97,11 @@ class KeptFacts:
 
     @staticmethod
     def describe(record: bytes) -> tuple[int, str]:
-        """When the exchange of a record was, and its API or what it is."""
+        """The time in nanoseconds of a record's exchange, and its API, or else its outcome."""
         return _FACTS.unpack_from(record)[0], record[_FACTS.size :].decode("utf-8", "replace").split(" ")[2]
 
     def close(self) -> None:
-        """Give all up."""
+        """Delete the facts, with their temporary files."""
         self._facts.close()
 
 
@@ -111,7 +111,7 @@ def _port(address: str) -> int:
 
 
 class TlsEnds:
-    """A connection whose TLS was decrypted: which packets are its, who called whom."""
+    """A connection whose TLS was decrypted: `met` tells its packets, `client` and `broker` are its two ends."""
 
     __slots__ = ("broker", "client", "met")
 
@@ -128,10 +128,10 @@ class _TlsRecords:
 
     def __init__(self) -> None:
         self.next: int | None = None  # place of the next header, None while it is not known
-        self.tail = b""  # bytes of that header which have come
+        self.tail = b""  # the bytes of that header that have come
 
     def heads(self, place: int, data: bytes) -> Iterator[tuple[int, bytes]]:
-        """Headers that are whole with these bytes, which follow those before or a gap."""
+        """The headers that are whole with these bytes, and their places; the bytes follow those before, or a gap."""
         if self.next is None or place - len(self.tail) > self.next:
             self.next, self.tail = place, b""
         begin, data = place - len(self.tail), self.tail + data
@@ -147,10 +147,10 @@ class _TlsRecords:
 
 
 class Reading:
-    """The first reading. `placed` is what becomes of payloads, by packet; what it does not name is overwritten.
+    """The first reading. `placed` has the new bytes of payloads, by packet; all other bytes are overwritten.
 
-    `tls`: connections that were decrypted, by addresses and ports, both ways. `counts`: `tls` connections of which
-    nobody can read anything, exchanges that were `decrypted`.
+    `tls`: connections that were decrypted, by addresses and ports, both ways. `counts`: `tls` connections that cannot
+    be read, exchanges that were `decrypted`.
     """
 
     def __init__(self, names: Names, ports: frozenset[int] | None, keys: KeyLog) -> None:
@@ -170,7 +170,7 @@ class Reading:
         self.engine: Engine = _ScrubEngine(self, ports=ports, needs=Needs(), keys=keys)
 
     def feed(self, segments: list[Segment]) -> None:
-        """Take segments."""
+        """Decode segments, and note the new bytes of their payloads."""
         for number in self._over:
             self._decrypted.pop(number, None)
             for side in (0, 1):
@@ -182,12 +182,12 @@ class Reading:
             self._take(row)
 
     def finish(self) -> None:
-        """No segment follows."""
+        """Settle what is open: no segment follows."""
         for row in self.engine.finish():
             self._take(row)
 
     def close(self) -> None:
-        """Give everything back to the system."""
+        """Delete the temporary files of this reading."""
         self.placed.close()
         self.tally.close()
 
@@ -233,7 +233,7 @@ class Reading:
             self._place(met, 1 - client, row.response_place, response, decrypted=decrypted is not None)
 
     def _place(self, met: MetConnection, side: int, place: int, data: bytes, *, decrypted: bool) -> None:
-        """Note what is written in the packets that have a frame."""
+        """Note the new bytes of a frame for each packet that has a part of it."""
         if decrypted:
             for begin, size, packet in self._plain.get((met.number, side), ()):
                 at, end = max(begin - place, 0), min(begin + size - place, len(data))
@@ -250,7 +250,7 @@ class Reading:
     # Chunks on their way to the pairing.
 
     def see(self, chunks: list[Chunk]) -> None:
-        """Chunks as they were captured: of TLS the headers of its records stay."""
+        """See chunks as they were captured, and note the headers of TLS records, which stay as they are."""
         if all(half.connection.tls is PLAIN for half, *_ in chunks):
             return
         places: Counter[Half] = Counter()
@@ -276,7 +276,7 @@ class Reading:
                     self._put(run.packet, run.seq, head[run.at : run.at + run.size])
 
     def see_plain(self, chunks: list[Chunk]) -> None:
-        """Chunks as they are decoded: where decrypted bytes were."""
+        """See chunks as they are decoded, and note which packets had decrypted bytes, and where."""
         for half, _, packet, data in chunks:
             connection = half.connection
             if isinstance(data, Close) and connection.number in self._decrypted and data.how in _ENDINGS:
@@ -300,20 +300,20 @@ class Reading:
                     self._clear(met, key)
 
     def _clear(self, met: MetConnection, key: tuple[int, int]) -> None:
-        """Let go of decrypted bytes before all that is in flight or under way."""
+        """Drop the places of decrypted bytes of which no row can come any more."""
         place = self.log.needed(met, key[1])
         self._plain[key] = [each for each in self._plain[key] if each[0] + each[1] > place]
 
 
 def _size(data: object) -> int:
-    """How far a chunk leads in the stream."""
+    """The number of bytes of the stream that a chunk takes up."""
     if isinstance(data, bytes):
         return len(data)
     return data.size if isinstance(data, Gap) and not isinstance(data, Retransmission) else 0
 
 
 class _ScrubEngine(LoggedEngine):
-    """An engine whose chunks a Reading sees."""
+    """An engine that shows its chunks to a Reading."""
 
     def __init__(self, reading: Reading, **options: Any) -> None:
         super().__init__(reading.log, **options)

@@ -1,13 +1,13 @@
 """Names of captures and settings in, a capture that may be sent to others out, or the reason why there is none.
 
-The problem. What a capture says of somebody is everywhere in it: names in messages, in structures inside bytes of
-messages, in compressed batches; addresses in packets and as text; and it is larger than memory. What is missed is sent
-to strangers.
+The problem. Names and addresses are everywhere in a capture: names in messages, in structures inside bytes of messages,
+in compressed batches; addresses in packets and as text; and the capture is larger than memory. A name that is missed is
+sent to strangers.
 
-The idea. Nothing of a packet's payload reaches the new file but what is known by its declaration. The capture is read
-twice: the first time it is decoded as ever, and each frame is written anew, byte for byte in its place; the second time
-packets are copied with payloads that are made of these alone, all else of them overwritten. Then the new file is
-read, as anybody would, and searched.
+The idea. Only those bytes of a packet's payload reach the new file that are known by their declaration. The capture is
+read twice: the first time it is decoded as ever, and each frame is written anew, byte for byte in its place; the second
+time packets are copied with payloads that are made of these frames alone, and all other bytes are overwritten. Then the
+new file is read, as any receiver would, and searched.
 
 ```
 1st  segments ─► log ─► engine ─► exchange ─► frames, scrubbed ─► parts of packets, sorted by packet
@@ -17,8 +17,8 @@ read, as anybody would, and searched.
 3rd  OUT ─► engine ─► facts: the same? names, secrets: none? ──┴──► its own name, or removed
 ```
 
-What always holds: OUT takes its name when the check has found nothing. Memory is bounded by what an engine needs and by
-the names; what is written goes to temporary files, which hold nothing that is not scrubbed.
+What always holds: OUT gets its name only when the check has found nothing. Memory is bounded by what an engine needs
+and by the names; new bytes go to temporary files, which hold nothing that is not scrubbed.
 
 What is given up: packets without TCP, and what cannot be decoded. A second copy of bytes that came late is overwritten,
 for the first one counts.
@@ -60,7 +60,7 @@ _SALT_MIN: Final = 16
 
 
 def scrub(settings: ScrubOptions, env: Environment) -> Exit:
-    """Write the capture; says what was done. Raises Failure."""
+    """Do `kw scrub`: write the scrubbed capture, and say what was done; the exit code. Raises Failure."""
     name = settings.out
     check_output(name, (settings.source,))
     key_logs = KeyLogFiles(key_log_names(settings.keylogs, env.variables))
@@ -79,7 +79,7 @@ def scrub(settings: ScrubOptions, env: Environment) -> Exit:
         )
         key_logs.keys.look_further = partial(search_captures, key_logs.keys, inputs.names)
         _check_inputs(inputs, settings)
-        out.begin()  # where it cannot be made, before all that is read
+        out.begin()  # before anything is read: it may not be possible to make the file
         progress.expect(inputs.size)
         for segments in inputs:
             reading.feed(segments)
@@ -135,7 +135,7 @@ def _check_inputs(inputs: Captures, settings: ScrubOptions) -> None:
 
 
 def _salt(name: str | None) -> bytes:
-    """What pseudonyms are made of: from a file, which is made where it is not there, else of this run alone."""
+    """The salt of pseudonyms: from a file, which is made where it is missing; without a name, of this run alone."""
     made = secrets.token_bytes(_SALT_SIZE)
     if name is None:
         return made
@@ -153,7 +153,7 @@ def _salt(name: str | None) -> bytes:
 
 
 def _write_names(name: str, names: Names) -> None:
-    """The table of names, one JSON object a line."""
+    """Write the table of names, one JSON object a line."""
     with open(name, "wb", opener=open_private) as file:
         os.chmod(name, 0o600)
         for (kind, text), made in sorted(names.replaced.items()):
@@ -166,7 +166,7 @@ def _clean(text: str) -> str:
 
 
 def _told(settings: ScrubOptions, reading: Reading, written: Counter[str], check: Check) -> Iterator[str]:
-    """What was done, in words."""
+    """The lines that say what was done."""
     counts, seen = reading.scrubber.counts, reading.counts
     kept = f" (kept: {', '.join(sorted(set(settings.keep)))})" if settings.keep else ""
     yield (

@@ -1,4 +1,4 @@
-"""Packets of a capture and what becomes of their payloads in, the scrubbed capture out: the second reading."""
+"""Packets of a capture and the new bytes of their payloads in, the scrubbed capture out: the second reading."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["write_scrubbed"]
 
 
 class _Plaintext:
-    """What a connection of TLS carried, as a connection of its own."""
+    """The plaintext of a TLS connection, as a TCP connection of its own."""
 
     def __init__(self, ends: TlsEnds, reading: Reading, packets: PacketScrubber, time_ns: int) -> None:
         names = reading.names
@@ -36,7 +36,7 @@ class _Plaintext:
         self._opened = False
 
     def write(self, side: int, place: int, data: bytes) -> Iterator[bytes]:
-        """Packets with these bytes, behind the handshake or a gap where there is one; or those of an end."""
+        """Packets with these bytes, behind the handshake or a gap where there is one; for FIN or RST closing ones."""
         tcp = self._tcp
         if side in (FIN, RST):
             return map(self._packets.checked, tcp.closing(reset=side == RST))
@@ -61,7 +61,7 @@ class _Writer:
         self._plaintexts: dict[int, _Plaintext] = {}
 
     def packet(self, packet: PacketCopy, said: list[bytes]) -> None:
-        """Write a packet, or what it carried in TLS, if it has TCP."""
+        """Write a packet with TCP, or the plaintext of its TLS; other packets are only counted."""
         if not packet.key:
             self._counts["other"] += 1
             return
@@ -92,14 +92,14 @@ class _Writer:
             number, side, place = PLAIN_SAYS.unpack_from(record, BY_PACKET.size)
             plain = self._plaintexts.get(number)
             if plain is None and side in (FIN, RST):
-                continue  # nothing was read
+                continue  # nothing of the connection was read
             if plain is None:
                 plain = self._plaintexts[number] = _Plaintext(ends, self._reading, self._packets, packet.time_ns)
             for made in plain.write(side, place, record[BY_PACKET.size + PLAIN_SAYS.size :]):
                 self._write(packet.time_ns, RAW, made, len(made), ())
 
     def _note(self, packet: PacketCopy) -> CutNote | None:
-        """What the packet was cut out with, which has the address of its broker."""
+        """The note that a packet was cut out with, in which the broker's address is replaced."""
         note = packet.note
         return None if note is None else note._replace(broker=self._reading.names.text("hosts", note.broker))
 
@@ -125,7 +125,7 @@ def _put(payload: bytearray, packet: PacketCopy, seq: int, data: bytes) -> None:
 
 
 def write_scrubbed(captures: Captures, reading: Reading, out: OutFile, *, cut_out: bool) -> Counter[str]:
-    """Write a capture of what was read: `packets` so many, of `other` traffic so many left out.
+    """Write the scrubbed capture; counts of `packets` written and of packets of `other` traffic left out.
 
     `cut_out`: the capture itself was cut out of another one.
     """

@@ -1,6 +1,6 @@
-"""Counts of a run in, what is said of it at its end out: the closing line, and what was lost or passed over.
+"""Counts of a run in; the closing line, and what was lost or passed over, out.
 
-What is wrong with the capture itself is told in one sentence each, with its remedy.
+Each fault of the capture itself is one sentence, with its remedy.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ __all__ = [
 ]
 
 
-# Statuses of exchanges that say that something of them is missing or could not be read.
+# Statuses of exchanges of which a part is missing or could not be read.
 LOSSY: Final = ("undecoded", "orphan_response")
 
-# Reasons of skipped bytes that are connections of something else; all others are gaps in Kafka traffic.
+# Reasons for skipping a connection that is not Kafka; all other reasons are gaps in Kafka traffic.
 FOREIGN: Final = {"not_kafka": "other connection", "tls": "TLS connection"}
-# Reasons of skipped bytes that are whole connections, and what these are called.
+# Reasons for skipping whole connections, and what these are called.
 CONNECTIONS: Final = {"one_direction": "one-direction connection", **FOREIGN}
 
-# Counts of packets and segments that may have held Kafka and gave nothing → how they are called.
+# Counts of packets and segments that may have held Kafka but gave nothing → what these are called.
 PASSED_OVER: Final = {
     "dropped": "dropped packet",
     "unreadable": "unreadable packet",
@@ -61,12 +61,12 @@ def is_lossy(summary: Summary) -> bool:
 
 
 def missing(runs: Mapping[str, int]) -> dict[str, int]:
-    """Of runs of bytes that are no exchange, counted by reason, those that are gaps in Kafka traffic."""
+    """The skipped runs of bytes, counted by reason, that are gaps in Kafka traffic."""
     return {reason: count for reason, count in runs.items() if count and reason not in FOREIGN}
 
 
 def left_unread(runs: Mapping[str, int], sizes: Mapping[str, int]) -> list[str]:
-    """`2 gaps (123B)`, `1 TLS connection`: runs of bytes that are no exchange and their bytes, by reason, in words."""
+    """`2 gaps (123B)`, `1 TLS connection`: the skipped runs of bytes and their sizes, by reason, in words."""
     gaps = {reason: count for reason, count in runs.items() if count and reason not in CONNECTIONS}
     parts = (
         [f"{count_of(sum(gaps.values()), 'gap')} ({format_size(sum(sizes[reason] for reason in gaps))})"]
@@ -77,9 +77,9 @@ def left_unread(runs: Mapping[str, int], sizes: Mapping[str, int]) -> list[str]:
 
 
 def left_over(counts: Mapping[str, int]) -> list[str]:
-    """What packets and segments were passed over, in words; nothing for a sound capture of TCP.
+    """The packets and segments that were passed over, in words; empty for a sound capture of TCP.
 
-    `counts` are those of readers and of the reassembly, added up.
+    `counts` are the counts of readers and of the reassembly, added up.
     """
     parts = [count_of(counts.get(name, 0), noun) for name, noun in PASSED_OVER.items() if counts.get(name)]
     if counts.get("after_close"):
@@ -90,7 +90,7 @@ def left_over(counts: Mapping[str, int]) -> list[str]:
 
 
 class ShownCounts(NamedTuple):
-    """Of the exchanges that passed the filters: how many, with errors, with expected ones alone, undecoded."""
+    """The exchanges that passed the filters: how many, with errors, with only expected errors, undecoded."""
 
     exchanges: int = 0
     errors: int = 0
@@ -110,8 +110,8 @@ def closing_lines(
 ) -> list[str]:
     """`6 exchanges, 4 clients, 3 brokers, 1 error, 1 unanswered, 1 gap · 2026-11-21 03:04:05–03:04:06 UTC · …`.
 
-    `read` is what was read besides packets (`12 lines`), `seconds` is how long it took, `passed_over` what left_over()
-    says. The same line several times, the longest first: the terminal decides.
+    `read` is what was read besides packets (`12 lines`), `seconds` is how long it took, `passed_over` is the result of
+    left_over(). There are several versions of the line, the longest first: the terminal decides.
     """
     total = summary.exchanges
     parts = [exchanges(shown.exchanges, total)]
@@ -141,7 +141,7 @@ def closing_lines(
 
 
 def limit_line(shown: ShownCounts, seconds: float) -> str:
-    """The closing line where a limit has ended the reading: what was read ahead of it is nobody's business."""
+    """The closing line where --limit has ended the reading; what was read ahead of the limit is left out."""
     counts = [count_of(shown.exchanges, "exchange"), *([count_of(shown.errors, "error")] if shown.errors else [])]
     counts += [f"{shown.undecoded:,} undecoded"] if shown.undecoded else []
     return f"{', '.join(counts)} · --limit reached, the rest is not read · {seconds:.2f} s"
@@ -156,21 +156,21 @@ def time_span(first_ns: int, last_ns: int, zone: Zone = UTC_ZONE) -> str:
     """`2026-11-21 03:04:05–03:04:06 UTC`; the day again where it changes."""
     try:
         first, last = zone.at(first_ns // NS), zone.at(last_ns // NS)
-    except (OverflowError, ValueError, OSError):  # time stamps that no calendar has, as a corrupt capture may
+    except (OverflowError, ValueError, OSError):  # time stamps beyond all calendars, as a corrupt capture may have
         return "no time"
     end = last.strftime("%H:%M:%S" if first.date() == last.date() else "%Y-%m-%d %H:%M:%S")
     return f"{first.strftime('%Y-%m-%d %H:%M:%S')}–{end} {zone.name(last_ns // NS)}"
 
 
-# Ports and protocols that a sentence names.
+# Ports and protocols that a sentence lists.
 NAMED_MAX: Final = 3
-# Share of the packets from which on it is no accident that some are there twice: of each with payload there is an ACK.
+# From this share of the packets on, duplicates are no accident: for each packet with payload there is an ACK.
 TWICE_SHARE: Final = 0.05
 _BOTH: Final = (
     "capture both directions: tcpdump 'tcp port {port}', not '{half} port {port}'; on a mirror port, both rx and tx"
 )
 _BUFFER: Final = "tcpdump -B 65536 (a larger buffer) or a narrower filter keeps them all"
-# Kinds of packets that are no TCP, as the readers count them.
+# Kinds of packets that are not TCP, as the readers count them.
 _NO_TCP: Final = {
     "udp": "UDP",
     "icmp": "ICMP",
@@ -182,12 +182,12 @@ _NO_TCP: Final = {
 
 
 class CaptureCounts(NamedTuple):
-    """What is counted of the inputs of a run.
+    """Counts of the inputs of a run.
 
-    `packets` are the counts of readers and reassembly (`dropped` with those of the kernel), `runs` and `run_bytes`
-    those of skipped bytes by reason. `answers_only` and `requests_only`: port of the broker → Kafka connections of
-    which the capture has only that direction; `foreign`: protocol (or "") and port → connections that are no Kafka;
-    `has_keys`: there were keys of TLS connections.
+    `packets`: the counts of readers and reassembly (`dropped` with those of the kernel); `runs` and `run_bytes`:
+    skipped bytes by reason. `answers_only` and `requests_only`: port of the broker → Kafka connections of which the
+    capture has only that direction; `foreign`: protocol (or "") and port → connections that are not Kafka; `has_keys`:
+    there were keys of TLS connections.
     """
 
     exchanges: int
@@ -203,14 +203,14 @@ class CaptureCounts(NamedTuple):
 
     @property
     def one_direction(self) -> int:
-        """Kafka connections of which only one direction is there."""
+        """Kafka connections of which the capture has only one direction."""
         return sum(self.answers_only.values()) + sum(self.requests_only.values())
 
 
 def counts_of_summary(
     summary: Summary, packets: Mapping[str, int], ports: frozenset[int] | None = None, *, has_keys: bool = False
 ) -> CaptureCounts:
-    """Those of an engine's counts."""
+    """The counts of a capture, from an engine's summary."""
     return CaptureCounts(
         summary.exchanges,
         summary.connections,
@@ -231,7 +231,7 @@ def is_cut(packets: Mapping[str, int]) -> bool:
 
 
 def fault_lines(counts: CaptureCounts, *, whole: bool = True) -> list[str]:
-    """The faults, the one first that explains the most; none for a sound capture of Kafka.
+    """The faults of a capture, the one that explains the most first; none for a sound capture of Kafka.
 
     `whole`: the inputs were read to their end, so that what was not found is not there.
     """
@@ -304,7 +304,7 @@ def _midstream(counts: CaptureCounts) -> str:
 
 
 def _no_kafka(counts: CaptureCounts) -> Iterable[str]:
-    """What there is where there is no Kafka."""
+    """What the capture has instead of Kafka."""
     tls = counts.runs.get("tls", 0)
     others = counts.runs.get("not_kafka", 0)
     if counts.ports is not None and others:

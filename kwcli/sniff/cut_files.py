@@ -1,4 +1,4 @@
-"""What is cut out, as a file: the capture that is written, the inputs that are read a second time."""
+"""The files of `kw sniff -w`: the capture that is written, and the inputs that are read a second time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["OutFile", "Spooled", "check_output", "env_reading", "read_again"]
 
 
 class Spooled:
-    """Standard input, of which all that is read is kept in an unnamed file, to be read again."""
+    """Standard input; all that is read of it is kept in an unnamed file, to be read again."""
 
     def __init__(self, stdin: Readable) -> None:
         self._stdin = stdin
@@ -36,7 +36,7 @@ class Spooled:
 
 
 class OutFile:
-    """The file that is written: under another name until it is whole."""
+    """The file that is written, under another name until it is whole."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -56,12 +56,12 @@ class OutFile:
             raise Failure(f"{self._name}: {(error.strerror or str(error)).lower()}") from None
 
     def write(self, data: bytes) -> None:
-        """Take a block."""
+        """Write a block."""
         assert self._file is not None
         self._file.write(data)
 
     def packet(self, packet: PacketCopy, comments: Sequence[str]) -> None:
-        """Take a packet, behind those with the other fragments of it."""
+        """Write a packet, after the packets with its other fragments."""
         for fragment in packet.earlier:
             self.packet(fragment, ())
         source = self._sources.get(packet.source)
@@ -72,13 +72,13 @@ class OutFile:
         self.packets += 1
 
     def flush(self) -> str:
-        """Have the file hold what was written; the name that it has until `finish`."""
+        """Flush the file; returns the name that it has until `finish`."""
         assert self._file is not None
         self._file.flush()
         return self._part
 
     def finish(self) -> None:
-        """Everything was taken: the file gets its name."""
+        """Close the file, which is whole, and give it its name."""
         assert self._file is not None
         self._file.close()
         self._file = None
@@ -88,7 +88,7 @@ class OutFile:
             os.replace(self._part, self._name)
 
     def give_up(self) -> None:
-        """The file is not wanted, unless it has its name already."""
+        """Delete the file, unless it has its name already."""
         if self._file is None:
             return
         with suppress(OSError):
@@ -100,7 +100,7 @@ class OutFile:
 
 
 def check_output(name: str, files: Sequence[str]) -> None:
-    """Failure (usage) where this cannot be what is written, or one of the files cannot be read twice."""
+    """Raise Failure (usage) where `name` cannot be written, or one of the files cannot be read twice."""
     from kwcli.input_files import is_read_once
 
     if name == "-":
@@ -113,7 +113,7 @@ def check_output(name: str, files: Sequence[str]) -> None:
 
 
 def env_reading(env: Environment, stdin: Spooled | IO[bytes] | None) -> Environment:
-    """The surroundings of a run with another standard input, where one is given."""
+    """A copy of the environment with another standard input, where one is given."""
     if stdin is None:
         return env
     env = copy.copy(env)
@@ -122,7 +122,7 @@ def env_reading(env: Environment, stdin: Spooled | IO[bytes] | None) -> Environm
 
 
 def read_again(names: Sequence[str], env: Environment, spooled: Spooled | None) -> Captures:
-    """The same captures from their beginnings, as copies of their packets."""
+    """The captures of these names from their beginnings, read as copies of their packets."""
     if spooled is not None:
         spooled.file.seek(0)
         env = env_reading(env, spooled.file)

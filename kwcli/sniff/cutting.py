@@ -1,11 +1,10 @@
-"""What a run has decoded and which rows it shows in, a capture of the packets of those rows out: `kw sniff FILES -w
-OUT`.
+"""The decoded rows of a run in, a capture of the packets of the rows that are shown out: `kw sniff FILES -w OUT`.
 
-The problem. Which packets a row is made of is known only when the row is settled, long after they were read; whether
-it is shown, maybe only at the end (--sort). Captures are larger than memory, and so may be what is chosen of them.
+The problem. The packets of a row are known only when the row is settled, long after they were read; whether it is shown
+may be known only at the end (--sort). Captures are larger than memory, and so may be the part that is kept.
 
-The idea. Files are read twice. The first time they are decoded as ever, while the place of each segment in its stream
-is kept for as long as a row may come of it; the second time their packets are copied:
+The idea. Files are read twice. The first time they are decoded as usual, and the place of each segment in its stream is
+kept for as long as a row may come of it; the second time the packets of the rows are copied:
 
 ```
 1st  segments ─► log of each direction ─► engine ─► row shown ─► its frames' ranges, packets in them, acknowledgements
@@ -16,19 +15,19 @@ is kept for as long as a row may come of it; the second time their packets are c
 ```
 
 Of most connections OUT has the packets with bytes of a frame that is in a row, each with a note that says which bytes
-those are (decoders/capture/cut_notes.py): what lies between is neither a row nor a loss when OUT is read. Three kinds
-of connections are taken whole, and have no notes but the name of their broker on the first packet: those of rows when
-all connections are wanted so (--whole-connections, or no filter at all); those with rows out of TLS and those with
-tokens of a raw SASL login, which nobody can read without what came before, up to their last row. Of the latter the
-notes say which exchanges are rows.
+those are (decoders/capture/cut_notes.py): a reader of OUT takes what lies between neither for a row nor for a loss.
+Three kinds of connections are taken whole, and have no notes but the name of their broker on the first packet: those
+with rows, if whole connections are wanted (--whole-connections, or no filter at all); those with rows from TLS; and
+those with tokens of a raw SASL login. Connections of the last two kinds are taken up to their last row, as they cannot
+be read without what came before; their notes also say which exchanges are rows.
 
-What always holds: the rows of a run are what they are without `-w`; OUT takes its name when it is whole, so that what
-was there before stays if it cannot be written. Memory is bounded: the log has what the engine may still need, what is
-chosen goes to temporary files beyond a limit (sorted_records.py). What can be read only once is kept in a temporary
-file while it is read.
+What always holds: the rows of a run are the same as without `-w`. OUT takes its name when it is whole, so that a file
+that was there before stays if OUT cannot be written. Memory is bounded: the log has what the engine may still need, and
+beyond a limit what is kept goes to temporary files (sorted_records.py). An input that can be read only once is copied
+to a temporary file while it is read.
 
-What is given up: of a packet that several IP fragments make, all are taken where the last one completes it. Packets
-that are written do not say what was lost between those that are left out.
+What is given up: the fragments of a fragmented IP packet are all taken at the place of the one that completes it. The
+packets that are written do not say what was lost between those that are left out.
 """
 
 from __future__ import annotations
@@ -65,16 +64,16 @@ if TYPE_CHECKING:
 
 __all__ = ["CutOut"]
 
-# Of a client id, in a comment.
+# Characters of a client id that a comment shows.
 _SHOWN_MAX: Final = 80
 
-# Records by direction and place: number of the connection and side, place, kind; then what the kind says.
+# Records by direction and place: number of the connection and side, place, kind; then what a record of the kind has.
 _PLACED: Final = Struct(">QQB")
 _RANGE, _RUN, _ACKED = range(3)
-_RANGE_SAYS: Final = Struct(">Q")  # its size; behind it the broker
+_RANGE_SAYS: Final = Struct(">Q")  # its size; then the broker
 _RUN_SAYS: Final = Struct(">QII")  # packet, sequence number, size
 _ACK_SAYS: Final = Struct(">Q")  # packet
-# Records by packet; behind the kind what it says.
+# Records by packet; after the kind what a record of that kind has.
 _COMMENT, _PART, _ACK_AT, _ROW = range(4)
 _PART_SAYS: Final = Struct(">QIIQ")  # number of the connection and side, sequence number, size, place; then the broker
 _ACK_AT_SAYS: Final = Struct(">Q")
@@ -99,12 +98,12 @@ class _Taken:
         self.named = False  # its first packet was written
 
     def has(self, time_ns: int) -> bool:
-        """Whether a packet of its ports that was captured then belongs to what is taken."""
+        """Whether a packet of its ports, captured at this time, belongs to the part that is taken."""
         return self.began_ns <= time_ns < self.ended_ns and time_ns <= self.until_ns
 
 
 class ExchangePackets(NamedTuple):
-    """What a row is made of: records by place and by packet, or (`alone` False) its connection up to a time."""
+    """The packets of a row: records by place and by packet, or (`alone` False) its whole connection up to a time."""
 
     met: MetConnection
     alone: bool
@@ -114,11 +113,11 @@ class ExchangePackets(NamedTuple):
     placed: list[bytes]
     noted: list[bytes]
     topics: Mapping[str, str]
-    known_ns: int  # from when on these names are known at the latest
+    known_ns: int  # the time from which these names are known at the latest
 
 
 class CutOut:
-    """One run. `whole`: all packets of the connections that have a row. Raises Failure where OUT cannot be made."""
+    """The -w of one run. `whole`: all packets of connections that have a row. Raises Failure if OUT cannot be made."""
 
     def __init__(self, name: str, env: Environment, keys: KeyLog, *, whole: bool, with_keys: bool) -> None:
         self.name = name
@@ -131,14 +130,14 @@ class CutOut:
         self._noted = SortedRecords(BY_FILE.size)
         self._taken: dict[int, _Taken] = {}
         self._taken_by_key: dict[bytes, list[_Taken]] = {}
-        self._topics: dict[str, tuple[int, str]] = {}  # id → from when on its name is known, the name
+        self._topics: dict[str, tuple[int, str]] = {}  # id → the time from which its name is known, the name
         self._sessions: dict[bytes, Origin] = {}  # of TLS connections that are taken, by client random
         self._failed: OSError | None = None
         self.rows = 0
         self._writer = OutFile(name)
 
     def begin(self, names: Sequence[str]) -> None:
-        """Refuse to write over one of the inputs, and to read twice what cannot be; begin the file."""
+        """Begin OUT. Raises Failure where it is one of the inputs, or cannot be made."""
         for name in names:
             with suppress(OSError):
                 if os.path.samefile(name, self.name):
@@ -148,16 +147,16 @@ class CutOut:
     # The first reading.
 
     def log(self, segments: list[Segment]) -> None:
-        """Note segments that the engine gets next."""
+        """Log segments that the engine gets next."""
         self.segments.log(segments)
 
     def _begun(self, met: MetConnection) -> None:
-        """A connection takes ports that another one had."""
+        """End the earlier connection whose ports a new connection takes."""
         for taken in self._taken_by_key.get(met.sides[0].half.key, ()):
             taken.ended_ns = min(taken.ended_ns, met.began_ns)
 
     def take(self, row: Settled) -> ExchangePackets | None:
-        """What a row is made of; to be asked for before more segments are logged."""
+        """The packets of a row; to be called before more segments are logged."""
         met = self.segments.met(row.ends.number)
         if met is None:
             return None
@@ -189,7 +188,7 @@ class CutOut:
     def _range(
         self, met: MetConnection, index: int, broker_sends: int, place: int, size: int, ends: ConnectionInfo
     ) -> Iterator[bytes]:
-        """A frame as records: its range, the parts of packets in it, what these acknowledge."""
+        """Records of a frame: its range, the parts of packets in it, what these packets acknowledge."""
         side, peer = met.sides[index], met.sides[1 - index]
         place += side.base
         direction = met.number << 1 | broker_sends
@@ -202,7 +201,7 @@ class CutOut:
                 yield _PLACED.pack(direction ^ 1, acked, _ACKED) + _ACK_SAYS.pack(run.packet)
 
     def keep(self, pieces: ExchangePackets | None) -> None:
-        """A row is shown that is made of this."""
+        """Keep the packets of a row that is shown."""
         if pieces is None or self._failed is not None:
             return
         met = pieces.met
@@ -239,7 +238,7 @@ class CutOut:
     # Between the readings.
 
     def _write_notes(self) -> None:
-        """Say of each part of a packet where it is in the stream that has only what is kept."""
+        """Write a note for each part of a packet: its place in a stream of the kept bytes alone."""
         at, kept, begin, end, broker = -1, 0, 0, 0, b""
         for record in self._placed:
             direction, place, kind = _PLACED.unpack_from(record)
@@ -265,7 +264,7 @@ class CutOut:
     # The second reading.
 
     def write(self, captures: Captures) -> bool:
-        """Copy the packets of what was kept, and say so; False where that failed, which is said too."""
+        """Copy the packets that are kept to OUT, and report it; False where that failed, which is reported too."""
         try:
             if self._failed is not None:
                 raise self._failed
@@ -330,14 +329,14 @@ class CutOut:
         return out.packets
 
     def close(self) -> None:
-        """Give everything back to the system, whatever has happened."""
+        """Give up what is not finished and close all files, however the run ended."""
         self._writer.give_up()
         self._placed.close()
         self._noted.close()
 
 
 def _comment(row: Exchange) -> str:
-    """`Fetch v12, correlation id 7, client app, complete, 1.234 ms`: what names an exchange on its first packet."""
+    """`Fetch v12, correlation id 7, client app, complete, 1.234 ms`: the comment on the first packet of an exchange."""
     if row.api_key is None:
         words = ["SASL token" if row.is_token else "response without its request"]
     else:
@@ -360,7 +359,7 @@ def _comments(said: Iterable[bytes]) -> Iterator[str]:
 
 
 def _named(packet: PacketCopy, taken: _Taken, said: Iterable[bytes]) -> Iterator[str]:
-    """The note on a packet of a connection that is taken whole, if any; that which it had is kept."""
+    """The note on a packet of a connection that is taken whole, if any; a note that the packet already had is kept."""
     rows: tuple[int, ...] | None = None
     if taken.some:
         kind = BY_PACKET.size - 1
@@ -374,7 +373,7 @@ def _named(packet: PacketCopy, taken: _Taken, said: Iterable[bytes]) -> Iterator
 
 
 def _note(packet: PacketCopy, said: Iterable[bytes]) -> CutNote | None:
-    """The note that records of a packet make."""
+    """The note that the records of a packet make; None where no part of it is kept."""
     parts: list[PayloadPart] = []
     ack: int | None = None
     broker = b""
@@ -397,7 +396,7 @@ def _note(packet: PacketCopy, said: Iterable[bytes]) -> CutNote | None:
 
 
 def _joined(parts: Iterable[PayloadPart]) -> tuple[PayloadPart, ...]:
-    """Parts that follow each other in the packet and in the stream as one."""
+    """The parts, joined where they follow each other both in the packet and in the stream."""
     out: list[PayloadPart] = []
     for part in parts:
         last = out[-1] if out else None

@@ -1,4 +1,4 @@
-"""Exchanges in, counted and given to folds, which speak at the end: the renderer of what shows no rows."""
+"""Exchanges in; counts, and at the end what folds make of them, out: the renderer of commands that show no rows."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class FoldRenderer:
-    """Counts; `close` is made over by those who know what the folds have found.
+    """Counts exchanges and gives them to folds; subclasses write the results in `close`.
 
-    `remedy` follows what is said where there are too many groups.
+    `remedy` is added to the error that there are too many groups.
     """
 
     shows_skipped = False
@@ -47,7 +47,7 @@ class FoldRenderer:
             raise Failure(f"{problem.text}: {self._remedy}") from None
 
     def merge(self, other: Self) -> None:
-        """Take in what a renderer like this one has folded; it has counted by itself."""
+        """Merge the folds of a renderer like this one; its counts are not merged."""
         try:
             for fold, more in zip(self.folded, other.folded, strict=True):
                 fold.merge(more)
@@ -55,7 +55,7 @@ class FoldRenderer:
             raise Failure(f"{problem.text}: {self._remedy}") from None
 
     def notice(self, rows: list[Settled]) -> None:
-        """Rows that the filters have left out."""
+        """Take rows that the filters have left out; a subclass may learn from them."""
 
     def close(self) -> None:
-        """Write what was found."""
+        """Write the results, in a subclass."""

@@ -1,20 +1,20 @@
-"""The name of a capture that is being written in, its segments out as they come, and those of the files behind it.
+"""The name of a capture that is being written in; its segments, and those of the files after it, out as they come.
 
 A writer of captures (tcpdump, dumpcap, kw) appends to one file, closes it, and goes on with another one: a new name,
 the first name of its ring again, or the same name after the file was moved away or emptied. Nothing in a file says that
-it is over. So the file at hand is read as far as it goes, and left when a later one of its ring has a packet: by then
-the writer has closed it, and one more look takes the last bytes. Which one is later is said by the times of their first
-packets, whatever the names are and wherever the ring has come round; a file that is read is known again by its place on
-the disk and that time, so that one that was emptied and begun anew is another one.
+it is over. So the current file is read as far as it goes, and left when a later one of its ring has a packet: by then
+the writer has closed it, and one more look takes the last bytes. The times of their first packets say which file is
+later, whatever the names are and wherever the ring has come round. A file that was read is recognised by its device,
+its inode and that time, so that one that was emptied and begun anew is another one.
 
     dump0 ████████ closed      dump1 ████░░░ read, growing      dump2 ∙ not there yet
 
 An open file stays readable after it was moved or deleted. A packet of which only a part is written is waited for; when
-a later file has come it never will, and that is said. Nothing is read twice and nothing is waited for with work: looks
+a later file has come, the rest never will, and that is reported. Nothing is read twice, and waiting costs little: looks
 are 50 ms apart while bytes come, and 200 ms when none do.
 
-Given up: two writers whose files match one pattern at the same time (what comes late is said, not read), and files that
-are compressed, whose readers cannot tell an end from a pause.
+Given up: two writers whose files match one pattern at the same time (late files are reported, not read), and compressed
+files, whose readers cannot tell an end from a pause.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ BUSY_S: Final = 0.05
 IDLE_S: Final = 0.2
 # Without bytes for as long as this, looks are rarer.
 _IDLE_AFTER_S: Final = 2.0
-# A look at a ring is at least so far from the one before, and takes no more than this part of the time.
+# Looks at a ring are at least so far (s) apart, and take at most one part in _SCAN_SHARE of the time.
 _SCAN_S: Final = 0.2
 _SCAN_SHARE: Final = 20
-# A file whose first bytes change is another file: those of its header and of its first packet's header.
+# A file whose first bytes change is another file. So many are compared: its header and its first packet's header.
 _HEAD_SIZE: Final = 256
 # A writer may hold packets back for as long as this (tcpdump without -U).
 _BUFFERED_S: Final = 30.0
-# Where the first packet's time is looked for.
+# Bytes at the beginning of a file in which the first packet's time is looked for.
 _PEEKS: Final = (4096, 1 << 20)
 
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -60,7 +60,7 @@ Key = tuple[int, int, int]
 
 
 class _Member(NamedTuple):
-    """A file of the ring as a look found it. `begun_ns`: the time of its first packet, None while it has none."""
+    """A file of the ring as a look found it. `begun_ns`: the time of its first packet; None while it has none."""
 
     path: str
     device: int
@@ -72,19 +72,19 @@ class _Member(NamedTuple):
 
     @property
     def place(self) -> tuple[int, int]:
-        """Where it is on the disk, whatever its name."""
+        """The device and inode of the file, whatever its name."""
         return self.device, self.inode
 
     @property
     def key(self) -> Key:
-        """What it is known by when it is met again; a file that is not followed by its place alone."""
+        """The key by which the file is recognised; the device and inode alone for a file that is not followed."""
         if self.problem is not None:
             return self.device, self.inode, -2
         return self.device, self.inode, -1 if self.begun_ns is None else self.begun_ns
 
 
 class _Growing:
-    """The file at hand, open. `at` is the byte that comes next."""
+    """The current file, open. `at` is the offset of the next byte."""
 
     def __init__(self, path: str, reader: CaptureReader, begun_ns: int | None) -> None:
         self.path = path
@@ -97,7 +97,7 @@ class _Growing:
         self.place = (about.st_dev, about.st_ino)
 
     def read(self) -> bytes:
-        """What is there of it now behind what was read."""
+        """The bytes that are there now after those already read."""
         os.lseek(self._descriptor, self.at, os.SEEK_SET)
         data = os.read(self._descriptor, PIECE_SIZE)
         if self.at < _HEAD_SIZE:
@@ -109,9 +109,9 @@ class _Growing:
         return data
 
     def is_begun_anew(self) -> bool:
-        """Whether the file was emptied, and written again unless nobody has yet.
+        """Whether the file was emptied: it is shorter than what was read of it, or begins with other bytes.
 
-        One that was emptied under a writer who stays where he was (logrotate's copytruncate) begins with zeros.
+        A file emptied under a writer that keeps its offset (logrotate's copytruncate) begins with zeros; it is read on.
         """
         if not self.at:
             return False
@@ -122,15 +122,15 @@ class _Growing:
         return bool(head.strip(b"\0"))
 
     def close(self) -> None:
-        """Give it back to the system."""
+        """Close the file."""
         os.close(self._descriptor)
 
 
 class Follower:
-    """One run over a file that grows and its ring; `stream` never ends by itself.
+    """Follows a file that grows and its ring; `stream` never ends by itself.
 
-    `names` are the files so far, in their order, where `numbered` (capture/merge.py). What is wrong with a file is said
-    at once; `broken` says that there was something. `on_secrets` gets the TLS key logs in the files.
+    `names` are the files so far, in their order, where `numbered` (capture/merge.py). A problem with a file is reported
+    at once; `broken` says that there was one. `on_secrets` gets the TLS key logs in the files.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class Follower:
         numbered: bool = False,
         on_secrets: Callable[[bytes], None] | None = None,
     ) -> None:
-        """Raises InputProblem where what is named cannot be followed."""
+        """Find the ring and the file to begin with. Raises InputProblem where `word` cannot be followed."""
         self.names: list[str] = []
         self.broken = False
         self._word = word
@@ -150,9 +150,9 @@ class Follower:
         self._on_secrets = on_secrets
         self._ring: RingNames = find_ring(word)
         self._members: dict[str, _Member] = {}  # as the latest look found them
-        self._left: dict[Key, int] = {}  # what was read, or is not to be read → how far
+        self._left: dict[Key, int] = {}  # files that were read, or are not to be read → how far
         self._late: set[Key] = set()
-        self._ended: Counter[str] = Counter()  # what the readers of files that were left have counted
+        self._ended: Counter[str] = Counter()  # the counts of the readers of files that were left
         self._file: _Growing | None = None
         self._scan_at = 0.0
         folder = self._ring.folder
@@ -162,12 +162,12 @@ class Follower:
 
     @property
     def greeting(self) -> str:
-        """What is said before the first bytes are read."""
+        """The message before the first bytes are read."""
         verb = "waiting for" if self._following is None else "following"
         return f"{verb} {self._word}; Ctrl-C ends"
 
     def counts(self) -> Counter[str]:
-        """What the readers have counted."""
+        """The counts of all readers so far."""
         counts = Counter(self._ended)
         if self._file is not None:
             counts.update(self._file.reader.counts)
@@ -175,16 +175,16 @@ class Follower:
 
     @property
     def unfinished(self) -> str | None:
-        """What of the file at hand waits for the rest of its packet; None at the end of a packet."""
+        """The message that the last packet of the current file is not whole yet; None at the end of a packet."""
         file = self._file
         if file is None or file.reader.problem is not None or file.at == file.reader.at:
             return None
         return f"{file.path}: its last packet is not whole yet: {file.at - file.reader.at:,} bytes of it are written"
 
     def stream(self) -> Iterator[tuple[list[Segment], int]]:
-        """Segments as they come, and the time by the packets' clock; no segment at every look that finds none.
+        """Segments as they come, and the time by the packets' clock; an empty list at every look that finds none.
 
-        Raises InputProblem where the file at hand cannot be read on.
+        Raises InputProblem where the current file cannot be read on.
         """
         clock = _PacketClock()
         following = self._following
@@ -198,18 +198,18 @@ class Follower:
             if self._file is not None and self._file.is_begun_anew():
                 self._leave()
             elif (following := self._find_next()) is not None:
-                yield from self._read(clock)  # the writer has closed it by now
+                yield from self._read(clock)  # the writer has closed the current file by now
                 self._leave()
             else:
                 yield [], clock.now_ns()
                 time.sleep(clock.pause_s())
 
     def close(self) -> None:
-        """Give the open file back to the system."""
+        """Close the open file."""
         if self._file is not None:
             self._file.close()
 
-    # -- the file at hand ----------------------------------------------------------------------------------------------
+    # -- the current file ----------------------------------------------------------------------------------------------
 
     def _begin(self, member: _Member) -> None:
         number = len(self.names)
@@ -224,7 +224,7 @@ class Follower:
             self._say(f"{member.path}: {reason(error)}")
 
     def _read(self, clock: _PacketClock) -> Iterator[tuple[list[Segment], int]]:
-        """What is there now of the file at hand."""
+        """Segments of the bytes that are there now in the current file."""
         file = self._file
         while file is not None and file.reader.problem is None and (data := self._piece(file)):
             segments = file.reader.feed(data)
@@ -240,7 +240,7 @@ class Follower:
             raise InputProblem(f"{file.path}: {reason(error)} at byte {file.at:,}") from None
 
     def _leave(self) -> None:
-        """Nothing more comes of the file at hand."""
+        """Finish the current file: nothing more comes of it."""
         file = self._file
         if file is None:
             return
@@ -267,7 +267,7 @@ class Follower:
     # -- the ring ------------------------------------------------------------------------------------------------------
 
     def _first(self) -> _Member | None:
-        """The file to begin with: the one that is named, or else the oldest of the ring; None while there is none."""
+        """The file to begin with: the one that is named, else the oldest of the ring; None while there is none."""
         named = self._ring.first
         if named is None or not os.path.lexists(named):
             return self._find_next()
@@ -280,13 +280,13 @@ class Follower:
         return member
 
     def _pass_over_older(self, first: _Member) -> None:
-        """Those of the ring that were begun before the first one are not read."""
+        """Mark the files of the ring that were begun before `first` as not to be read."""
         for member in self._scan():
             if member.begun_ns is not None and (first.begun_ns is None or member.begun_ns < first.begun_ns):
                 self._left[member.key] = member.size
 
     def _find_next(self) -> _Member | None:
-        """Of those that were not read the one that was begun first; only now and then somebody looks."""
+        """The file not read yet that was begun first; the ring is looked at only now and then."""
         now = time.monotonic()
         if now < self._scan_at:
             return None
@@ -310,14 +310,14 @@ class Follower:
         return min(waiting, key=lambda member: (member.begun_ns, member.path), default=None)
 
     def _pass_over(self, member: _Member) -> None:
-        """Say once that a file is not read; in a folder there may be other things than captures."""
+        """Report once that a file is not read; a folder may have other files than captures, which are not reported."""
         if member.key not in self._left:
             self._left[member.key] = member.size
             if not self._ring.every or is_named_capture(member.path):
                 self._say(str(member.problem))
 
     def _check_late(self, member: _Member) -> None:
-        """Say once that a file has grown that was left."""
+        """Report once that a file has grown after it was left."""
         if member.size > self._left[member.key] and member.key not in self._late:
             self._late.add(member.key)
             self._say(f"{member.path}: has grown after a later file was begun: one ring of one writer is followed")
@@ -327,14 +327,14 @@ class Follower:
         members: dict[str, _Member] = {}
         with suppress(OSError):  # the folder is gone, and may come again
             for path in self._ring.paths():
-                with suppress(OSError):  # moved away or deleted meanwhile, or not ours to read
+                with suppress(OSError):  # moved away or deleted meanwhile, or not readable
                     members[path] = _look(path, self._members.get(path))
         self._members = members
         return list(members.values())
 
 
 class _PacketClock:
-    """The time by the clock of the packets: that of the latest one, and what has passed since it was read.
+    """The time by the clock of the packets: that of the latest one, plus the time since it was read.
 
     It stands still for a while, because a writer holds packets back until its buffer is full (tcpdump without -U).
     """
@@ -344,23 +344,23 @@ class _PacketClock:
         self._came = time.monotonic()
 
     def note(self, segments: list[Segment]) -> None:
-        """Bytes came, with these segments in them."""
+        """Note that bytes came, with these segments in them."""
         self._came = time.monotonic()
         if segments:
             self._latest_ns = segments[-1][1]
 
     def now_ns(self) -> int:
-        """Nanoseconds since 1970, 0 before the first segment."""
+        """The time in nanoseconds since 1970; 0 before the first segment."""
         passed = time.monotonic() - self._came - _BUFFERED_S
         return self._latest_ns + max(int(passed * 1e9), 0) if self._latest_ns else 0
 
     def pause_s(self) -> float:
-        """How long nobody needs to look."""
+        """The time until the next look, in seconds."""
         return BUSY_S if time.monotonic() - self._came < _IDLE_AFTER_S else IDLE_S
 
 
 def _look(path: str, known: _Member | None) -> _Member:
-    """A file as it is now; it is opened only where it is another one than `known`, or has changed. Raises OSError."""
+    """A file as it is now; it is opened only if it is another one than `known`, or has changed. Raises OSError."""
     about = os.stat(path)
     if known is not None and known[1:5] == (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns):
         return known
@@ -376,7 +376,7 @@ def _look(path: str, known: _Member | None) -> _Member:
 
 
 def _look_inside(path: str) -> tuple[str | None, int | None]:
-    """Why a file is not followed, or when it was begun."""
+    """Why a file is not followed, and the time of its first packet; None for what there is not."""
     with open(path, "rb") as file:
         head = file.read(_PEEKS[0])
         problem = _what_is_wrong(path, head)
@@ -396,7 +396,7 @@ def first_packet_ns(head: bytes) -> int | None:
 
 
 def _what_is_wrong(path: str, head: bytes) -> str | None:
-    """Why a file that begins so is not followed, None where it is a capture or too short to tell."""
+    """Why a file that begins so is not followed; None for a capture, or a file too short to tell."""
     if is_compressed(head[:4]):
         return f"{path}: compressed: nobody can tell where it ends while it grows; --follow reads plain captures"
     if any(magic.startswith(head[:4]) for magic in CAPTURE_MAGICS) or not head.strip(b"\0"):

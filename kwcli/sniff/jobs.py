@@ -2,10 +2,10 @@
 
 The problem. Reading packets, reassembly and pairing are a third to a half of the time, and what they find on one
 connection is used on others: names of topics, brokers that are known, owners of tokens, members of groups, the order in
-which all of it was learnt. The rest is reading bodies and writing lines, of rows that nothing changes any more.
+which all of it was learnt. The rest is reading bodies and writing lines, of rows that do not change any more.
 
-The idea. One process reads and pairs, as ever, and writes the first rows itself. Then it forks workers, which know all
-that is known by then, and gives each in turn a part of a few thousand settled rows.
+The idea. One process, the reader, reads and pairs as usual, and writes the first rows itself. Then it forks workers,
+which know all that is known by then, and gives each in turn a part of a few thousand settled rows.
 
 ```
 engine ─► rows ─► part 1 ─packed─► worker 1: reads bodies, makes lines ─┐
@@ -14,27 +14,27 @@ engine ─► rows ─► part 1 ─packed─► worker 1: reads bodies, makes l
           ◄─────────── lines, counts, what was told once, at the end sums of folds ──────────┘
 ```
 
-Rows are packed as they come and made again a few at a time, so that both processes work in memory that is at hand;
-their frames go through memory that all have. Output of a part goes back to the reader, which writes it; where it is
-more than RETURNED_MAX the worker waits for its turn, with up to HELD_MAX at hand, and writes by itself. So a slow
-reader of the output slows the workers down, then the engine.
+Rows are packed as they come and unpacked a few at a time, so that both processes work in memory that is in the cache;
+their frames go through shared memory. The output of a part goes back to the reader, which writes it; where it is more
+than RETURNED_MAX, the worker waits for its turn, holding up to HELD_MAX, and writes it itself. So if the output is read
+slowly, that slows the workers down, then the engine.
 
-What always holds: the bytes are those of one process, in their order. What a renderer knows by earlier rows it has from
-the fork, or is told with the next part: names of topics that were learnt since, answers of other parts that name nodes.
-The first rows are written by the process itself (a header, the widths of a table, functions that are generated once).
-Rows of another day, before which text has a line, and steps of many bytes it writes itself too, when all parts before
-them are done and the workers have ended; later ones begin with what is known then. What is said once alone (the meaning
-of an error code) goes out where no part before has said it. Folds of workers are merged. What goes wrong in a part goes
-wrong at its turn, as if it had happened here.
+What always holds: the bytes are those of one process, in their order. What a renderer knows from earlier rows, a worker
+has from the fork, or is sent with its next part: names of topics that were learnt since, answers of other parts that
+name nodes. The reader itself writes the first rows (a header, the widths of a table, functions that are generated
+once). It also writes rows of another day, before which text has a line, and steps of many bytes; that happens when all
+parts before them are done and the workers have ended, and later workers begin with what is known then. A text that is
+printed once (the meaning of an error code) goes out where no earlier part has printed it. Folds of workers are merged.
+An error in a part is raised at the turn of that part, as if it had happened in the reader.
 
 What is given up: filters that nothing has matched so far, `--limit`, `--sort` and `--strict` are done by the reader,
-and so are rows that a terminal waits for. Of standard input parts are made while more of it is there; once it pauses,
+and so are rows that a terminal waits for. Parts of standard input are made while more of it is there; once it pauses,
 all rows go out.
 
 Why rows are packed: a process that is forked for each part needs nothing sent, but Python counts references in the
 objects themselves, so that it copies nearly a page for each row that it reads: 230,000 page faults for 118,000
-exchanges, and more time than the workers saved in text. To pack a row and make it again takes about 1 µs. What is left
-as a loss: functions that decode are generated once in each worker, a tenth of a second for a hundred API versions.
+exchanges, and more time than the workers saved in text. To pack and unpack a row takes about 1 µs. One cost is left:
+functions that decode are generated once in each worker, a tenth of a second for a hundred API versions.
 """
 
 from __future__ import annotations
@@ -69,20 +69,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Message", "PartResult", "PartSizes", "RenderJobs", "can_fork", "has_paused"]
 
-# What a part holds of its output before it is its turn.
+# The most bytes of output that a part holds until it is its turn.
 HELD_MAX: Final = 10 << 20
-# Output of a part that the reader writes.
+# The most bytes of output of a part that the reader writes.
 RETURNED_MAX: Final = 1 << 20
-# So long (s) standard input may pause before rows are written by the reader.
+# So long (s) standard input may pause before the reader writes the rows.
 PAUSE_S: Final = 0.01
-# What a pipe to a worker and back takes at once, where the system lets it.
+# Bytes that a pipe to a worker or from it holds, where the system allows it.
 _PIPE: Final = 1 << 20
-# Before each message: its bytes.
+# Before each message: its size in bytes.
 _SIZE: Final = Struct("<Q")
 
 
 class PartSizes(NamedTuple):
-    """How much the reader writes itself: the first rows, and steps of more bytes of frames. How much is a part."""
+    """Rows that the reader writes first; rows and bytes at which a part ends; the most bytes of a part or step."""
 
     first_rows: int = 500
     rows: int = 4000
@@ -94,14 +94,14 @@ SIZES: Final = PartSizes()
 
 
 def can_fork() -> bool:
-    """Whether a copy of this process would go on: a system that has fork, and no other threads."""
+    """Whether a forked copy of this process would work: the system has fork, and there are no other threads."""
     return hasattr(os, "fork") and sys.platform != "darwin" and threading.active_count() == 1
 
 
 class PackedPart(NamedTuple):
-    """Rows that are to be written: where their frames are, the lengths of the lists of each step, and all else.
+    """Rows to be written: the slot of their frames, the lengths of the lists of each step, and the packed rows.
 
-    `news` are those of which all have to take notice.
+    `news`: the rows that all workers have to notice.
     """
 
     number: int
@@ -112,7 +112,7 @@ class PackedPart(NamedTuple):
 
 
 class Message(NamedTuple):
-    """What a worker gets: names of topics that are new to it, rows that it missed, and a part without its news."""
+    """What a worker is sent: names of topics that are new to it, rows that it missed, and a part without its news."""
 
     topics: TopicNews
     missed: int
@@ -122,17 +122,17 @@ class Message(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """All parts before this one are written, and this is what was told once."""
+    """The message that all parts before this one are written; `told`: keys of the texts printed once so far."""
 
     number: int
     told: frozenset[Hashable]
 
 
 class PartResult(NamedTuple):
-    """What a worker tells of a part, or at its end.
+    """The report of a worker on a part, or at its end.
 
-    Counts, what was told once, output that is still to be written, or what went wrong; at the end the states of its
-    folds.
+    Counts, keys of texts that are printed once, output that is still to be written, or the problem; at the end the
+    states of its folds.
     """
 
     counts: RowCounts = RowCounts()
@@ -143,7 +143,7 @@ class PartResult(NamedTuple):
 
 
 def has_paused(stdin: Readable) -> bool:
-    """Whether standard input has nothing to read, and had not for a moment."""
+    """Whether standard input has nothing to read, and had nothing for PAUSE_S."""
     try:
         number = stdin.fileno()  # type: ignore[attr-defined]
     except (AttributeError, OSError):  # it is no file
@@ -152,7 +152,7 @@ def has_paused(stdin: Readable) -> bool:
 
 
 class Worker:
-    """A forked process: the pipes to it and from it, what has come of its result so far, and what it does not know."""
+    """A forked process: the pipes to it and from it, the bytes of its result so far, and what it does not know yet."""
 
     __slots__ = ("data", "ended", "known", "missed", "parts", "pid", "result")
 
@@ -160,25 +160,25 @@ class Worker:
         self.pid = pid
         self.parts = parts
         self.result = result
-        self.known = known  # names of topics
-        self.missed: list[Settled] = []  # rows of other parts that it has to take notice of
+        self.known = known  # how many names of topics it has
+        self.missed: list[Settled] = []  # rows of other parts that it has to notice
         self.data = bytearray()
         self.ended = False
 
     def send(self, data: bytes) -> None:
-        """Give it a part, or its turn; where it has ended its result says so."""
+        """Send it a part, or its turn; if it has ended, its result says so."""
         with suppress(BrokenPipeError):
             _send(self.parts, data)
 
     def read(self) -> None:
-        """Take what is there of its result."""
+        """Read what is there of its result."""
         data = os.read(self.result, _PIPE)
         self.data += data
         self.ended = not data
 
     @property
     def is_done(self) -> bool:
-        """Whether its result is there, or never will be."""
+        """Whether its result is complete, or never will be."""
         data = self.data
         return self.ended or (len(data) >= _SIZE.size and len(data) >= _SIZE.size + _SIZE.unpack_from(data)[0])
 
@@ -191,7 +191,7 @@ class Worker:
         return result
 
     def finish(self) -> PartResult | None:
-        """Let it end: what it tells last."""
+        """Let the process end; returns its last result."""
         os.close(self.parts)
         self.parts = -1
         while not self.is_done:
@@ -199,7 +199,7 @@ class Worker:
         return self.taken()
 
     def wait(self) -> int:
-        """Give the pipes back and wait for its end, which is near; how it ended."""
+        """Close the pipes and wait for the end of the process, which is near; returns its exit code."""
         if self.parts >= 0:
             os.close(self.parts)
         os.close(self.result)
@@ -207,9 +207,9 @@ class Worker:
 
 
 class RenderJobs:
-    """Stands before a renderer. `jobs`: how many workers there are; `pause`: whether the input pauses.
+    """A renderer that has `jobs` workers write the rows; `pause`: whether the input pauses.
 
-    `context` is that of the engine, which has what rows share: API versions and names of topics.
+    `context`: the engine's, with the API versions and names of topics that rows share.
     """
 
     def __init__(
@@ -227,47 +227,47 @@ class RenderJobs:
         self._jobs = jobs
         self._pause = pause
         self._sizes = SIZES
-        # Memory that all processes have, for the frames of as many parts as may be there at a time: at work, ready and
+        # Memory that all processes share, for the frames of as many parts as may be there at a time: at work, ready and
         # the next one.
         self._slots: list[mmap.mmap] = []
         self._free: list[int] = []
         self._packer: RowPacker | None = None  # of the next part, where it has begun
-        self._slot = 0  # of it
-        self._lengths: list[tuple[int, ...]] = []  # of its steps
-        self._rows = self._size = 0  # of it, and bytes of its slot at most
-        self._news: list[Settled] = []  # its rows of which all have to take notice
+        self._slot = 0  # of the next part
+        self._lengths: list[tuple[int, ...]] = []  # of the steps of the next part
+        self._rows = self._size = 0  # of the next part; bytes of its slot at most
+        self._news: list[Settled] = []  # rows of the next part that all workers have to notice
         self._ready: deque[PackedPart] = deque()  # parts that wait for a worker
-        self._first = self._sizes.first_rows  # rows that are still to be written here
+        self._first = self._sizes.first_rows  # rows that the reader is still to write
         self._workers: list[Worker] = []
         self._parts: deque[tuple[Worker, PackedPart]] = deque()  # parts at work, in their order
-        self._number = 0  # of the part that was ready last
+        self._number = 0  # of the part that became ready last
         self._granted = 0  # of the part that may write
-        self._counted = RowCounts()  # by workers
+        self._counted = RowCounts()  # by the workers
 
-    # What a renderer has.
+    # The interface of a renderer.
 
     @property
     def shows_skipped(self) -> bool:
-        """As the renderer."""
+        """Whether the renderer shows rows of skipped bytes."""
         return self._work.renderer.shows_skipped
 
     @property
     def errors(self) -> int:
-        """Of all parts."""
+        """Exchanges with an unexpected error code, in all parts."""
         return self.counts().errors
 
     @property
     def expected(self) -> int:
-        """Of all parts."""
+        """Exchanges with only error codes that the protocol expects, in all parts."""
         return self.counts().expected
 
     @property
     def undecoded(self) -> int:
-        """Of all parts."""
+        """Exchanges that could not be decoded, in all parts."""
         return self.counts().undecoded
 
     def counts(self) -> RowCounts:
-        """Of all rows so far that were written, here and by workers."""
+        """The counts of all rows written so far, here and by workers."""
         return self._work.counts().plus(self._counted)
 
     def write(self, rows: list[Settled]) -> None:
@@ -285,7 +285,7 @@ class RenderJobs:
         self._add(RowStep([], [], rows))
 
     def close(self) -> None:
-        """Write what waits, then what is owed at the end."""
+        """Write the rows that wait, then the end of the output."""
         self.drain()
         self._work.renderer.close()
 
@@ -308,7 +308,7 @@ class RenderJobs:
                 self._end_part()
 
     def _pack(self, step: RowStep, size: int) -> None:
-        """Hold on to no row: what comes next is made in the same memory, which is at hand."""
+        """Add a step to the next part. Rows are not kept: the next ones are made in the same memory, in the cache."""
         packer = self._packer or self._begin_part()
         for rows in step:
             packer.add(rows)
@@ -319,7 +319,7 @@ class RenderJobs:
 
     def _begin_part(self) -> RowPacker:
         if not self._slots:
-            # Nearly all of it is never touched. At work, ready, and the next part.
+            # Nearly all of this memory is never touched. It is for parts at work, ready ones, and the next part.
             self._slots = [mmap.mmap(-1, self._sizes.most) for _ in range(2 * self._jobs + 1)]
             self._free = [*range(len(self._slots))]
         self._slot = self._free.pop()
@@ -328,7 +328,7 @@ class RenderJobs:
         return packer
 
     def _end_part(self) -> None:
-        """The next part is ready: have it written, as soon as a worker has time."""
+        """End the next part: a worker writes it as soon as one has time."""
         if self._packer is None:
             return
         with _uninterrupted():
@@ -349,14 +349,14 @@ class RenderJobs:
         return part
 
     def _share(self) -> None:
-        """Give parts to workers that have none; start workers as long as there may be more."""
+        """Give the ready parts to workers that have none; start workers while there are fewer than `jobs`."""
         busy = {worker.pid for worker, _ in self._parts}
         while self._ready:
             worker = next((each for each in self._workers if each.pid not in busy), None)
             if worker is None:
                 if len(self._workers) >= self._jobs:
                     return
-                self._output.flush()  # or the copy would write it too
+                self._output.flush()  # or the forked process would write it too
                 try:
                     self._fork()
                 except OSError:  # no more processes, or no room for one
@@ -387,20 +387,20 @@ class RenderJobs:
         self._output.settle()
 
     def pulse(self) -> None:
-        """Between two pieces of input: see what workers have done; where the input pauses, let all rows out."""
+        """Between two pieces of input: collect what workers have done; where the input pauses, write all rows."""
         if self._ready:
             self._collect(0)
         if self._pause is not None and (self._packer is not None or self._parts) and self._pause():
             self.drain(share=False)
 
     def drain(self, *, share: bool = True) -> None:
-        """Have everything written that was taken."""
+        """Have all rows written that were taken."""
         if self._parts and share:
             self._end_part()
         self._write_here()
 
     def _write_here(self) -> None:
-        """All parts, then what waits."""
+        """Collect all parts and end the workers, then write the waiting rows here."""
         if self._parts:
             while self._parts:
                 self._collect(None)
@@ -424,7 +424,7 @@ class RenderJobs:
             if sys.platform == "linux":
                 import fcntl
 
-                with suppress(OSError):  # it takes as much as there may be
+                with suppress(OSError):  # the size may be above the system's limit
                     for number in (give, tell):
                         fcntl.fcntl(number, fcntl.F_SETPIPE_SZ, _PIPE)
             with _uninterrupted():
@@ -441,7 +441,7 @@ class RenderJobs:
             os.close(tell)
 
     def _grant(self) -> None:
-        """It is the turn of the first part: what others have made is written before it."""
+        """Tell the worker of the first part that it is its turn, after writing the output of the parts before."""
         if self._parts and self._granted != self._parts[0][1].number:
             worker, part = self._parts[0]
             self._output.flush()
@@ -450,7 +450,7 @@ class RenderJobs:
                 self._granted = part.number
 
     def _collect(self, timeout_ms: int | None) -> None:
-        """Read what workers tell, wait for that so long; take the results whose turn it is."""
+        """Wait up to `timeout_ms` for results of workers and read them; take those whose turn it is."""
         self._grant()
         poll = select.poll()
         by_result = {worker.result: worker for worker, _ in self._parts if not worker.is_done}
@@ -468,13 +468,13 @@ class RenderJobs:
                     self._take(worker)
                     self._free.append(part.slot)
         except Exception:
-            self._output.flush()  # what was made before it went wrong
+            self._output.flush()  # the output of parts before the error
             raise
         self._share()
         self._grant()
 
     def _told(self, worker: Worker, result: PartResult | None) -> PartResult:
-        """What a worker tells. Raises what went wrong, Failure where it has ended without a word."""
+        """The result of a worker. Raises its problem, or Failure where the process has ended without a result."""
         if result is None:
             self._workers.remove(worker)
             code = worker.wait()
@@ -492,7 +492,7 @@ class RenderJobs:
         self._output.told |= result.told
 
     def abandon(self) -> None:
-        """End the workers that are left; none is where all went well."""
+        """Kill the workers that are left; there are none where all went well."""
         self._parts.clear()
         while self._workers:
             worker = self._workers.pop()
@@ -500,16 +500,16 @@ class RenderJobs:
                 os.kill(worker.pid, signal.SIGKILL)
             worker.wait()
 
-    # In a worker.
+    # In a worker process.
 
     def _be_worker(self, take: int, tell: int, others: tuple[int, int]) -> NoReturn:
         code = 1
         try:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the reader ends the run, and what it has given is written
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the reader ends the run; parts given are written
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             for number in (*others, *(each for worker in self._workers for each in (worker.parts, worker.result))):
                 os.close(number)
-            gc.freeze()  # what is there is the reader's: to look at it would copy it
+            gc.freeze()  # the objects so far are the reader's: collecting garbage among them would copy their pages
             self._work.begin()
             while (data := _received(take)) is not None:
                 message = pickle.loads(data)
@@ -527,7 +527,7 @@ class RenderJobs:
         try:
             work.do(self._received_steps(message))
             held = tuple(output.end_part(RETURNED_MAX))
-        except Exception as problem:  # whatever it is, it is told where rows are read
+        except Exception as problem:  # any problem is reported to the reader
             return PartResult(problem=_as_told(problem))
         return PartResult(work.counts().since(before), frozenset() if held else frozenset(output.told), held)
 
@@ -545,7 +545,7 @@ class RenderJobs:
 
 
 def _received(number: int) -> bytearray | None:
-    """The next part or turn; None where there will be none."""
+    """The next message; None where no more will come."""
     head = _read_all(number, _SIZE.size)
     return None if head is None else _read_all(number, _SIZE.unpack(head)[0])
 
@@ -562,10 +562,10 @@ def _read_all(number: int, size: int) -> bytearray | None:
 
 
 def _await_turn(take: int, number: int) -> frozenset[Hashable]:
-    """Wait until all parts before are written; what they have told."""
+    """Wait until all parts before are written; returns the keys of the texts that they have printed once."""
     while (data := _received(take)) is not None:
         turn: Turn = pickle.loads(data)
-        if turn.number == number:  # it is not that of a part whose output others have written
+        if turn.number == number:  # it is not the turn of an earlier part whose output the reader has written
             return turn.told
     os._exit(1)  # the reader is no more
 
@@ -578,11 +578,11 @@ def _send(number: int, data: bytes) -> None:
 
 
 def _as_told(problem: Exception) -> Exception:
-    """A problem that can be sent: with the lines of its traceback, which --debug shows."""
+    """A problem in a form that can be pickled, with its traceback, which --debug shows."""
     problem.add_note("in a part of --jobs:\n" + "".join(traceback.format_exception(problem)))
     try:
         pickle.loads(pickle.dumps(problem))
-    except Exception:  # whatever an exception of others does
+    except Exception:  # exceptions of other packages may do anything
         return RuntimeError(f"{type(problem).__name__}: {problem}")
     return problem
 
@@ -593,7 +593,7 @@ def _ending(code: int) -> str:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Inside, Ctrl-C waits: processes and what is known of them stay together."""
+    """Block SIGINT and SIGTERM inside, so that processes and what is known of them stay together."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
         signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))

@@ -1,7 +1,7 @@
 """A network interface in, a pcapng stream out, packet by packet: live capture on scapy's capture socket.
 
-The stream is what a capture file would hold, so that live traffic takes the same way as any other input, and what is
-kept with `-w` is what was looked at.
+The stream is what a capture file would hold, so that live traffic takes the same way as any other input, and `-w` keeps
+exactly what was decoded.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 TICK_S: Final = 0.05
 BATCH_PACKETS: Final = 256
-# The kernel's queue: a burst on a fast link must fit until Python comes round.
+# The kernel's queue: it must hold a burst on a fast link until Python reads again.
 RECEIVE_BUFFER: Final = 32 << 20
 # Larger than any packet: offload hands over up to 64 KiB of payload and more.
 PACKET_MAX: Final = 256 << 10
@@ -39,7 +39,7 @@ LINK_TYPES: Final[dict[int, int]] = {
     778: RAW_IP,
     65534: RAW_IP,
 }
-# What an Ethernet header would say before a bare IP packet, by the packet's first half byte.
+# The Ethernet header for a bare IP packet, by the packet's first half byte.
 ETHERTYPES: Final = {4: bytes(12) + b"\x08\x00", 6: bytes(12) + b"\x86\xdd"}
 
 
@@ -50,7 +50,7 @@ class Live:
         self.interface = interface
         self._env = env
         self._sockets, link_types = _open(interface, bpf)
-        # One kind of link for the whole stream: where interfaces differ, bare IP packets get an Ethernet header.
+        # The whole stream has one link type: where interfaces differ, bare IP packets get an Ethernet header.
         common = set(link_types)
         self._bare = [link_type == RAW_IP and len(common) > 1 for link_type in link_types]
         self._writer = PcapngWriter(common.pop() if len(common) == 1 else ETHERNET, interface=interface)
@@ -85,7 +85,7 @@ class Live:
         return self._writer.packet(time_ns, data)
 
     def statistics(self) -> tuple[int | None, bytes]:
-        """Packets that the kernel dropped (None where it does not say), and the block that says so in the file."""
+        """Packets that the kernel dropped (None where it does not say), and the block for the file that says so."""
         for sock in self._sockets:
             try:
                 counts = sock.ins.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8)
@@ -121,7 +121,7 @@ def _open(interface: str, bpf: str | None) -> tuple[list[Any], list[int]]:
     link_types: list[int] = []
     for name in names:
         try:
-            # On the loopback every packet comes twice, out and in; L2socket leaves the outgoing one away.
+            # On the loopback every packet comes twice, out and in; L2socket drops the outgoing one.
             kind = conf.L2socket if _is_loopback(name) else conf.L2listen
             sock = kind(iface=name, filter=bpf)
         except PermissionError:
@@ -160,7 +160,7 @@ def _is_loopback(name: str) -> bool:
 
 
 def _widen(sock: socket.socket) -> None:
-    """Ask for the large queue beyond the system's usual maximum, where we may."""
+    """Ask for a receive buffer beyond the system's usual maximum, where that is permitted."""
     try:
         sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
     except OSError:

@@ -1,4 +1,4 @@
-"""The pcapng stream of a live capture in, the file or the ring of files that keeps it out, for their owner only."""
+"""The pcapng stream of a live capture in; a file or a ring of files, for their owner only, out."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ _PACKET: Final = 6
 
 
 class PacketFile:
-    """The file that packets are kept in. When it cannot be written any more that is said, and decoding goes on."""
+    """The file that packets are kept in. If it cannot be written any more, that is reported, and decoding goes on."""
 
     _mode = "wb"
 
     def __init__(self, name: str, env: Environment) -> None:
-        """Raises Failure where it cannot be made."""
+        """Open the file. Raises Failure where it cannot be made."""
         self.failed = False
         self._name = name
         self._env = env
         self._file = self._open(name)
 
     def write(self, data: bytes) -> None:
-        """Take a piece of the capture, of whole blocks; b"" as time passes. What is taken can be read at once."""
+        """Write a piece of the capture, of whole blocks (b"" as time passes); it can be read from the file at once."""
         if data and not self.failed:
             self._try(lambda: self._append(data))
 
     def close(self) -> None:
-        """The end of the file."""
+        """Close the file."""
         if not self.failed:
             self._try(self._file.close)
 
@@ -69,11 +69,11 @@ class PacketFile:
 
 
 class PacketRing(PacketFile):
-    """Files one after the other: STEM_00001_20260101120000.EXT, each with what a capture begins with, readable alone.
+    """Files one after the other: STEM_00001_20260101120000.EXT, each with the header of the capture, readable alone.
 
     A file is closed when the next packet would make it larger than `rotation.size`, or when `interval_s` have passed
-    since it was begun and it has a packet; the next one is begun by the next packet. Then of those of the ring, earlier
-    runs' among them, the oldest are deleted beyond `keep`.
+    since it was begun and it has a packet; the next packet begins the next file. Then the oldest files of the ring,
+    earlier runs' among them, are deleted beyond `keep`.
     """
 
     _mode = "xb"
@@ -82,7 +82,7 @@ class PacketRing(PacketFile):
         self._names = RingName(name)
         self._rotation = rotation
         self._header = b""
-        self._packets = 0  # in the file at hand
+        self._packets = 0  # in the current file
         self._size = 0
         self._begun = env.monotonic()
         self._closed = False
@@ -90,7 +90,7 @@ class PacketRing(PacketFile):
         self._delete_older()
 
     def write(self, data: bytes) -> None:
-        """Take whole blocks; b"" as time passes."""
+        """Write whole blocks; b"" as time passes."""
         if self.failed or (self._closed and data[:1] != bytes([_PACKET])):  # no file is begun without a packet
             return
         if not self._header:
@@ -110,12 +110,12 @@ class PacketRing(PacketFile):
             at = end
 
     def close(self) -> None:
-        """The end of the last file."""
+        """Close the last file."""
         if not self._closed:
             super().close()
 
     def _fitting(self, data: bytes, at: int) -> tuple[int, int]:
-        """Where the blocks end that the file at hand has room for, and how many of them are packets."""
+        """The end of the blocks that fit in the current file, and how many of them are packets."""
         limit, size, packets = self._rotation.size, self._size, self._packets
         while at < len(data):
             length = int.from_bytes(data[at + 4 : at + 8], "little")
@@ -157,7 +157,7 @@ class PacketRing(PacketFile):
 
 
 def open_packet_file(name: str, rotation: Rotation, env: Environment) -> PacketFile:
-    """What packets are kept in. Raises Failure where it cannot be made."""
+    """The file or ring that packets are kept in. Raises Failure where it cannot be made."""
     if rotation.size is None and rotation.interval_s is None:
         return PacketFile(name, env)
     return PacketRing(name, rotation, env)

@@ -1,13 +1,13 @@
-"""The name of a capture that grows in, the names of the files that its writer goes on with out: its ring.
+"""The name of a capture that grows in; the names of the files that its writer goes on with, its ring, out.
 
 | written by | names |
 | --- | --- |
 | tcpdump -C (-W) | dump.pcap, dump.pcap1, dump.pcap2; dump.pcap0 … dump.pcap9, and 0 again |
-| tcpdump -G | what the time makes of dump-%Y%m%d-%H%M%S.pcap, with -C a number behind it |
+| tcpdump -G | dump-%Y%m%d-%H%M%S.pcap with the time filled in, with -C a number after it |
 | dumpcap -b, kw --rotate-size | dump_00001_20260101120000.pcapng, or the time first |
 | logrotate, tcpdump -G without a time | the same name, again and again |
 
-Only what such writers change in a name may differ, so that broker2.pcap is not taken for what follows broker1.pcap.
+Only what such writers change in a name may differ, so that broker2.pcap is not taken for the successor of broker1.pcap.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TIME: Final = re.compile(
     r"(?:19|20)\d\d(?:[-_.]?\d\d){2}(?:[-_.T]?\d\d(?:[-_.:h]?\d\d){1,2})?|(?<!\d)(?:\d{10}|\d{6})(?!\d)"
 )
 _DIRECTIVE: Final = re.compile(r"%([A-Za-z%])")
-# What strftime makes of a directive; of all others some text.
+# What strftime makes of a directive; all other directives match some text.
 _DIRECTIVES: Final = {
     "Y": r"\d{4}",
     **dict.fromkeys("CdHIMmSUVWgy", r"\d\d"),
@@ -45,9 +45,9 @@ _DIRECTIVES: Final = {
 
 
 class RingNames(NamedTuple):
-    """Which files a ring has: those of `folder` whose name `matches`. `first`: the file to begin with, if one is named.
+    """The files of a ring: those of `folder` whose name `matches`. `first`: the file to begin with, if one is named.
 
-    `every` is true where no name says which captures belong together: of a folder, whatever is one.
+    `every` is true where no name says which captures belong together: then all captures of a folder do.
     """
 
     folder: str
@@ -64,7 +64,7 @@ class RingNames(NamedTuple):
 
 
 def find_ring(word: str) -> RingNames:
-    """The ring of a file, which need not be there yet, of a folder, of a pattern or of a name with %Y, %m or others."""
+    """The ring of a file, which need not exist yet, of a folder, of a pattern or of a name with %Y, %m or others."""
     if os.path.isdir(word):
         return RingNames(word, lambda _: True, every=True)
     folder, name = os.path.split(word)
@@ -83,7 +83,7 @@ def _translated(pattern: str) -> str:
 
 
 def _timed(name: str) -> str:
-    """For names that strftime makes of this one, with the number of -C behind it."""
+    """The pattern of names that strftime makes of this one, with the number of -C after it."""
     out, at = [], 0
     for found in _DIRECTIVE.finditer(name):
         out += [re.escape(name[at : found.start()]), _DIRECTIVES.get(found[1], ".+?")]
@@ -92,7 +92,7 @@ def _timed(name: str) -> str:
 
 
 def _alike(name: str) -> str:
-    """For the names that a writer of this one goes on with."""
+    """The pattern of names that a writer of this one goes on with."""
     if found := _COUNTED_NAME.search(name):
         return re.escape(name[: found.start()]) + f"(?:{_COUNTED})?" + re.escape(name[found.end() :])
     out, at = [], 0
@@ -109,7 +109,7 @@ def _alike(name: str) -> str:
 
 
 class RingName:
-    """The names of a ring that is written: STEM_00001_20260101120000.EXT, numbered on behind those that are there."""
+    """The names of a ring that is written: STEM_00001_20260101120000.EXT, numbered on after the existing ones."""
 
     def __init__(self, name: str) -> None:
         self.folder, last = os.path.split(name)
@@ -124,13 +124,13 @@ class RingName:
         return os.path.join(self.folder, f"{self._stem}_{self._number:05}_{begun}{self._extension}")
 
     def older(self, keep: int) -> list[str]:
-        """The paths of those that are there beyond the latest `keep`, oldest first."""
+        """The paths of existing files of the ring beyond the latest `keep`, oldest first."""
         listed = sorted(self._listed())
         return [os.path.join(self.folder, name) for _, name in listed[: max(len(listed) - keep, 0)]]
 
     def _listed(self) -> list[tuple[int, str]]:
         try:
             names = os.listdir(self.folder or ".")
-        except OSError:  # told when a file is to be made in it
+        except OSError:  # reported when a file is to be made in it
             return []
         return [(int(found[1]), name) for name in names if (found := self._pattern.fullmatch(name))]

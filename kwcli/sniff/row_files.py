@@ -1,4 +1,4 @@
-"""Rows whose packets name their file in, rows that say it in words out; and what only tables have of captures."""
+"""Rows whose packets have the number of their file in, rows with its name out; and what tables take of captures."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 __all__ = ["TableTaker", "count_in_file", "name_files", "names_files", "without_ends"]
 
-# Packets of an exchange.
+# The attributes of an exchange that hold packets.
 PACKETS: Final = ("request_packet", "request_packet_end", "response_packet", "response_packet_end")
 
 
 class TableTaker(Protocol):
-    """Gets what only tables have of captures."""
+    """Takes what only tables have of captures: names of files, ends of connections."""
 
     def name_files(self, names: Sequence[str]) -> None:
-        """The files by the number in packets (capture/merge.py); further ones may join them."""
+        """Take the files, in the order of their numbers in packets (capture/merge.py); further ones may join them."""
 
     def end(self, ended: Ended) -> None:
-        """A connection is over."""
+        """Take the end of a connection."""
 
 
 def names_files(settings: Settings, selection: Filter) -> bool:
-    """Whether somebody asks for the file of a row: a column, or the filter."""
+    """Whether a column or the filter asks for the file of a row."""
     if "file" in selection.text and "file" in selection.names:
         return True
     if not settings.columns and settings.format not in ("csv", "table", "fields"):
@@ -41,7 +41,7 @@ def names_files(settings: Settings, selection: Filter) -> bool:
 
 
 def name_files(rows: Iterable[Settled], names: Sequence[str], *, count: bool = True) -> None:
-    """Say of each exchange of a capture which file it is from, and count its packets in that file."""
+    """Set the file of each exchange of a capture, and number its packets within that file."""
     for row in rows:
         if row.kind != "exchange" or row.record is not None:
             continue
@@ -52,7 +52,7 @@ def name_files(rows: Iterable[Settled], names: Sequence[str], *, count: bool = T
 
 
 def without_ends(rows: Iterable[Row], end: Callable[[Ended], None]) -> list[Settled]:
-    """Exchanges and runs of bytes; `end` takes the ends of connections."""
+    """The exchanges and skipped bytes; `end` takes the ends of connections."""
     kept: list[Settled] = []
     for row in rows:
         if row.kind == "connection":
@@ -63,7 +63,7 @@ def without_ends(rows: Iterable[Row], end: Callable[[Ended], None]) -> list[Sett
 
 
 def count_in_file(row: Exchange) -> None:
-    """Count the packets of an exchange in their file."""
+    """Number the packets of an exchange within their file."""
     for name in PACKETS:
         number = getattr(row, name)
         if number:

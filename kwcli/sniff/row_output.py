@@ -1,4 +1,4 @@
-"""Bytes of rows in, standard output in pieces out: what was made is written, whatever interrupts it."""
+"""Bytes of rows in, standard output in pieces out; what was made is written, however the run is interrupted."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ PIECE_SIZE: Final = 1 << 10
 class Output:
     """Standard output in pieces of about 1 MiB, or at once where rows are wanted promptly.
 
-    A Ctrl-C while somebody reads too slowly loses nothing: `flush` goes on with what was not written. A piece that fits
-    the buffer of the stream is taken whole or, when it is interrupted, not at all; and between `writelines` and its
-    iterator no Ctrl-C is heard, so that the iterator says which pieces were taken.
+    A Ctrl-C while the output is read slowly loses nothing: `flush` goes on with what was not written. A piece that fits
+    the buffer of the stream is taken whole or, when it is interrupted, not at all; and no Ctrl-C is handled between
+    `writelines` and its iterator, so that the iterator says which pieces were taken.
     """
 
     def __init__(self, env: Environment, progress: Progress, *, prompt: bool) -> None:
@@ -39,21 +39,21 @@ class Output:
         self._held = WRITE_SIZE
         self._turn: Callable[[], frozenset[Hashable]] | None = None
         self.begun = False  # whether there was anything to write
-        self.told: set[Hashable] = set()  # what was said that is said once
+        self.told: set[Hashable] = set()  # keys of the texts printed once
 
     @property
     def is_shared(self) -> bool:
-        """Whether a copy of this process would write to the same place."""
+        """Whether a forked copy of this process would write to the same place."""
         return isinstance(self._stdout, BufferedWriter | FileIO)
 
     def write(self, data: bytes) -> None:
-        """Take bytes; they may wait for more."""
+        """Take bytes; they may wait for more before they are written."""
         self.take([data])
         if self._size >= self._held:
             self.flush()
 
     def take(self, pieces: Iterable[bytes]) -> None:
-        """Take bytes that wait until something is written."""
+        """Take bytes, which wait for the next flush."""
         for data in pieces:
             if data.__class__ is OncePiece:
                 assert isinstance(data, OncePiece)
@@ -65,15 +65,15 @@ class Output:
             self._size += len(data)
 
     def begin_part(self, turn: Callable[[], frozenset[Hashable]], held: int) -> None:
-        """This is a copy of the process (jobs.py): hold so many bytes, and write them when `turn` comes back.
+        """Begin a part in a worker (jobs.py): hold up to `held` bytes, and write them only when `turn` returns.
 
-        It gives what was said by then, which is not said again.
+        `turn` returns the keys of the texts printed once by then; these are not printed again.
         """
         self._turn, self._held = turn, held
         self._progress.forget()
 
     def end_part(self, most: int) -> list[bytes]:
-        """Give back what is held of the part, where it is at most so many bytes and nothing was written; else write."""
+        """Return the output held of the part, if it is at most `most` bytes and none was written; else write it."""
         if self._turn is None or self._size > most:
             self.flush()
             return []
@@ -87,12 +87,12 @@ class Output:
         self.told |= told
 
     def settle(self) -> None:
-        """The end of a batch: rows that are wanted promptly go out."""
+        """End a batch: rows that are wanted promptly are written."""
         if self._prompt and self._parts:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write the bytes that wait."""
         if self._turn is not None:
             self._await_turn(self._turn)
         parts, self._parts, self._size = [self._left, *self._parts], [], 0

@@ -1,4 +1,4 @@
-"""Steps of settled rows in, what a renderer or a fold makes of them out: the work that `--jobs` shares (jobs.py)."""
+"""Steps of settled rows in, what a renderer or fold makes of them out: the work that `--jobs` shares (jobs.py)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["FoldWork", "RowCounts", "RowStep", "RowWork"]
 
 
 class RowStep(NamedTuple):
-    """What one feed of the engine gave: rows that are only to be noticed, rows to write, rows to choose from first."""
+    """Rows of one feed of the engine: rows that are only to be noticed, rows to write, and rows to filter first."""
 
     noticed: list[Settled]
     written: list[Settled]
@@ -27,20 +27,20 @@ class RowStep(NamedTuple):
 
 
 class RowCounts(NamedTuple):
-    """What is counted of rows as they are written."""
+    """Counts of rows, made as they are written."""
 
     errors: int = 0
     expected: int = 0
     undecoded: int = 0
-    chosen: int = 0  # of rows to choose from
-    passed_over: int = 0  # of those, with errors that --errors leaves out
+    chosen: int = 0  # rows that the filter wants, of those to filter
+    passed_over: int = 0  # of those to filter, rows with errors that --errors leaves out
 
     def plus(self, other: RowCounts) -> RowCounts:
-        """Of both together."""
+        """The sums of these counts and the others."""
         return RowCounts(*map(operator.add, self, other))
 
     def since(self, before: RowCounts) -> RowCounts:
-        """What has come to those of before."""
+        """How much the counts have grown since `before`."""
         return RowCounts(*map(operator.sub, self, before))
 
 
@@ -48,24 +48,24 @@ Sift = Callable[["list[Settled]"], "tuple[list[Settled], int]"]
 
 
 class RowWork:
-    """What is done with steps, here or in a worker, by a renderer that writes rows.
+    """The work on steps, in the reader or a worker, of a renderer that writes rows.
 
     `sift` gives the rows that a filter wants, and how many --errors leaves out.
     """
 
-    # Whether rows are written to the output as they come, and its first bytes stand before those of all parts.
+    # Whether rows are written to the output as they come, so that its first bytes come before all parts.
     writes_rows = True
 
     def __init__(self, renderer: Renderer, sift: Sift) -> None:
         self.renderer = renderer
         self._chosen = self._passed_over = 0
         self._sift = sift
-        self._nodes = Nodes()  # those of which all workers know
-        # Whether rows are all of the day that the latest line was of, where the renderer has lines between days.
+        self._nodes = Nodes()  # the nodes that all workers know
+        # Whether all rows are of the day of the latest line, where the renderer has lines between days.
         self._keeps_day: Callable[[Iterable[Settled]], bool] | None = getattr(renderer, "keeps_day", None)
 
     def do(self, steps: Iterable[RowStep]) -> None:
-        """Write them."""
+        """Notice, filter and write the rows of steps."""
         renderer = self.renderer
         for noticed, written, sifted in steps:
             if noticed:
@@ -79,19 +79,19 @@ class RowWork:
                 renderer.write(written)
 
     def notice(self, rows: list[Settled]) -> None:
-        """Take notice of rows from which a filter chooses."""
+        """Notice rows from which a filter chooses."""
         self.renderer.notice(rows)
 
     def skim(self, rows: list[Settled]) -> list[Settled]:
-        """Of rows that are not shown those that workers have to notice: answers that name nodes, and no others."""
+        """The rows, of those not shown, that workers have to notice: answers that name nodes."""
         return [row for row in rows if row.kind == "exchange" and row.api_key in NODE_LISTS]
 
     def is_apart(self, step: RowStep) -> bool:
-        """Whether a worker can write it without what was written before."""
+        """Whether a worker can write the step without what was written before."""
         return self._keeps_day is None or all(self._keeps_day(rows) for rows in step if rows)
 
     def news(self, step: RowStep) -> list[Settled]:
-        """The rows of which all have to take notice, not only the worker that writes them."""
+        """The rows that all workers have to notice, not only the worker that writes them."""
         said: list[Settled] = []
         for rows in step:
             for row in self.skim(rows):
@@ -101,23 +101,23 @@ class RowWork:
         return said
 
     def counts(self) -> RowCounts:
-        """Of all rows so far."""
+        """The counts of all rows so far."""
         renderer = self.renderer
         return RowCounts(renderer.errors, renderer.expected, renderer.undecoded, self._chosen, self._passed_over)
 
     def begin(self) -> None:
-        """This is a worker now: what it gathers is its own."""
+        """Begin as a worker, which gathers states of its own rows only."""
 
     def states(self) -> tuple[bytes, ...]:
-        """What the worker has gathered."""
+        """The states that a worker has gathered, as bytes."""
         return ()
 
     def take(self, states: tuple[bytes, ...]) -> None:
-        """What a worker has gathered."""
+        """Merge the states that a worker has gathered."""
 
 
 class FoldWork(RowWork):
-    """The same by folds, which say something at the end alone. `kept`: what copies of the renderer share with it."""
+    """The work on steps of folds, which write only at the end. `kept`: objects that copies of the renderer share."""
 
     renderer: FoldRenderer
     writes_rows = False
@@ -132,31 +132,31 @@ class FoldWork(RowWork):
         return deepcopy(renderer, {**self._kept})
 
     def notice(self, rows: list[Settled]) -> None:
-        """In a worker nothing: the process that reads takes notice of all rows."""
+        """Notice rows, but not in a worker: the reader notices all of them."""
         if self._whole:
             self.renderer.notice(rows)
 
     def skim(self, rows: list[Settled]) -> list[Settled]:
-        """All are noticed here."""
+        """Let the reader notice rows that are not shown; workers need none of them."""
         self.renderer.notice(rows)
         return []
 
     def news(self, step: RowStep) -> list[Settled]:
-        """What is learnt of all rows is learnt here; what a worker adds it tells."""
+        """Let the reader notice rows to filter; workers need none of them."""
         if step.sifted:
             self.renderer.notice(step.sifted)
         return []
 
     def begin(self) -> None:
-        """Add to folds that have seen nothing."""
+        """Begin as a worker, with folds that have seen nothing."""
         self.renderer, self._whole = self._new, False
 
     def states(self) -> tuple[bytes, ...]:
-        """Those of the folds."""
+        """The exported states of the folds."""
         return tuple(fold.export() for fold in self.renderer.folded)
 
     def take(self, states: tuple[bytes, ...]) -> None:
-        """Merge them."""
+        """Merge a worker's states into the folds."""
         other = self._copy(self._new)
         for fold, state in zip(other.folded, states, strict=True):
             fold.resume(state)

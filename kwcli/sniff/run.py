@@ -50,12 +50,12 @@ if TYPE_CHECKING:
 
 __all__ = ["SniffOutcome", "SniffView", "Sniffing", "watched"]
 
-# One loop for files, pipes and live captures: bytes → segments → exchanges → filter → renderer. Whatever ends it,
-# what was decoded before is written.
+# One loop for files, pipes and live captures: bytes → segments → exchanges → filter → renderer. However the run ends,
+# everything decoded so far is written.
 
 
 def _slowest_first(row: Settled) -> tuple[bool, float, int]:
-    """What waited by design stands behind all others, then come rows without a latency in the order of their times."""
+    """Slowest first, then exchanges that waited by design, then rows without a latency in the order of their times."""
     if row.kind != "exchange" or row.latency_ms is None:
         return True, inf, row.time_ns
     from decoders.analysis.exchange_facts import WAITING, waited_ns
@@ -65,13 +65,13 @@ def _slowest_first(row: Settled) -> tuple[bool, float, int]:
 
 
 def _largest_first(row: Settled) -> tuple[int, int]:
-    """By the bytes of both sides."""
+    """Largest first, by the bytes of both sides."""
     size = (row.request_size or 0) + (row.response_size or 0) if row.kind == "exchange" else 0
     return -size, row.time_ns
 
 
 def _order_needs(sort: str | None) -> list[Needs]:
-    """What an order reads of bodies."""
+    """The paths of bodies that an order reads."""
     if sort != "latency":
         return []
     from decoders.analysis.exchange_facts import WAITS
@@ -79,9 +79,9 @@ def _order_needs(sort: str | None) -> list[Needs]:
     return [WAITS.of]
 
 
-# Captures of fewer bytes have too few rows to be shared.
+# Captures of fewer bytes have too few rows to be shared among processes.
 SHARED_MIN: Final = 1 << 20
-# What --sort takes → the key of a row.
+# Word of --sort → the key of a row.
 ORDERS: Final[Mapping[str, Callable[[Settled], Any]]] = {
     "time": lambda row: row.time_ns,
     "latency": _slowest_first,
@@ -90,18 +90,18 @@ ORDERS: Final[Mapping[str, Callable[[Settled], Any]]] = {
 
 
 class SniffOutcome:
-    """How it ended."""
+    """How a run ended."""
 
     def __init__(self, *, strict: bool) -> None:
         self.problems: list[str] = []
         self.interrupted = False
-        self.unwritten = False  # packets that were to be kept are not
-        self.broken = False  # something was wrong with an input, and was told at once
+        self.unwritten = False  # packets that were to be kept were not
+        self.broken = False  # an input had a problem, which was reported at once
         self.strict = strict
         self.lossy = False
 
     def exit_code(self) -> Exit:
-        """The exit code; loss counts only when it is asked for. A live capture mostly ends by being interrupted."""
+        """The exit code; loss counts only with --strict. A live capture mostly ends by being interrupted."""
         if self.unwritten:
             return Exit.FAILURE
         if self.interrupted:
@@ -112,10 +112,10 @@ class SniffOutcome:
 
 
 class SniffView(NamedTuple):
-    """What becomes of the exchanges, where that is not what `-o` says: what it reads of bodies, and its renderer.
+    """What is done with the exchanges, where it is not what `-o` says: the body paths that are read, and the renderer.
 
-    `hear` is told what is wrong with the captures themselves, before the renderer is closed; nobody else is then.
-    `names_files`: the renderer reads the file of a row. `tables` wants all that a capture has: packets numbered with
+    `hear` gets the problems of the captures themselves, before the renderer is closed; they are not printed then.
+    `names_files`: the renderer reads the file of a row. `tables` takes all that a capture has: packets numbered with
     their file, whose names it is given, and the ends of connections.
     """
 
@@ -129,14 +129,14 @@ class SniffView(NamedTuple):
 
 
 def own_view(settings: Settings) -> SniffView:
-    """That of `-o`."""
+    """The view of the format that `-o` names."""
     return SniffView(needs(settings), partial(open_renderer, settings), remembers=asks_history(settings))
 
 
 def watched(
     env: Environment, settings: Settings, capture: CaptureOptions, view: SniffView | None = None
 ) -> SniffView | None:
-    """The view, of whose exchanges those are told as well whom the options name. Raises Failure."""
+    """The view, with its exchanges also reported to Prometheus or OpenTelemetry as the options say. Raises Failure."""
     if capture.metrics is None and capture.otlp is None:
         return view
     from kwcli.sniff.telemetry import watch
@@ -160,7 +160,7 @@ class Sniffing:
         sort: str | None = None,
         strict: bool = False,
     ) -> None:
-        self._file_names: list[str] = []  # of the inputs, where rows are to say theirs
+        self._file_names: list[str] = []  # of the inputs, where rows are to name theirs
         selection = filters.select(capture.times(env, settings.zone))
         view = watched(env, settings, capture, view) or own_view(settings)
         ports = frozenset(capture.ports) or None
@@ -188,8 +188,8 @@ class Sniffing:
         self._expected = 0  # exchanges that --errors leaves out, and --errors all shows
         self._unmatched = None if selection.everything else Unmatched(selection, parse(WENT_WRONG))
         self._whole = True  # the inputs were read to their end
-        self._past_faults: list[str] = []  # of captures of which there are tables
-        self._records = False  # some of them are records that kw wrote, and say nothing of packets
+        self._past_faults: list[str] = []  # of captures that tables were made from
+        self._records = False  # some inputs are records that kw wrote, which say nothing of packets
         self._outcome = SniffOutcome(strict=strict)
         self._begun = env.monotonic()
         self._progress = Progress(env, None, wanted=not settings.quiet)
@@ -211,14 +211,14 @@ class Sniffing:
         return self.files(capture.files)
 
     def _set_up(self, capture: CaptureOptions) -> None:
-        """Tell the engine what it is to do besides."""
+        """Set the options of the engine."""
         if capture.guess_requests:
             self._engine.guess_requests()
         if self._remembers:
             self._engine.pairer.remember()
 
     def _share(self, captures: Captures) -> None:
-        """Have several processes show the rows, where that can be and there may be enough of them."""
+        """Have several processes show the rows, where that is possible and there may be enough of them."""
         asked, size = self._capture, captures.size
         if asked.jobs < 2 or asked.metrics is not None or asked.otlp is not None or self._sorted is not None:
             return
@@ -240,7 +240,7 @@ class Sniffing:
         self._renderer = self._jobs = RenderJobs(work, self._output, context, asked.jobs, pause=pause)
 
     def _sift(self, rows: list[Settled]) -> tuple[list[Settled], int]:
-        """Those that the filter wants, and how many --errors leaves out that --errors all shows."""
+        """The exchanges that the filter wants, and how many others --errors leaves out that --errors all shows."""
         wants = self._selection.matches
         found: list[Settled] = [row for row in rows if row.kind == "exchange" and wants(row)]
         if self._wider is None:
@@ -281,7 +281,7 @@ class Sniffing:
         return self._outcome
 
     def files(self, names: Iterable[str]) -> SniffOutcome:
-        """Decode files (`-`: standard input), merged by packet time. Bad inputs are told after the good ones."""
+        """Decode files (`-`: standard input), merged by packet time. Bad inputs are reported after the good ones."""
         captures = self._open(names, self._env)
         self._share(captures)
         return self._read(captures)
@@ -299,7 +299,7 @@ class Sniffing:
         return captures
 
     def _take_names(self, names: list[str]) -> None:
-        """Tell who wants them the files by their numbers."""
+        """Give the names of the files, by their numbers, to those that want them."""
         if self._names_files:
             self._file_names = names
         if self._tables is not None:
@@ -347,7 +347,7 @@ class Sniffing:
         self._end(captures.counts(), told=not self._came_to_nothing(captures.count), read=read)
 
     def _read_records(self, captures: Captures) -> bool:
-        """Show what the records say that kw wrote; False when as many as wanted have been shown."""
+        """Show the exchanges of records that kw wrote; False when as many as wanted have been shown."""
         from decoders.filters.contents import lacks_records
 
         if self._settings.format in ("hex", "raw"):
@@ -382,7 +382,7 @@ class Sniffing:
         return True
 
     def _came_to_nothing(self, inputs: int) -> bool:
-        """Whether what is wrong with the inputs says all that there is to say."""
+        """Whether the problems of the inputs say all that there is to say."""
         summary = self._engine.summary
         return not inputs or (len(self._outcome.problems) >= inputs and not summary.exchanges and not summary.skipped)
 
@@ -397,7 +397,7 @@ class Sniffing:
     # -- a file that grows ---------------------------------------------------------------------------------------------
 
     def follow(self, word: str) -> SniffOutcome:
-        """Decode a file that grows, and those that its writer goes on with, until it is interrupted."""
+        """Decode a file that grows, and the files that its writer goes on with, until it is interrupted."""
         from kwcli.sniff.following import Follower
 
         numbered = self._names_files or self._tables is not None
@@ -478,10 +478,10 @@ class Sniffing:
         if self._file_names:
             name_files(rows, self._file_names, count=self._tables is None)
         if self._outcome.strict and not self._outcome.lossy:
-            # Every exchange is decoded for this, also those that nobody sees.
+            # Every exchange is decoded for this, also one that is not shown.
             self._outcome.lossy = any(row.kind == "exchange" and row.status in LOSSY for row in rows)
         if self._ports is not None:
-            # Who names ports does not want to read about all the others; the closing line counts them.
+            # With --port the other connections are not shown; the closing line counts them.
             rows = [row for row in rows if row.kind == "exchange" or row.reason != "not_kafka"]
         if not self._selection.everything:
             if self._jobs is not None and self._unmatched is None and self._left is None:
@@ -496,7 +496,7 @@ class Sniffing:
         return shown
 
     def _take_pieces(self, rows: list[Settled], cut: CutOut) -> None:
-        """Note what rows are made of, before their packets are counted in their files."""
+        """Note the packets of rows, before these are numbered within their files."""
         for row in rows:
             if self._selection.everything or (row.kind == "exchange" and self._selection.matches(row)):
                 self._pieces[id(row)] = cut.take(row)
@@ -504,7 +504,7 @@ class Sniffing:
                 count_in_file(row)
 
     def _matching(self, rows: list[Settled]) -> list[Settled]:
-        """Those that the filter wants; what it passes over is looked at as far as something is to be said of that."""
+        """The rows that the filter wants; until one is found, the others are examined to say why nothing matches."""
         self._renderer.notice(rows)
         found, expected = self._sift(rows)
         self._expected += expected
@@ -527,7 +527,7 @@ class Sniffing:
         return not self._limited
 
     def _first(self, rows: list[Settled]) -> list[Settled]:
-        """As many rows as the limit leaves; rows that the format does not show do not count."""
+        """The rows that the limit leaves; rows that the format does not show do not count."""
         assert self._left is not None
         kept: list[Settled] = []
         for row in rows:
@@ -539,7 +539,7 @@ class Sniffing:
         return kept
 
     def _settle(self, *, finish: bool) -> None:
-        """Show what is open where the inputs have ended, and what was kept to be sorted."""
+        """Show what is open when the inputs have ended, and what was kept to be sorted."""
         if finish:
             self._emit(self._engine.finish())
         if self._sorted is not None:
@@ -554,7 +554,7 @@ class Sniffing:
     def _end(
         self, counted: Mapping[str, int], *, dropped: int | None = None, told: bool = True, read: Sequence[str] = ()
     ) -> None:
-        """Close the output, then say how it went; `counted` is what readers have counted, `read` what else was read."""
+        """Close the output, then print the messages and the closing line. `read`: what was read besides packets."""
         summary = self._engine.summary
         counts = Counter(self._engine.reassembly.counts)
         counts.update(counted)
@@ -601,7 +601,7 @@ class Sniffing:
         self._env.say(self._fitting(said, "" if dropped is None else f" · {dropped:,} dropped by the kernel"))
 
     def _faults(self, counts: Mapping[str, int]) -> list[str]:
-        """What is wrong with the captures themselves."""
+        """What is wrong with the captures themselves, in sentences."""
         whole = self._whole and not self._outcome.problems and not self._limited
         has_keys = bool(self._key_logs.keys)
         counted = counts_of_summary(self._engine.summary, counts, self._ports, has_keys=has_keys)

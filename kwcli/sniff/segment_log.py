@@ -1,7 +1,7 @@
-"""Segments on their way to an engine in, where the bytes of what it settles were out: packets and sequence numbers.
+"""Segments on their way to an engine in; the packets and sequence numbers that hold the bytes of a settled row out.
 
 A row is settled long after its packets were read. So the place of each segment in its stream is kept for as long as a
-row may come of it: those before all that is in flight or under way are let go now and then.
+row may come of it: segments before all exchanges in flight and frames under way are dropped from time to time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["NEVER_NS", "LoggedEngine", "MetConnection", "Run", "SegmentLog", "Si
 # Segments of the log are found by the 4 KiB of sequence numbers that they are in.
 _BUCKET: Final = 12
 _BUCKETS: Final = (1 << 32) >> _BUCKET
-# After so many segments the log is cleared of those of which no row can come any more.
+# After so many segments, those of which no row can come any more are dropped from the log.
 _LOGGED: Final = 200_000
 NEVER_NS: Final = 1 << 63
 _SYN: Final = 2
@@ -42,11 +42,11 @@ class Side:
         self.base = 0  # place in the stream of the byte that the pairing counts as its first
 
     def number(self, place: int) -> int:
-        """The sequence number of a place."""
+        """The sequence number of a place in the stream."""
         return self.half.number(place)
 
     def place_of(self, ack: int) -> int | None:
-        """The place that an acknowledgement names, None while nothing is known of the stream."""
+        """The place that an acknowledgement names; None while nothing is known of the stream."""
         half = self.half
         if not half.started:
             return None
@@ -55,7 +55,7 @@ class Side:
 
 
 class MetConnection:
-    """A connection of which a chunk has come."""
+    """A connection of which at least one chunk has come."""
 
     __slots__ = ("began_ns", "connection", "ended_ns", "latest_ns", "number", "session", "sides")
 
@@ -63,8 +63,8 @@ class MetConnection:
         self.connection = connection
         self.number = connection.number
         self.began_ns = connection.began_ns
-        self.ended_ns = NEVER_NS  # when its ports were taken by another one
-        self.latest_ns = 0  # the end of the last of its rows that are kept
+        self.ended_ns = NEVER_NS  # when another connection took its ports
+        self.latest_ns = 0  # the end of its latest row that is kept
         self.sides = (Side(connection.first), Side(connection.second))
         self.session: Origin | None = None  # of TLS
 
@@ -74,7 +74,7 @@ class MetConnection:
 
 
 class Run(NamedTuple):
-    """Bytes of a frame from its byte `at` on that a packet has, from sequence number `seq` on; `ack`: what it says."""
+    """`size` bytes of a frame in one packet: from `at` in the frame, from number `seq` on; `ack`: the packet's ack."""
 
     at: int
     size: int
@@ -84,14 +84,14 @@ class Run(NamedTuple):
 
 
 class SegmentLog:
-    """The log of one reading. `begun` is told of each connection; without `places` only connections are known."""
+    """The log of one reading. `begun` gets each new connection; without `places` only connections are logged."""
 
     def __init__(self, begun: Callable[[MetConnection], None], *, places: bool = True) -> None:
         self._begun = begun
         self._places = places
         self._connections: dict[int, MetConnection] = {}
         self._by_key: dict[bytes, MetConnection] = {}
-        self._closed: list[tuple[int, int]] = []  # with the time of their end
+        self._closed: list[tuple[int, int]] = []  # numbers, with the time of their end
         self._log: dict[bytes, dict[int, list[_Logged]]] = {}
         self._logged = 0
         self._log_most = _LOGGED
@@ -102,7 +102,7 @@ class SegmentLog:
         return self._connections.get(number)
 
     def log(self, segments: list[Segment]) -> None:
-        """Note segments that the engine gets next."""
+        """Log segments that the engine gets next."""
         for number, time_ns in self._closed:
             self._forget(number, time_ns)
         self._closed = []
@@ -125,7 +125,7 @@ class SegmentLog:
             self._clear_log()
 
     def meet(self, chunks: list[Chunk]) -> None:
-        """Note chunks on their way to the pairing."""
+        """Log the connections of chunks on their way to the pairing."""
         for half, time_ns, _, data in chunks:
             connection = half.connection
             if connection.number not in self._connections:
@@ -134,7 +134,7 @@ class SegmentLog:
                 self._closed.append((connection.number, time_ns))
 
     def note_sessions(self, chunks: list[Chunk]) -> None:
-        """Take note of what TLS is known by in a key log, while its connections are open."""
+        """Note the TLS sessions of open connections, by which a key log names them."""
         for half, *_ in chunks:
             state = half.connection.tls
             if getattr(state, "client_random", b""):
@@ -158,17 +158,17 @@ class SegmentLog:
             if self._by_key.get(each) is met:
                 del self._by_key[each]
                 buckets = self._log.pop(each, {})
-                # Another connection of these ports may have begun of which no chunk has come yet.
+                # Another connection may have begun on these ports, of which no chunk has come yet.
                 left = {at: [entry for entry in entries if entry[0] > time_ns] for at, entries in buckets.items()}
                 if any(left.values()):
                     self._log[each] = {at: entries for at, entries in left.items() if entries}
 
     def watch(self, engine: Engine) -> None:
-        """This engine decodes."""
+        """Set the engine whose state says which segments are still needed."""
         self.engine = engine
 
     def _clear_log(self) -> None:
-        """Let go of segments of which no row can come any more: those before all that is in flight or under way."""
+        """Drop segments of which no row can come any more: those before all exchanges in flight, frames under way."""
         assert self.engine is not None
         context = self.engine.pairer.context
         for met in self._connections.values():
@@ -188,7 +188,7 @@ class SegmentLog:
         self._log_most = max(_LOGGED, 2 * self._logged)
 
     def needed(self, met: MetConnection, index: int) -> int:
-        """The place of a side's stream, as the pairing counts, before which no row can come any more."""
+        """The place in a side's stream, as the pairing counts, before which no row can come any more."""
         assert self.engine is not None
         pairing = self.engine.pairer.context.pairings.get(met.number)
         if pairing is None:
@@ -196,7 +196,7 @@ class SegmentLog:
         return _needed(pairing)[index != met.side(pairing.ends.client)]
 
     def _clear_before(self, met: MetConnection, places: tuple[int, int]) -> None:
-        """Let go of the segments of both sides before these places."""
+        """Drop the segments of both sides before these places."""
         for side, place in zip(met.sides, places, strict=True):
             first = side.number(place) >> _BUCKET
             buckets = self._log.get(side.half.key, {})
@@ -205,12 +205,12 @@ class SegmentLog:
 
     @staticmethod
     def state(met: MetConnection, ends: ConnectionInfo) -> None:
-        """Find out which place of its stream the pairing counts as the first: it may not have seen the beginning."""
+        """Set the place in each stream that the pairing counts as the first: it may not have seen the beginning."""
         client = met.side(ends.client)
         met.sides[client].base, met.sides[1 - client].base = ends.uncounted
 
     def runs(self, met: MetConnection, index: int, place: int, size: int) -> Iterator[Run]:
-        """The parts of packets in so many bytes from a place of a side's stream on."""
+        """The parts of packets that hold `size` bytes of a side's stream, from a place on."""
         first = met.sides[index].number(place)
         buckets = self._log.get(met.sides[index].half.key, {})
         found: dict[_Logged, None] = {}
@@ -224,7 +224,7 @@ class SegmentLog:
 
 
 class LoggedEngine(Engine):
-    """An engine whose chunks a log sees, before those of TLS are decrypted and after."""
+    """An engine that shows its chunks to a log, before TLS is decrypted and after."""
 
     def __init__(self, log: SegmentLog, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -239,7 +239,7 @@ class LoggedEngine(Engine):
 
 
 def _needed(pairing: Any) -> tuple[int, int]:
-    """The places of both directions before which nothing is in flight or under way."""
+    """The places of both directions before which no exchange is in flight and no frame under way."""
     if pairing.resting:
         return pairing.client_place, pairing.server_place
     waiting = [exchange.place for exchange in (*pairing.in_flight.waiting(), *pairing.sasl.tokens)]
@@ -249,7 +249,7 @@ def _needed(pairing: Any) -> tuple[int, int]:
 
 
 def _under_way(direction: Any) -> int:
-    """Where the frame under way begins, or what may be the head of one."""
+    """The place where the frame under way begins, or bytes that may be the head of one."""
     if direction.need:
         return int(direction.begun)
     return int(direction.place) - sum(map(len, direction.parts))

@@ -1,4 +1,4 @@
-"""Records of bytes in, in any order; the same in the order of their bytes out, with little of them in memory."""
+"""Records of bytes in, in any order; the records in the order of their bytes out, with few of them in memory."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from decoders.capture.merge import file_of
 
 __all__ = ["BY_FILE", "BY_PACKET", "PacketRecords", "SortedRecords"]
 
-# What records by packet begin with: the packet's file, its number (which has the file too), kind.
+# The beginning of records by packet: the packet's file, its number (which has the file too), the kind.
 BY_PACKET: Final = Struct(">IQB")
 BY_FILE: Final = Struct(">I")
 _NEVER: Final = 1 << 64
 
-# Bytes of records, each with what Python needs for it, that are held before they go to a file.
+# Bytes of records, each with its cost in Python, that are held before they go to a file.
 _HELD_MAX: Final = 48 << 20
 _COST: Final = 64
 _PIECE: Final = 1 << 16
@@ -27,7 +27,7 @@ _SIZE: Final = 4
 
 
 class SortedRecords:
-    """Add records, then read them: `from_prefix` gives those that begin with a prefix, all of the same size.
+    """Takes records, then reads them in order; `from_prefix` reads those with a prefix. Prefixes have one size.
 
     Sorted runs go to unnamed temporary files (in TMPDIR), which are merged into one when the first record is read.
     """
@@ -39,7 +39,7 @@ class SortedRecords:
         self._held = 0
         self._runs: list[IO[bytes]] = []
         self._sorted = False
-        self._places: dict[bytes, int] = {}  # of each prefix in the one file that is left
+        self._places: dict[bytes, int] = {}  # offset of each prefix in the merged file
         self.count = 0
 
     def add(self, record: bytes) -> None:
@@ -53,14 +53,14 @@ class SortedRecords:
             self._records, self._held = [], 0
 
     def __iter__(self) -> Iterator[bytes]:
-        """All records."""
+        """All records, in order."""
         self._sort()
         if self._runs:
             return _read(self._runs[0], 0)
         return iter(self._records)
 
     def from_prefix(self, prefix: bytes) -> Iterator[bytes]:
-        """The records with this prefix."""
+        """The records with this prefix, in order."""
         self._sort()
         records: Iterator[bytes]
         if not self._runs:
@@ -75,7 +75,7 @@ class SortedRecords:
             yield record
 
     def close(self) -> None:
-        """Give all up."""
+        """Drop all records and close the files."""
         self._records = []
         for run in self._runs:
             run.close()
@@ -95,14 +95,14 @@ class SortedRecords:
 
 
 class PacketRecords:
-    """Records by packet, to be taken in the order of the packets of each file."""
+    """Records by packet, taken in the order of the packets of each file."""
 
     def __init__(self, records: SortedRecords) -> None:
         self._records = records
         self._cursors: dict[int, _Cursor] = {}
 
     def take(self, packet: int) -> list[bytes]:
-        """The records of a packet; those before it in its file are passed over."""
+        """The records of a packet; those of earlier packets in its file are passed over."""
         file = file_of(packet)
         cursor = self._cursors.get(file)
         if cursor is None:
@@ -134,7 +134,7 @@ class _Cursor:
 
 
 def _written(records: Iterator[bytes], places: dict[bytes, int] | None = None, prefix_size: int = 0) -> IO[bytes]:
-    """A file of records, each behind its size; `places` takes where each prefix begins."""
+    """A file of records, each after its size; `places` takes the offset of each prefix."""
     file = TemporaryFile("w+b")  # noqa: SIM115  # until `close`
     try:
         at = 0
@@ -151,7 +151,7 @@ def _written(records: Iterator[bytes], places: dict[bytes, int] | None = None, p
 
 
 def _read(file: IO[bytes], at: int) -> Iterator[bytes]:
-    """The records from a place on; several may read one file, each at its own place."""
+    """The records from an offset on; several iterators may read one file, each at its own offset."""
     held = b""
     begin = 0
     while True:

@@ -1,4 +1,4 @@
-"""Exchanges that a renderer is given in, the same told to Prometheus and to an OpenTelemetry collector out."""
+"""Exchanges for a renderer in; the same exchanges reported to Prometheus and an OpenTelemetry collector out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Open = Callable[["Write"], "Renderer"]
 def watch(
     env: Environment, settings: Settings, capture: CaptureOptions, needs: Needs, opened: Open
 ) -> tuple[Needs, Open]:
-    """What is read of bodies, and how a renderer is opened, where it is watched as the options say. Raises Failure."""
+    """The paths of bodies to read, and the opener of a renderer that reports its exchanges, too. Raises Failure."""
     traffic = Traffic()
     exporter = _exporter(env, capture) if capture.otlp is not None else None
 
@@ -54,7 +54,7 @@ def _exporter(env: Environment, capture: CaptureOptions) -> Exporter:
 
 
 class _Watcher:
-    """Stands before a renderer. Prometheus asks from another thread, so that numbers are touched under a lock."""
+    """Wraps a renderer and counts its exchanges, under a lock: Prometheus asks from another thread."""
 
     def __init__(
         self, env: Environment, renderer: Renderer, traffic: Traffic, exporter: Exporter | None, *, quiet: bool
@@ -68,7 +68,7 @@ class _Watcher:
         self._server: MetricsServer | None = None
 
     def serve(self, where: tuple[str, int]) -> None:
-        """Tell Prometheus, from now on."""
+        """Serve the metrics to Prometheus, from now on."""
         self._server = MetricsServer(where, self._text)
         if not self._quiet:
             self._env.say(f"kw: metrics on http://{shown(self._server.address)}/metrics")
@@ -80,26 +80,26 @@ class _Watcher:
 
     @property
     def shows_skipped(self) -> bool:
-        """As the renderer."""
+        """Whether the renderer shows rows of skipped bytes."""
         return self._renderer.shows_skipped
 
     @property
     def errors(self) -> int:
-        """As the renderer."""
+        """The renderer's count of exchanges with an unexpected error code."""
         return self._renderer.errors
 
     @property
     def expected(self) -> int:
-        """As the renderer."""
+        """The renderer's count of exchanges with only error codes that the protocol expects."""
         return self._renderer.expected
 
     @property
     def undecoded(self) -> int:
-        """As the renderer."""
+        """The renderer's count of exchanges that could not be decoded."""
         return self._renderer.undecoded
 
     def write(self, rows: list[Settled]) -> None:
-        """Tell of them, then show them: a renderer may let go of what it has shown."""
+        """Report the exchanges, then show the rows: a renderer may let go of what it has shown."""
         with self._lock:
             for row in rows:
                 if row.kind == "exchange":
@@ -112,7 +112,7 @@ class _Watcher:
         self._renderer.write(rows)
 
     def notice(self, rows: list[Settled]) -> None:
-        """All rows, before the filters choose: offsets are learnt of them."""
+        """Learn offsets from all rows, before the filters choose."""
         with self._lock:
             for row in rows:
                 if row.kind == "exchange":
@@ -120,7 +120,7 @@ class _Watcher:
         self._renderer.notice(rows)
 
     def close(self) -> None:
-        """Say the last of it."""
+        """Close the renderer and the server, and export the last values."""
         self._renderer.close()
         if self._server is not None:
             self._server.close()

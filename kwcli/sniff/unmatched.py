@@ -1,4 +1,4 @@
-"""Exchanges that a filter passes over in, what there would have been to ask for out: where nothing matches."""
+"""Exchanges that a filter leaves out in; if nothing matches, a line out that says which values there were."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Unmatched"]
 
-# Different values that are kept of a question, and that a sentence lists.
+# Different values that are kept of a condition, and that a sentence lists.
 VALUES_MAX: Final = 1000
 LISTED_MAX: Final = 8
 
@@ -31,7 +31,7 @@ def _api(key: int) -> str:
 
 
 def _body_value(value: Any) -> str | None:
-    """A value of a body: a number with its words, the size of a secret; None of a part that has parts of its own."""
+    """A body value as text: a number with its words, the size of a secret; None for a struct or list."""
     if isinstance(value, dict):
         return f"{{redacted {value['redacted']}}}" if "redacted" in value else None
     if isinstance(value, NamedNumber):
@@ -39,7 +39,7 @@ def _body_value(value: Any) -> str | None:
     return None if isinstance(value, list) else str(value)
 
 
-# Kind of a field → how one of its values is said. Of the others the least and the greatest are said.
+# Kind of a field → how one of its values is written: values to list, then those of which only the ends are shown.
 _LISTED: Final[dict[str, Callable[[Any], str]]] = {
     "text": str,
     "address": lambda address: str(address).rpartition(":")[0],
@@ -54,12 +54,12 @@ _RANGED: Final[dict[str, Callable[[Any], str]]] = {
     "size": format_size,
     "time": rfc3339,
 }
-# Names of fields as people say them, where they say them otherwise.
+# Names of fields in sentences, where they differ.
 _SAID: Final = {"client_id": "client id", "api": "API", "error": "error code", "txn": "transactional id"}
 
 
 class Unmatched:
-    """Looks at what comes until something matches; `line` says why nothing did. `wrong` is what --errors asks."""
+    """Examines exchanges until one matches; `line` says why none did. `wrong` is the filter of --errors."""
 
     def __init__(self, selection: Filter, wrong: Filter) -> None:
         self._selection = selection
@@ -69,7 +69,7 @@ class Unmatched:
         self._looked = 0
 
     def look(self, rows: Iterable[Settled]) -> None:
-        """Exchanges that did not match."""
+        """Collect the values of exchanges that did not match."""
         can_be = self._selection.can_be
         for row in rows:
             if row.kind != "exchange":
@@ -88,7 +88,7 @@ class Unmatched:
                         values.update(found)
 
     def line(self) -> str | None:
-        """Why nothing matched, and what there is."""
+        """A sentence that says why nothing matched, and which values there are."""
         if not self._looked:
             return None
         for (_, atoms, values), matched in zip(self._parts, self._matched, strict=True):
@@ -108,7 +108,7 @@ class Unmatched:
 
 
 def _is_told(atoms: list[Atom]) -> bool:
-    """Whether a question is about one field, whose values may be listed: not what records hold."""
+    """Whether a condition is about one field whose values may be listed: not what records hold."""
     return len({atom.name for atom in atoms}) == 1 and (atoms[0].kind in _LISTED or atoms[0].kind in _RANGED)
 
 

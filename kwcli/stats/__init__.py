@@ -8,10 +8,10 @@ BY: Final = (
     *("api", "version", "client", "client_id", "address", "software", "library", "user", "mechanism", "broker"),
     *("connection", "topic", "partition", "group", "error", "file", "time"),
 )
-# Times that a broker's request log says.
+# Times that a broker's request log states.
 SERVER_TIMES: Final = ("total", "queue", "local", "remote", "response_queue", "send")
 METRICS: Final = ("latency", "bytes", "errors", "records", "throttle", *SERVER_TIMES)
-# Columns of the rows, but for `bytes` (of both sides) and `name`.
+# What rows may be sorted by: their columns, `bytes` (of both sides) and `name`.
 SORTS: Final = (
     *("count", "rate", "errors", "unanswered", "undecoded", "values", "sum", "min", "p50", "p90", "p95", "p99", "max"),
     *("bytes", "request_bytes", "response_bytes", "waited", "waited_ms", "batches", "record_bytes", "name"),
@@ -20,7 +20,7 @@ BUCKET_MS: Final = 10_000.0
 
 
 class StatsOptions(NamedTuple):
-    """What is to be counted and how it is shown; `sort` None: by what matters most of the metric."""
+    """What is counted and how it is shown; `sort` None: by the most important column of the metric."""
 
     by: tuple[str, ...] = ("api",)
     metric: str = "latency"
@@ -31,5 +31,5 @@ class StatsOptions(NamedTuple):
 
     @property
     def bucket_ns(self) -> int:
-        """The length of a bucket of time."""
+        """The length of a time bucket in ns."""
         return round((BUCKET_MS if self.bucket_ms is None else self.bucket_ms) * 1e6)

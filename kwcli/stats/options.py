@@ -1,4 +1,4 @@
-"""Words of the command line in, what is to be counted out: dimensions, metric, time bucket, order."""
+"""Words of the command line in, the checked options of `kw stats` out: dimensions, metric, time bucket, order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kwcli.env import Exit, Failure
 from kwcli.spelling import did_you_mean
 from kwcli.stats import SERVER_TIMES, SORTS, StatsOptions
 
-# Words that people may use for dimensions, and the dimension.
+# Words that people may use for dimensions → the dimension.
 SPELLINGS: Final = {
     "api_version": "version",
     "clients": "client",
@@ -28,7 +28,7 @@ SPELLINGS: Final = {
     "principal": "user",
     "sasl_mechanism": "mechanism",
 }
-# Words that people may use for columns, and the column.
+# Words that people may use for columns → the column.
 SORT_SPELLINGS: Final = {
     "latency": "p99",
     "requests": "count",
@@ -43,7 +43,7 @@ SORT_SPELLINGS: Final = {
 }
 # Columns that rows have with one metric only.
 _OF_METRIC: Final = {"waited": "latency", "waited_ms": "latency", "batches": "records", "record_bytes": "records"}
-# What matters most of each metric.
+# Metric → its most important column.
 _MATTERS: Final = {
     "latency": "p99",
     "bytes": "sum",
@@ -55,7 +55,7 @@ _MATTERS: Final = {
 
 
 def check_options(words: StatsOptions) -> StatsOptions:
-    """The options with their words understood, none left out. Failure (usage) says what is wrong."""
+    """The options with all words replaced by their meaning, and defaults filled in. Raises Failure (usage)."""
     names = list(dict.fromkeys(_dimension(word) for word in words.by))
     if words.bucket_ms is not None and "time" not in names:
         names.insert(0, "time")
@@ -83,7 +83,7 @@ def _dimension(word: str) -> str:
 
 
 def _column(word: str, by: Sequence[str]) -> str:
-    """The column to sort by; `name`, which is the order of the dimensions, for the first of these."""
+    """The column to sort by; `name`, the order of the dimensions, where the word is the first dimension."""
     folded = word.lower().replace("-", "_")
     folded = SORT_SPELLINGS.get(folded, folded)
     if SPELLINGS.get(folded, folded) == by[0]:
@@ -97,7 +97,7 @@ def _column(word: str, by: Sequence[str]) -> str:
 
 
 def sort_rows(rows: Sequence[Any], sort: str, row_of: Callable[[Any], dict[str, Any]]) -> list[Any]:
-    """The rows, greatest first, those without such a value last; equal ones, and all for `name`, stay as they are."""
+    """The rows sorted by a column, greatest first, rows without a value last; by `name` they stay as they are."""
     if sort == "name":
         return list(rows)
 

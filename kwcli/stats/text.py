@@ -1,4 +1,4 @@
-"""Statistics in, what people read out: one line a group, how it went over time, then the slowest exchanges."""
+"""Statistics in, text for people out: one line a group, with its values over time, then the slowest exchanges."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ MARKS: Final = "▁▂▃▄▅▆▇█"
 SPARK_LEAST: Final = 10
 OFFSET: Final = 6  # characters of `+01:00`
 SPARK_MOST: Final = 48
-# How far names are cut when there are so many dimensions.
+# The least width that names are cut to, by the number of dimensions.
 NAME_CUTS: Final = (20, 20, 14, 10, 8)
-# Metrics whose text leaves out the groups that have nothing of it, and how that is said.
+# Metrics whose text leaves out the groups without a value → the words for these groups.
 SILENT: Final = {
     "errors": "without errors",
     "records": "without records",
@@ -79,7 +79,7 @@ def _rate(row: Row) -> str:
 
 
 def _metric_rate(row: Row) -> str:
-    """The sum of the metric a second."""
+    """The sum of the metric per second, as text."""
     if not row["rate"] or not row["sum"]:
         return "–"
     rate = row["sum"] * row["rate"] / row["count"]
@@ -87,7 +87,7 @@ def _metric_rate(row: Row) -> str:
 
 
 def per_second(rate: float | None) -> str:
-    """`1,234/s`, `1.2/s`, `0.03/s`."""
+    """A rate as text: `1,234/s`, `1.2/s`, `0.03/s`; `–` for None."""
     if rate is None:
         return "–"
     return f"{rate:,.0f}/s" if rate >= 100 else f"{rate:.1f}/s" if rate >= 0.95 else f"{rate:.2g}/s"
@@ -182,7 +182,7 @@ SPARK_TITLES: Final = {
 
 
 def text(counted: StatsResult, settings: Settings) -> str:
-    """Everything; nothing where nothing was counted."""
+    """The statistics as text; empty where nothing was counted."""
     if not counted.rows:
         return ""
     counted, silent = _telling(counted, settings)
@@ -201,7 +201,7 @@ def text(counted: StatsResult, settings: Settings) -> str:
 
 
 def _telling(counted: StatsResult, settings: Settings) -> tuple[StatsResult, list[str]]:
-    """The same without the groups that have nothing of the metric, and what is said of those."""
+    """The result without the groups that have no value of the metric, and the note about these groups."""
     how = SILENT.get(counted.asked.metric)
     if how is None or settings.verbose:
         return counted, []
@@ -255,12 +255,12 @@ def _name(value: Any) -> str:
 
 
 def zoned(title: str, time: str) -> str:
-    """`time UTC`, `time +01:00`: the title of a column of such times."""
+    """The title of a column of times, with their zone: `time UTC`, `time +01:00`."""
     return f"{title} {'UTC' if time.endswith('Z') else time[-OFFSET:]}"
 
 
 def _times(rows: list[Row]) -> list[str]:
-    """Times of day; with the day where there are several."""
+    """The times of the rows as times of day, with the day where there are several days."""
     times = [row["time"].removesuffix("Z") for row in rows]
     if not rows[0]["time"].endswith("Z"):
         times = [time[:-OFFSET] for time in times]
@@ -313,7 +313,7 @@ def _client(row: Row) -> str:
 
 
 def _of_day(time: str) -> str:
-    """To the millisecond, as `kw sniff` has it."""
+    """The time of day to the millisecond, as `kw sniff` shows it."""
     return time.partition("T")[2][:12]
 
 
@@ -326,7 +326,7 @@ def packets(found: dict[str, list[int] | None]) -> str:
 
 
 def _notes(counted: StatsResult) -> list[str]:
-    """What must be known to read the numbers."""
+    """Notes that explain the numbers."""
     notes = []
     waited = sum(row.get("waited", 0) for row in counted.rows)
     if waited:
@@ -345,7 +345,7 @@ def _notes(counted: StatsResult) -> list[str]:
 
 
 def wrapped(note: str, width: int | None) -> list[str]:
-    """A note in lines that fit."""
+    """A note in lines of at most `width` characters."""
     if width is None or len(note) <= width:
         return [note]
     out = [""]

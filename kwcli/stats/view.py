@@ -31,7 +31,7 @@ _NOTHING: Final = ("count", "rate", "errors")
 
 
 def records(counted: StatsResult) -> list[Row]:
-    """The objects of JSON: `statistics`, then `slowest`."""
+    """The result as JSON objects: the kind `statistics`, then the kind `slowest`."""
     found = [{"kind": "statistics", "schema": SCHEMA, **row} for row in counted.rows]
     found += [{"kind": "slowest", "schema": SCHEMA, **row} for row in counted.slowest]
     return [
@@ -40,7 +40,7 @@ def records(counted: StatsResult) -> list[Row]:
 
 
 def written(counted: StatsResult, settings: Settings) -> str:
-    """The objects one after the other: JSON, YAML, or the fields that were asked for."""
+    """The result as records, one after the other: JSON, YAML, or the fields that were asked for."""
     parts: list[bytes] = []
     writer = record_writer(settings, parts.append)
     for row in records(counted):
@@ -50,13 +50,13 @@ def written(counted: StatsResult, settings: Settings) -> str:
 
 
 def csv(counted: StatsResult, settings: Settings) -> str:
-    """A line for each group, a header line first."""
+    """The result as CSV: a line for each group, a header line first."""
     head = list(counted.rows[0]) if counted.rows else [*counted.asked.by, *_NOTHING]
     return csv_lines([head, *(map(_cell, row.values()) for row in counted.rows)], safe=settings.csv_safe)
 
 
 def table(counted: StatsResult, settings: Settings) -> str:
-    """All columns, those at the end left out where the terminal has no room for them."""
+    """The result as a table of all columns; the last columns are left out where the terminal has no room."""
     shown = _table(counted.rows, set(counted.asked.by), settings)
     flat = [{**row, "packets": _packets(row["packets"])} for row in counted.slowest]
     if flat:
@@ -108,7 +108,7 @@ FORMATS: Final = {
 
 
 class StatsResult(NamedTuple):
-    """What there is to show: rows in their order, the time slices of each, the slowest exchanges.
+    """The result of counting: rows in their order, the time slices of each, the slowest exchanges.
 
     `span`: the first and the last slice of all, and the width of one in ns. `more`: groups that `--top` has left out.
     """
@@ -122,7 +122,7 @@ class StatsResult(NamedTuple):
 
 
 class Stats(FoldRenderer):
-    """Counts, and at the end writes."""
+    """Counts exchanges, and writes the statistics at the end."""
 
     def __init__(self, asked: StatsOptions, settings: Settings, write: Write) -> None:
         self._asked = asked
@@ -136,7 +136,7 @@ class Stats(FoldRenderer):
         )
 
     def notice(self, rows: list[Settled]) -> None:
-        """Rates are those of the whole capture."""
+        """Extend the time that rates refer to by these exchanges: rates are those of the whole capture."""
         times = [row.time_ns for row in rows if row.kind == "exchange"]
         if times:
             self._statistics.cover(min(times), max(times))
@@ -147,7 +147,7 @@ class Stats(FoldRenderer):
         return row if zone.utc or not isinstance(row.get("time"), str) else {**row, "time": zone.exact(row["time"])}
 
     def close(self) -> None:
-        """Write what was counted."""
+        """Write the statistics."""
         found = list(zip(self._statistics.rows(), (group for _, group in self._statistics.found()), strict=True))
         found = sort_rows(found, self._asked.sort or "name", lambda item: dict(item[0]))
         more = max(len(found) - (self._asked.top or len(found)), 0)
@@ -166,13 +166,13 @@ class Stats(FoldRenderer):
 
 
 def statistics(asked: StatsOptions, settings: Settings) -> Statistics:
-    """The fold; what went on over time is kept only where it is shown."""
+    """The fold for these options; values over time are kept only where they are shown."""
     over_time = settings.format == "text" and "time" not in asked.by
     return Statistics(asked.by, asked.metric, bucket_ns=asked.bucket_ns, over_time=over_time)
 
 
 def view(asked: StatsOptions, settings: Settings) -> SniffView:
-    """What `Sniffing` needs to count instead of showing."""
+    """The SniffView by which `Sniffing` counts exchanges instead of showing them."""
     fold, slowest = statistics(asked, settings), Slowest(asked.slowest or 0)
 
     def needs(key: int, side: Side) -> frozenset[str]:

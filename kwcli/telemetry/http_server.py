@@ -1,4 +1,4 @@
-"""Requests for /metrics in, the text out: as much of HTTP/1.1 as Prometheus and curl need."""
+"""HTTP requests for /metrics in, the text of the metrics out: as much of HTTP/1.1 as Prometheus and curl need."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def metrics_socket(where: Address) -> socket.socket:
 
 
 class MetricsConnection(OneRequest):
-    """One request; `text` gives what is told."""
+    """The connection of one HTTP request; `text` returns the text of the metrics."""
 
     def __init__(self, text: Callable[[], str]) -> None:
         self._text = text
@@ -55,7 +55,7 @@ class MetricsConnection(OneRequest):
 
 
 class MetricsServer:
-    """Tells what `text` gives to whoever asks, in a thread of its own, from now until `close`. Raises Failure."""
+    """Serves the metrics that `text` returns, in a thread of its own, from now until `close`. Raises Failure."""
 
     def __init__(self, where: Address, text: Callable[[], str]) -> None:
         self._text = text
@@ -72,7 +72,7 @@ class MetricsServer:
         self._loop.run_forever()
 
     def close(self) -> None:
-        """Tell nobody any more."""
+        """Stop serving."""
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._socket.close()

@@ -1,13 +1,13 @@
 """Exchanges and families of numbers in, spans and metrics to an OpenTelemetry collector out, over OTLP in HTTP.
 
-An exchange is a span of the time that it took on the wire, with the names that OpenTelemetry's conventions for
-messaging and Kafka have for what is known of it. Records may carry the context of the trace that they belong to
-(`traceparent`, W3C Trace Context): where those of an exchange have one, the exchange is a part of that trace; where
-they have several, it is a trace of its own and linked to each. Ids of a span follow from the exchange, so that the same
-capture sent twice is the same spans.
+An exchange is a span of the time that it took on the wire, with attributes by OpenTelemetry's conventions for messaging
+and Kafka. Records may carry the context of the trace that they belong to (`traceparent`, W3C Trace Context): where the
+records of an exchange have one context, the exchange is a part of that trace; where they have several, the exchange is
+a trace of its own and linked to each. The ids of a span are derived from the exchange, so that the same capture sent
+twice gives the same spans.
 
-Sending is done by a thread, in batches. Of a file everything is sent, however long that takes; what comes live faster
-than it can be sent is counted and let go. A collector that cannot be reached is left alone for a while.
+A thread sends in batches. From a file everything is sent, however long that takes; live exchanges that come faster than
+they can be sent are counted and dropped. A collector that cannot be reached is left alone for a while.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ if TYPE_CHECKING:
 # Spans that are sent together, and how long the first of them waits for others.
 _BATCH: Final = 512
 _PATIENCE_S: Final = 1.0
-# How long one request may take, with the attempts that OpenTelemetry makes; then nothing is sent for some time.
+# How long one request may take, with OpenTelemetry's attempts; and how long nothing is sent after a failure.
 _TIMEOUT_S: Final = 5.0
 _REST_S: Final = 30.0
-# Numbers are sent so often, and at the end.
+# Time between two sendings of metrics, which are also sent at the end.
 _METRICS_S: Final = 10.0
-# Traces that one exchange is linked to: OpenTelemetry's own limit for a span.
+# The most traces that one exchange is linked to: OpenTelemetry's own limit for a span.
 _LINKS_MAX: Final = 128
 _TRACEPARENT: Final = re.compile(
     r"(?!ff)[0-9a-f]{2}-(?!0{32})(?P<trace>[0-9a-f]{32})-(?!0{16})(?P<span>[0-9a-f]{16})-(?P<flags>[0-9a-f]{2})(-.*)?"
@@ -109,12 +109,12 @@ _traceparents: Final = headers_named("traceparent")
 
 
 class Exporter:
-    """Sends to the collector at a URL. `waits`: rather than let anything go. Raises Failure for what is no URL."""
+    """Sends spans and metrics to the collector at a URL. `waits`: block, never drop. Raises Failure for a bad URL."""
 
     def __init__(self, url: str, say: Callable[[str], None], *, waits: bool) -> None:
         traces, metrics, self._where = _endpoints(url)
         log = logging.getLogger("opentelemetry")
-        log.addHandler(logging.NullHandler())  # what goes wrong is told in one line of ours
+        log.addHandler(logging.NullHandler())  # failures are reported in one line of kw's own
         log.propagate = False
         self._spans = OTLPSpanExporter(endpoint=traces, timeout=_TIMEOUT_S)
         self._metrics = OTLPMetricExporter(endpoint=metrics, timeout=_TIMEOUT_S)
@@ -136,14 +136,14 @@ class Exporter:
         return needs_of(("topic", "partition", "group"), key, side) | RECORDS.of(key, side)
 
     def add(self, exchange: Exchange) -> None:
-        """Send an exchange."""
+        """Send an exchange as a span."""
         self._first_ns = min(self._first_ns or exchange.time_ns, exchange.time_ns)
         span = _span(exchange, self._resource)
         self._last_ns = max(self._last_ns, span.end_time or 0)
         self._put(span)
 
     def told(self, families: Callable[[], list[Family]]) -> None:
-        """Send numbers, where it is time."""
+        """Send metrics, if it is time to."""
         now = time.monotonic()
         if now >= self._next_s:
             if self._next_s:
@@ -151,7 +151,7 @@ class Exporter:
             self._next_s = now + _METRICS_S
 
     def close(self, families: list[Family]) -> None:
-        """Send what is left, and the last numbers; say what did not arrive."""
+        """Send the spans that are left, and the last metrics; say how many spans did not arrive."""
         if self._last_ns:
             self._queue.put(self._numbers(families))
         self._queue.put(None)
@@ -242,14 +242,14 @@ class Exporter:
 
 
 def _resource() -> Resource:
-    """Who tells: kw, or as OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say."""
+    """The service that sends: kw, or as OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say."""
     found = Resource.create()
     named = str(found.attributes.get("service.name", "unknown_service"))
     return found.merge(Resource({"service.name": "kw"})) if named.startswith("unknown_service") else found
 
 
 def _endpoints(url: str) -> tuple[str, str, str]:
-    """The URLs of spans and of metrics, and how the collector is called where it is spoken of: without a password."""
+    """The URLs of spans and of metrics, and the collector's name in messages, without a password. Raises Failure."""
     parts = urlsplit(url)
     try:
         port = parts.port
@@ -289,7 +289,7 @@ def _span(exchange: Exchange, resource: Resource) -> ReadableSpan:
 
 
 def _attributes(exchange: Exchange, operation: str, kind: str) -> dict[str, str | int | float]:
-    """What is known of it; what is not known is left out."""
+    """The attributes of an exchange's span; unknown ones are left out."""
     ends = exchange.ends
     (client, client_port), (broker, broker_port) = (each.rpartition(":")[::2] for each in (ends.client, ends.broker))
     topics, groups = (list(dict.fromkeys(its(exchange))) for its in (_topics, _groups))
@@ -335,7 +335,7 @@ def _status(attributes: Mapping[str, Any]) -> Status:
 
 
 def _trace(exchange: Exchange) -> tuple[int, SpanContext | None, list[Link]]:
-    """The trace of an exchange; the span that it is a part of, and those that it is linked to."""
+    """The trace id of an exchange, the span that it is a part of, and the spans that it is linked to."""
     found: dict[str, SpanContext] = {}
     for value in _traceparents(exchange):
         match = _TRACEPARENT.fullmatch(value or "")
@@ -352,7 +352,7 @@ def _trace(exchange: Exchange) -> tuple[int, SpanContext | None, list[Link]]:
 
 
 def _number(exchange: Exchange, size: int) -> int:
-    """The same for the same exchange, and never 0."""
+    """An id of `size` bytes derived from an exchange: the same each time, and never 0."""
     ends = exchange.ends
     where = (ends.client, ends.broker, exchange.time_ns, exchange.place, exchange.correlation_id, exchange.api_key)
     digest = blake2b(repr(where).encode("utf-8", "backslashreplace"), digest_size=size, person=b"kw span").digest()

@@ -1,4 +1,4 @@
-"""Counts and their labels in, lines as Prometheus reads them out (text format 0.0.4)."""
+"""Families of numbers with labels in, lines in Prometheus' text format 0.0.4 out."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from kwcli.terminal import clean
 # Upper bounds in seconds; a Fetch that finds nothing waits half a second.
 BOUNDS_S: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _BOUNDS_NS: Final = tuple(round(bound * 1e9) for bound in BOUNDS_S)
-# Of a label's value so much is shown: names on the wire may be long.
+# The most characters of a label's value: names on the wire may be long.
 LABEL_MAX: Final = 200
 
 
 class Histogram:
-    """How many took how long, in ns."""
+    """Durations counted in buckets, with their sum, the least and the greatest, in ns."""
 
     __slots__ = ("counts", "least_ns", "most_ns", "total_ns")
 
@@ -25,7 +25,7 @@ class Histogram:
         self.total_ns = self.least_ns = self.most_ns = 0
 
     def add(self, took_ns: int) -> None:
-        """One more."""
+        """Count one duration."""
         self.counts[bisect_left(_BOUNDS_NS, took_ns)] += 1
         self.total_ns += took_ns
         if took_ns > self.most_ns:
@@ -44,7 +44,7 @@ class Family(NamedTuple):
 
 
 def family_lines(families: Iterable[Family]) -> Iterator[str]:
-    """All of these."""
+    """The lines of all families."""
     for each in families:
         yield from family(each.name, each.kind, each.text)
         for labels, value in each.samples:
@@ -55,7 +55,7 @@ def family_lines(families: Iterable[Family]) -> Iterator[str]:
 
 
 def family(name: str, kind: str, text: str) -> Iterator[str]:
-    """What stands above its numbers."""
+    """The HELP and TYPE lines of a family, which stand above its numbers."""
     yield f"# HELP {name} {text}"
     yield f"# TYPE {name} {kind}"
 
@@ -71,13 +71,13 @@ def histogram(name: str, labels: Mapping[str, str], value: Histogram) -> Iterato
 
 
 def row(name: str, labels: Mapping[str, str], value: float) -> str:
-    """One number."""
+    """The line of one number with its labels."""
     shown = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
     return f"{name}{{{shown}}} {value}" if shown else f"{name} {value}"
 
 
 def label_text(text: str) -> str:
-    """A name from the wire as a label's value: without what is no text, and of a bounded length."""
+    """A name from the wire as a label's value: unprintable characters escaped, and of a bounded length."""
     text = clean(text)
     return text if len(text) <= LABEL_MAX else f"{text[: LABEL_MAX - 1]}…"
 

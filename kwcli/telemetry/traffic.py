@@ -1,4 +1,4 @@
-"""Exchanges in, what they add up to out: families of numbers for Prometheus and OpenTelemetry."""
+"""Exchanges in, metrics out: families of numbers for Prometheus and OpenTelemetry."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
-# What stands for all that are too many to be told apart.
+# The label value of all series beyond SERIES_MAX.
 _OTHER: Final = "other"
 Labels = tuple[str, ...]
 Kept = TypeVar("Kept")
 
 
 class Traffic:
-    """Counts since the beginning. Fetches and group members that waited by design are no latencies, and counted apart.
+    """Counts since the beginning. Fetches and group members that waited by design are counted apart from latencies.
 
-    Lag is that of commits: the last known end of a partition less what its group has committed, added up by topic.
+    Lag is the lag of commits: the last known end of a partition minus what its group has committed, summed by topic.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Traffic:
         return RECORDS.of(key, side) | WAITS.of(key, side) | offset_needs(key, side)
 
     def learn(self, exchange: Exchange) -> None:
-        """Take over what an exchange says of offsets, whether or not it counts; from then on `add` does not."""
+        """Learn the offsets that an exchange states, whether or not it counts; from then on `add` learns none."""
         self._learns = True
         self._learn(exchange)
 
@@ -68,7 +68,7 @@ class Traffic:
             _kept(self._latencies, (api, broker), Histogram).add(took_ns)
         for _, code in exchange.unexpected:
             _count(self._errors, (api, error_name(code)))
-        if not exchange.envelope:  # which has counted what is in it
+        if not exchange.envelope:  # the Envelope around it has counted its bytes
             _count(self._bytes, (broker, "client"), exchange.request_size or 0)
             _count(self._bytes, (broker, "broker"), exchange.response_size or 0)
         array = batch_array(exchange.api_key)
@@ -79,7 +79,7 @@ class Traffic:
                 _count(self._record_bytes, (topic or "unknown", side), held.size)
 
     def families(self) -> list[Family]:
-        """All numbers, names of the wire made fit to be labels."""
+        """All families of numbers, with names from the wire made fit to be labels."""
         exchange = ("api", "broker")
         return [
             _family("kw_exchange_seconds", "histogram", "From a request's last byte to the first of its answer.",
@@ -112,7 +112,7 @@ class Traffic:
 
 
 def _kept(found: dict[Labels, Kept], labels: Labels, make: Callable[[], Kept]) -> Kept:
-    """What is kept under these labels; beyond the limit, what is kept for all others."""
+    """The value kept under these labels, made where missing; beyond SERIES_MAX, the value of all other labels."""
     kept = found.get(labels)
     if kept is None:
         if len(found) >= SERIES_MAX:

@@ -1,4 +1,4 @@
-"""What all diagnoses look at, and what each of them gives."""
+"""The input (`Case`) and the output (`Found`) of all diagnoses, and what they share."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 __all__ = ["LISTED", "NS", "Case", "Found", "api_text", "clients_in", "less_severe", "rate_of", "united", "words_of"]
 
 NS: Final = 1_000_000_000
-# Names that a finding lists.
+# The most names that a finding lists.
 LISTED: Final = 20
 
 
 class Found(NamedTuple):
-    """One finding before it is a row: `values` fill the title and are keys of the row, but those with None."""
+    """A finding before it is a row: `values` other than None fill the title, and those in ABOUT are keys of the row."""
 
     id: str
     severity: Severity
@@ -32,7 +32,7 @@ class Found(NamedTuple):
 
 
 class Case:
-    """What all the functions below look at."""
+    """All that was observed, and the thresholds: what the diagnoses read."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Case:
         self.last = max((its.last for _, its in seen.of("client")), default=0)
 
     def found(self, kind: str, seen: Observation, **values: Any) -> Found:
-        """A finding of this kind, as bad as its table says."""
+        """A finding of this kind, with the severity that FINDINGS gives it."""
         return Found(kind, FINDINGS[kind].severity, seen, values)
 
 
@@ -76,7 +76,7 @@ def united(several: Iterable[Observation]) -> Observation:
 
 
 def rate_of(seen: Observation, count: int) -> float:
-    """How many a second over the time from the first to the last; over a second at least."""
+    """`count` per second, over the time from the first to the last occurrence; over a second at least."""
     return count / max((seen.last - seen.first) / NS, 1.0)
 
 

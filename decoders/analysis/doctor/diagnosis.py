@@ -48,9 +48,9 @@ def diagnose(
     faults: list[str],
     limits: Thresholds,
 ) -> list[Row]:
-    """A row for each finding, worst first, then by how often.
+    """A row for each finding, worst first, then by count.
 
-    `done`: client, API, subject → when that last went well, in ns.
+    `done`: client, API key, subject → time of the last success, in ns.
     """
     case = Case(seen, done, latencies, offers, faults, limits)
     rows = [_row(found) for look in EXAMINATIONS for found in look(case)]
@@ -92,13 +92,13 @@ ABOUT: Final = frozenset(
 
 
 def _errors(case: Case) -> Iterator[Found]:
-    """Codes by what they are about: one finding for all clients that met it."""
+    """Error codes by subject: one finding for all clients that met one code there."""
     met: dict[tuple[str, int, str, str | None], list[tuple[str, int, Observation]]] = defaultdict(list)
     for (code, key, client, kind, subject), seen in case.seen.of("error"):
         what = CODES.get(code, OTHER)
         if subject is None or what in ("login-failed", "version-refused", "controller-moved"):
             kind, subject = "client_id", client
-            what = OTHER if what == "topic-unknown" else what  # of which topic, exchanges without bodies do not say
+            what = OTHER if what == "topic-unknown" else what  # exchanges without bodies do not name the topic
         if what == "broker-failed":
             for broker in seen.names.get("brokers", {}):
                 met[what, code, "broker", broker].append((client, key, seen))
@@ -149,7 +149,7 @@ def _told(
 
 
 def _pace(case: Case, seen: Observation) -> str | None:
-    """How fast somebody tries again and again; None where it is no loop."""
+    """Words for how often and how fast a client tries again; None where it is no loop."""
     if seen.count < case.limits["loop.least"]:
         return None
     every = format_latency((seen.last - seen.first) / (seen.count - 1) / _MS)
@@ -157,7 +157,7 @@ def _pace(case: Case, seen: Observation) -> str | None:
 
 
 def _went_on(case: Case, client: str, key: int, about: str | None, seen: Observation) -> bool:
-    """Whether the client got the same done after the last error."""
+    """Whether the client succeeded with the same API and subject after the last error."""
     return case.done.get((client, key, about), 0) > seen.last
 
 
@@ -175,7 +175,7 @@ def _offered(case: Case, broker: str | None, key: int) -> str:
 
 
 def _unanswered(case: Case) -> Iterator[Found]:
-    """Requests that a connection's end left without an answer; a fetch that waits when a client leaves is none."""
+    """Requests without an answer at the end of their connection, but for those that wait by design, such as fetches."""
     from decoders.analysis.exchange_facts import WAITING
 
     for (client, broker, key, version, closed), seen in case.seen.of("unanswered"):
@@ -218,7 +218,7 @@ def _partitions(case: Case) -> Iterator[Found]:
 
 
 def _in_sync(case: Case) -> Iterator[Found]:
-    """What leaders tell controllers of their followers: one finding for all partitions."""
+    """Changes of replicas in sync, as leaders tell controllers: one finding of a kind for all partitions."""
     flapping, shrunk = {}, {}
     for (topic, number), seen in case.seen.of("isr"):
         (_, _), (_, last) = seen.edges["size"]
@@ -237,7 +237,7 @@ def _in_sync(case: Case) -> Iterator[Found]:
 
 
 def _is_whole(case: Case, topic: str | None, seen: Observation) -> bool:
-    """Whether metadata showed the topic with all its replicas later."""
+    """Whether metadata showed the topic with all its replicas in sync later."""
     known = case.seen.get("topic", topic)
     return known is not None and known.most.get("whole", 0) > seen.last
 
@@ -257,7 +257,7 @@ def _elections(case: Case) -> Iterator[Found]:
 
 
 def _followers(case: Case) -> Iterator[Found]:
-    """Followers behind what all replicas in sync have: one finding a node."""
+    """Followers behind the high watermark: one finding for each node."""
     found: dict[int, dict[tuple[str, int], Observation]] = defaultdict(dict)
     for (replica, _, topic, number), seen in case.seen.of("follower"):
         if seen.most["behind"] >= case.limits["follower.records"] and seen.count >= case.limits["follower.fetches"]:
@@ -317,7 +317,7 @@ _CAUSES: Final = {"came": "joins", "again": "joins again", "left": "leaves"}
 
 
 def _cause(its: Observation) -> str | None:
-    """Who made members wait most often, and by what."""
+    """Words for the client that made members wait most often, and how; None where no client did twice."""
     found = [(count, name, what) for facet, what in _CAUSES.items() for name, count in its.names.get(facet, {}).items()]
     count, name, what = max(found, default=(0, "", ""))
     return f"; most often {name} {what} ({count:,} times)" if count > 1 else None
@@ -329,7 +329,7 @@ def _longest(its: Observation) -> str | None:
 
 
 def _heartbeats(case: Case) -> Iterator[Found]:
-    """Members whose heartbeats come late: one finding for all of a client in a group."""
+    """Members whose heartbeats come late: one finding for all members of a client in a group."""
     found: dict[tuple[str, str], list[tuple[int, int, int, Observation]]] = defaultdict(list)
     for (group, _), seen in case.seen.of("alive"):
         timeout = seen.most.get("timeout", round(case.limits["heartbeat.session"] * 1000))
@@ -426,7 +426,7 @@ def _producers(case: Case) -> Iterator[Found]:
 
 
 def _sent_again(case: Case) -> Iterator[Found]:
-    """Batches that were sent more than once, those that may be stored twice apart from the others."""
+    """Batches that were sent more than once; those that may be stored twice are findings of their own."""
     found: dict[tuple[str, str, str | None], list[SentAgain]] = defaultdict(list)
     for its in case.seen.sent.again():
         what = "sent-twice" if its.unknown and not its.idempotent else "sent-again"
@@ -444,7 +444,7 @@ def _sent_again(case: Case) -> Iterator[Found]:
 
 
 def _in_flight(case: Case) -> Iterator[Found]:
-    """How many requests with records a busy connection has under way, on average (Little's law)."""
+    """How many Produce requests a busy connection has in flight, on average (Little's law)."""
     limits = case.limits
     for (client, _, broker), seen in case.seen.of("in-flight"):
         span = seen.most["ended"] - seen.first

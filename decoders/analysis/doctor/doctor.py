@@ -1,6 +1,6 @@
 """The fold of `kw doctor`: each exchange leaves observations, and findings are made of them at the end.
 
-Theory of operation. No exchange is judged when it comes, for nobody knows what comes later or was seen elsewhere:
+Theory of operation. No exchange is judged when it comes, since what comes later or was seen elsewhere is not known:
 
 ```
 end of a connection ─► resets, windows of 0                ┐
@@ -9,8 +9,8 @@ exchange ─► how it went (errors, unanswered, throttled)    ┤
          ─► what went well, with whom and when last        ┘    (merge)          (once)
 ```
 
-An error that was followed by a success of the same client with the same API and subject went on; it weighs less. So all
-that went well is remembered as well, by its last time alone.
+An error weighs less if the same client later succeeded with the same API and subject (`went_on`). So successes are
+remembered as well, each by its last time alone.
 """
 
 from __future__ import annotations
@@ -49,20 +49,20 @@ if TYPE_CHECKING:
 __all__ = ["Doctor"]
 
 _topics_of: Final = DIMENSIONS["topic"].get
-# APIs by whose latency brokers are compared: done at once by each of them, and asked of all.
+# APIs by whose latency brokers are compared: clients send them to all brokers, which answer them at once.
 _COMPARED: Final = frozenset({PRODUCE, METADATA, OFFSET_COMMIT, HEARTBEAT, 1})
 NS_PER_S: Final = 1_000_000_000
-# Frames from this size on are remembered, whatever is called huge later.
+# Frames of this size and more are remembered; the threshold for huge ones is applied later.
 _LARGE: Final = 1 << 20
 # Connections whose client is remembered between their exchanges.
 _LINKS_MAX: Final = 1024
 _ENTITIES: Final = (("group", "groupId"), ("transactional_id", "transactionalId"))
-# What went well: client, API, subject.
+# What succeeded: client, API key, subject.
 _Done = tuple[str, int, str | None]
 
 
 class Doctor:
-    """What is wrong in what it was given, by `thresholds` (only rows() reads them)."""
+    """Findings about the exchanges that were added, by `thresholds` (only rows() reads them)."""
 
     def __init__(self, thresholds: Thresholds | None = None) -> None:
         self._thresholds = thresholds or Thresholds()
@@ -74,28 +74,28 @@ class Doctor:
         self._links: dict[ConnectionInfo, tuple[str | None, str, Observation]] = {}
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
-        """Names, throttling and what the looks read."""
+        """The paths of names, of throttling, and those that the looks read."""
         entities = frozenset(path for _, entity in _ENTITIES for path in entity_paths(key, side, entity))
         look = LOOKS[key].needs(side) if key in LOOKS else frozenset()
-        # An error is about the partition beside it.
+        # An error code is about the partition that its own struct names.
         partitions = partition_paths(key, side, topics=True) if side == "response" else frozenset()
         offered = OFFERED if key == API_VERSIONS and side == "response" else frozenset()
         found = needs_of(("topic",), key, side) | entities | WAITS.of(key, side) | throttle_needs(key, side)
         return found | look | partitions | offered
 
     def hear(self, faults: list[str]) -> None:
-        """Faults of the captures themselves, a sentence each."""
+        """Set the faults of the captures themselves, a sentence each."""
         self._faults = faults
 
     def observe(self, kind: str, time_ns: int, *subject: str | int | None, **most: int) -> None:
-        """What was found by looking at a cluster itself."""
+        """Count an observation from a look at the cluster itself; of the values in `most` the greatest are kept."""
         its = self._seen.at(kind, *subject)
         its.at(time_ns)
         for name, value in most.items():
             its.peak(name, value)
 
     def add(self, exchange: Exchange) -> None:
-        """Observe an exchange; what is no request of an API is nothing to it."""
+        """Observe an exchange; an exchange of no known API is ignored."""
         key = exchange.api_key
         if key is None or key not in NAMES:
             return
@@ -133,7 +133,7 @@ class Doctor:
             self._succeeded(exchange, key, client, topics)
 
     def _link(self, exchange: Exchange) -> tuple[str | None, str, Observation]:
-        """Its id, what the client is called, what is observed of it at its broker: remembered for its connection."""
+        """Client id, client name and the client's observation at its broker; remembered for the connection."""
         ends = exchange.ends
         client = client_of(exchange.client_id, ends.client)
         key = "client", client, host_of(ends.client), ends.broker
@@ -145,7 +145,7 @@ class Doctor:
         return found
 
     def end(self, ended: Ended) -> None:
-        """Observe the end of a connection: who cut it, who took nothing, whom nobody let in."""
+        """Observe the end of a connection: resets after silence, TCP windows of 0, connections not accepted."""
         ends, seen = ended.ends, self._seen
         host = host_of(ends.client)
         if not ended.kafka:
@@ -212,7 +212,7 @@ class Doctor:
             topics = [name for name in topics if name]
         for subject in topics or self._about(exchange)[1] or (None,):
             if subject == last:
-                continue  # an answer names what was asked for again
+                continue  # an answer repeats the names of its request
             last = subject
             place = client, key, subject
             before = done.get(place)
@@ -220,7 +220,7 @@ class Doctor:
                 done[place] = time_ns
         if key in _COMPARED and exchange.response_ns is not None and exchange.request_end_ns is not None:
             if exchange.envelope:
-                return  # its Envelope took that long
+                return  # the latency is that of the Envelope around it
             if key in WAITING and waited_ns(exchange) is not None:
                 return
             took = exchange.response_ns - exchange.request_end_ns
@@ -228,7 +228,7 @@ class Doctor:
 
     @staticmethod
     def _about(exchange: Exchange) -> tuple[str, list[str]]:
-        """What an exchange that names no topic is about."""
+        """The kind and the names of what an exchange without topics is about."""
         for kind, entity in _ENTITIES:
             names = [name for name in all_names(exchange, entity) if isinstance(name, str) and name]
             if names:
@@ -236,7 +236,7 @@ class Doctor:
         return "client_id", []
 
     def merge(self, other: Self) -> None:
-        """Take in what another has seen, which stays as it is."""
+        """Add what `other` has seen; `other` stays unchanged."""
         self._seen.merge(other._seen)
         for place, time_ns in other._done.items():
             self._done[place] = max(self._done.get(place, 0), time_ns)
@@ -251,7 +251,7 @@ class Doctor:
         return pack([self._seen.export(), list(self._done.items()), self._latencies.state(), offers, self._faults])
 
     def resume(self, state: bytes) -> None:
-        """Go on where `export` was called. Raises DecodeError."""
+        """Restore the state that `export` gave. Raises DecodeError."""
         seen, done, latencies, offers, faults = fields(unpack(state), bytes, list, list, list, list)
         self._links = {}
         self._seen.resume(seen)

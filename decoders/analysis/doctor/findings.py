@@ -1,7 +1,7 @@
 """The kinds of findings: how bad each is, its title, what it means and what to do. A literal table.
 
-`{…}` in a title are keys of the finding. Where it is about an error code, meaning and remedy are those of the tables of
-error codes. `went_on` is the severity where the same client got the same thing done later.
+`{…}` in a title are values of the finding. A finding about an error code that has no meaning or remedy here takes it
+from the tables of error codes. `went_on` is the severity where the same client later succeeded with the same thing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SEVERITIES: Final[tuple[Severity, ...]] = ("error", "warning", "note")
 
 
 class FindingKind(NamedTuple):
-    """One row."""
+    """One kind of finding: a row of the table."""
 
     severity: Severity
     title: str
@@ -29,7 +29,7 @@ _WARNING: Final = "warning"
 _NOTE: Final = "note"
 
 FINDINGS: Final[dict[str, FindingKind]] = {
-    # The capture itself. Title and remedy are one sentence of its own.
+    # The capture itself. The sentence of the fault is both title and remedy.
     "capture": FindingKind(_WARNING, "{fault}", "what the capture lacks, no finding can tell"),
     "capture-begins-late": FindingKind(_NOTE, "{fault}", "what is said of a client may miss what it did before"),
     "left-out": FindingKind(
@@ -339,7 +339,7 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     "answered-with-error": FindingKind(_WARNING, "{subject}: {error}{by}"),
 }
 
-# Error code → the finding; all others are OTHER.
+# Error code → the finding; all other codes give OTHER.
 CODES: Final[dict[int, str]] = {
     **dict.fromkeys((3, 100), "topic-unknown"),
     **dict.fromkeys((29, 30, 31, 53, 65), "access-denied"),

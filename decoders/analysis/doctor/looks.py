@@ -1,4 +1,4 @@
-"""What is looked at in exchanges of one API, beyond how long they took and how they went: a function for each."""
+"""Exchanges of one API in, observations of their bodies out, beyond latency and outcome: a function for each API."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 __all__ = ["LOOKS", "Look", "produced_in_vain"]
 
-# An exchange of which both sides were looked at, and its client's name. What comes back are all topics that it names,
-# by who has read them anyhow.
+# In: an exchange of which both sides were looked at, and its client's name. Out: all topics that it names, where the
+# function has read them anyhow; else None.
 Watch = Callable[["Observations", "Exchange", str], "list[str | None] | None"]
 _CONSUMER: Final = -1
 # FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH.
 _SESSION_LOST: Final = (70, 71)
 _METADATA_LOG: Final = "__cluster_metadata"
-# Where the two that carry records have topics, partitions and their values: asked and answered.
+# Where Produce and Fetch have topics, partitions and their values, in requests and responses.
 _PRODUCED, _ = TOPIC_ARRAYS[PRODUCE]
 _WANTED, _FETCHED = TOPIC_ARRAYS[FETCH]
 
@@ -48,9 +48,9 @@ _IN_FLIGHT_NS: Final = NS_PER_MS
 
 
 class Look(NamedTuple):
-    """What is done with an exchange of an API, and the paths that it reads of each side.
+    """The function that observes exchanges of an API, and the paths that it reads of each side.
 
-    `partitions_of`: the API, where it reads what the table of topics and partitions has of it too.
+    `partitions_of`: the API key, where it also reads the paths that the table of topics and partitions has of the API.
     """
 
     watch: Watch
@@ -59,7 +59,7 @@ class Look(NamedTuple):
     partitions_of: int | None = None
 
     def needs(self, side: Side) -> frozenset[str]:
-        """The paths of a side."""
+        """The paths read of a side."""
         named = frozenset(self.request if side == "request" else self.response)
         return named if self.partitions_of is None else named | paths(self.partitions_of, side)
 
@@ -120,7 +120,7 @@ def _produced(seen: Observations, exchange: Exchange, client: str) -> list[str |
 
 
 def produced_in_vain(seen: Observations, exchange: Exchange, client: str) -> None:
-    """A Produce without an answer: its batches may come again."""
+    """Count the batches of a Produce without an answer: they may come again."""
     for element, part in partitions_in(exchange.view(_PRODUCED.side), _PRODUCED):
         for head in batch_heads(part.get(_PRODUCED.records), exchange.request_raw):
             topic, number = topic_of(exchange, element), part.get(_PRODUCED.number)
@@ -184,11 +184,11 @@ def _followed(
     answer: dict[str, Any],
     positions: dict[tuple[str | None, Any], int],
 ) -> None:
-    """A follower that asks for less than what all replicas in sync have: it is none of them."""
+    """Observe a follower that asks for offsets below the high watermark: it is not in sync."""
     for element in structs(answer, _FETCHED.topics):
         topic = topic_of(exchange, element)
         if topic == _METADATA_LOG:
-            continue  # a majority alone moves its high watermark
+            continue  # its high watermark moves with a majority of the replicas
         for part in structs(element, _FETCHED.partitions):
             number, newest = part.get(_FETCHED.number), part.get(_FETCHED.watermark)
             position = positions.get((topic, number))
@@ -199,7 +199,7 @@ def _followed(
 
 
 def _held_back(seen: Observations, exchange: Exchange, client: str, most_ms: int) -> None:
-    """Records that had to wait for others, until the time was over."""
+    """Observe a fetch whose records waited for more records until max_wait_ms was over."""
     if exchange.response_ns is None or exchange.request_end_ns is None or most_ms < WAIT_MIN_MS:
         return
     took = exchange.response_ns - exchange.request_end_ns
@@ -312,7 +312,7 @@ def _joined(seen: Observations, exchange: Exchange, client: str) -> None:
 
 
 def _alive(seen: Observations, exchange: Exchange, client: str) -> None:
-    """A sign of life of a member: it is not late as long as it waits for the others."""
+    """Mark the time of an exchange of a member, which is not late as long as it waits for the others."""
     request, answer = _body(exchange, "request"), _body(exchange, "response")
     group, member = request.get("group_id"), request.get("member_id") or answer.get("member_id")
     if not group or not member:
@@ -399,7 +399,7 @@ _NODES: Final = ("node_id", "host", "port")
 _LED: Final = ("partition_index", "leader", "leader_epoch")
 _BEAT: Final = Look(_beat, ("group_id", "member_id", "member_epoch"), ("error_code", "member_epoch"))
 
-# API key → what is looked at.
+# API key → its look.
 LOOKS: Final[dict[int, Look]] = {
     PRODUCE: Look(_produced, partitions_of=PRODUCE),
     FETCH: Look(

@@ -1,7 +1,7 @@
-"""What was observed, by kind and subject: how often, when, how much, who, and the exchanges that show it first.
+"""Exchanges in, observations by kind and subject out: counts, times, sums, names, and the first exchanges as evidence.
 
-Whatever order exchanges come in, and whatever was seen where, merging gives the same observations: counts and sums are
-added, greatest values kept, first and last are those by time, and evidence is what came earliest.
+Merging gives the same observations in any order and from any split of the exchanges: counts and sums are added; the
+greatest values, the first and the last time, and the earliest evidence are kept.
 """
 
 from __future__ import annotations
@@ -21,18 +21,17 @@ if TYPE_CHECKING:
 __all__ = ["Evidence", "Observation", "Observations", "most_named"]
 
 _NS: Final = 1_000_000_000
-# Seconds that one exchange marks at most.
+# The most seconds that one exchange marks.
 _MARKED_MOST: Final = 600
-# What is observed, and what it is about.
+# The kind of an observation, then the parts of its subject.
 Key = tuple[str | int | None, ...]
 
 
 class Observation:
-    """One of them.
+    """What was observed of one kind and subject.
 
-    `sums` are added up, `most` are greatest values, `names` says by facet how often each name was met, `edges` has the
-    value at the first time and the one at the last: (ns, value). `marks` are seconds in which something was heard: by
-    minute a bit for each of its seconds.
+    `sums` are added up, `most` are greatest values, `names` counts names by facet, `edges` has the values at the first
+    and the last time: (ns, value). `marks` are seconds in which something was heard: minute → a bit for each second.
     """
 
     __slots__ = ("count", "edges", "evidence", "first", "last", "marks", "most", "names", "sums")
@@ -47,7 +46,7 @@ class Observation:
         self.marks: dict[int, int] = {}
 
     def see(self, exchange: Exchange) -> None:
-        """Count an exchange that shows it."""
+        """Count an exchange, and keep it as evidence if it is among the earliest."""
         time_ns = exchange.time_ns
         if self.count and time_ns >= self.last:
             self.last = time_ns  # most come in order
@@ -59,18 +58,18 @@ class Observation:
             self._keep([shown_by(exchange)])
 
     def see_end(self, ended: Ended) -> None:
-        """Count the end of a connection that shows it."""
+        """Count the end of a connection, and keep it as evidence if it is among the earliest."""
         self.at(ended.last_ns)
         ends = ended.ends
         self._keep([(ended.last_ns, ends.number, ends.client, ends.broker, None, None, None)])
 
     def see_again(self, evidence: Evidence) -> None:
-        """Count an exchange that was kept as evidence."""
+        """Count an exchange of which only the evidence was kept."""
         self.at(evidence[0])
         self._keep([evidence])
 
     def at(self, time_ns: int) -> None:
-        """Count it at a time, without an exchange."""
+        """Count one occurrence at a time in ns, without an exchange."""
         if not self.count:
             self.first = self.last = time_ns
         elif time_ns > self.last:
@@ -90,13 +89,13 @@ class Observation:
             sums[name] = sums.get(name, 0) + amount
 
     def peak(self, name: str, value: int) -> None:
-        """Keep the greatest value."""
+        """Keep the greatest of the values with this name."""
         before = self.most.get(name)
         if before is None or value > before:
             self.most[name] = value
 
     def meet(self, facet: str, name: str, count: int = 1) -> None:
-        """Count a name; those beyond the limit are not kept."""
+        """Count a name of a facet; names beyond NAMES_OBSERVED_MAX are not kept."""
         names = self.names.get(facet)
         if names is None:
             names = self.names[facet] = {}
@@ -107,7 +106,7 @@ class Observation:
             names[name] = count
 
     def edge(self, name: str, time_ns: int, value: int) -> None:
-        """Take a value that holds at a time."""
+        """Take the value that `name` has at a time; the first and the last are kept."""
         found = (time_ns, value)
         before = self.edges.get(name)
         if before is None:
@@ -118,7 +117,7 @@ class Observation:
             self.edges[name] = (min(before[0], found), before[1])
 
     def mark(self, begin_ns: int, end_ns: int) -> None:
-        """Something was heard in all seconds from the one to the other; beyond the limit nothing is kept."""
+        """Mark the seconds from one time to another, in ns; seconds beyond the limits are not kept."""
         end = end_ns // _NS
         for second in range(max(begin_ns // _NS, end - _MARKED_MOST), end + 1):
             self._mark(second // 60, 1 << second % 60)
@@ -128,7 +127,7 @@ class Observation:
             self.marks[minute] = self.marks.get(minute, 0) | seconds
 
     def longest_pause(self) -> tuple[int, int]:
-        """The most whole seconds between two marks, and the second before; (0, 0): there is none, or too many marks."""
+        """The most whole seconds between two marks, and the second before; (0, 0) without a pause or past the limit."""
         longest = (0, 0)
         if len(self.marks) >= MINUTES_MARKED_MAX:
             return longest
@@ -143,7 +142,7 @@ class Observation:
         return longest
 
     def merge(self, other: Observation) -> None:
-        """Take in another, which stays as it is."""
+        """Add the counts of `other`, which stays unchanged."""
         self.first = min(self.first, other.first) if self.count and other.count else self.first or other.first
         self.last = max(self.last, other.last)
         self.count += other.count
@@ -166,12 +165,12 @@ class Observation:
         self.evidence = order[:EVIDENCE_MAX]
 
     def times(self) -> dict[str, Any]:
-        """How often, first and last, as rows of findings have them."""
+        """Count, first and last time, as rows of findings have them."""
         first, last = (rfc3339(at) if self.count else None for at in (self.first, self.last))
         return {"count": self.count, "first": first, "last": last}
 
     def evidence_rows(self) -> list[dict[str, Any]]:
-        """The exchanges that show it, likewise."""
+        """The evidence, as rows of findings have it."""
         return [
             {
                 "time": rfc3339(time_ns),
@@ -185,12 +184,12 @@ class Observation:
         ]
 
     def state(self) -> list[object]:
-        """What is handed over."""
+        """The state as built-in values, for `of`."""
         return [getattr(self, name) for name in _STATE]
 
     @classmethod
     def of(cls, state: object) -> Observation:
-        """Of which `state` gave this. Raises DecodeError."""
+        """An observation from its `state`. Raises DecodeError."""
         made = cls()
         found = fields(state, int, int, int, dict, dict, dict, dict, list, dict)
         for name, value in zip(_STATE, found, strict=True):
@@ -213,7 +212,7 @@ _STATE: Final = ("count", "first", "last", "sums", "most", "names", "edges", "ev
 
 
 class Observations:
-    """All of them by key, and batches that were sent. `left_out`: how often one came that is beyond the limit."""
+    """All observations by key, and batches that were sent. `left_out`: how often a key came beyond the limit."""
 
     def __init__(self) -> None:
         self._found: dict[Key, Observation] = {}
@@ -221,7 +220,7 @@ class Observations:
         self.sent = SentBatches()
 
     def at(self, *key: str | int | None) -> Observation:
-        """The observation of this kind and subject. Beyond the limit one that nobody sees."""
+        """The observation of this kind and subject, made where missing; beyond OBSERVATIONS_MAX it is not kept."""
         found = self._found.get(key)
         if found is None:
             found = Observation()
@@ -232,17 +231,17 @@ class Observations:
         return found
 
     def get(self, *key: str | int | None) -> Observation | None:
-        """The same, where there is one."""
+        """The observation of this kind and subject; None where there is none."""
         return self._found.get(key)
 
     def of(self, kind: str) -> Iterator[tuple[Any, Observation]]:
-        """Subject and observation of a kind, in the order of subjects."""
+        """Subject and observation, for all observations of a kind, in the order of subjects."""
         found = [(key[1:], each) for key, each in self._found.items() if key[0] == kind]
         found.sort(key=lambda item: [(part is not None, str(part)) for part in item[0]])
         return iter(found)
 
     def merge(self, other: Self) -> None:
-        """Take in others, which stay as they are."""
+        """Add the observations of `other`, which stays unchanged."""
         self.left_out += other.left_out
         self.sent.merge(other.sent)
         for key, each in other._found.items():
@@ -253,7 +252,7 @@ class Observations:
         return pack([self.left_out, self.sent.state(), [[key, each.state()] for key, each in self._found.items()]])
 
     def resume(self, state: bytes) -> None:
-        """Go on where `export` was called. Raises DecodeError."""
+        """Restore the state that `export` gave. Raises DecodeError."""
         self.left_out, sent, items = fields(unpack(state), int, list, list)
         self.sent = SentBatches.of(sent)
         for item in items:
@@ -267,5 +266,5 @@ _PART: Final = (str, int, type(None))
 
 
 def most_named(names: Mapping[str, int]) -> list[str]:
-    """Names, the one met most often first."""
+    """Names with counts in, names out, the most frequent first."""
     return sorted(names, key=lambda name: (-names[name], name))

@@ -1,4 +1,4 @@
-"""Latencies of brokers in, those of them out that are slower than their peers in the same work.
+"""Latencies of brokers in, the brokers out that are slower than their peers in the same work.
 
 Theory of operation. Medians alone accuse the innocent: one broker leads the partitions of a client that sends larger
 requests, or was asked most in the seconds when the whole machine was busy. So a broker is slower only where three
@@ -12,7 +12,7 @@ same time    ─► in `slow.share` of the time slices in which both were asked,
 
 The last two compare means of logarithms, which are sums of whole numbers: they merge in any order, and a few answers
 that took seconds do not make a mean. Time slices are 8.6 s wide or more (time_buckets.py). What a client asks of
-one broker alone is compared with nothing.
+one broker alone is not compared.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ _MS: Final = 1_000_000
 _SHIFT_LEAST: Final = 33
 # Logarithms are kept in steps of a thousandth of a doubling.
 _STEPS: Final = 1024
-# Measured latencies that wait to be counted together, about 0.5 MB: sums of many cost a fifth of as many sums.
+# Measured latencies that wait to be counted together, about 0.5 MB: one sum of many costs a fifth of many sums.
 _HELD_MAX: Final = 4096
 # Broker and API key.
 _Work = tuple[str, int]
-# How many, and the sum of their logarithms.
+# How many latencies, and the sum of their logarithms.
 _Sum = tuple[int, int]
 _NOTHING: Final[_Sum] = (0, 0)
 
 
 class SlowBroker(NamedTuple):
-    """A broker, the API, its median latency and that of its peers in ms."""
+    """A slow broker: the API key, the broker's median latency and that of its peers, in ms."""
 
     broker: str
     key: int
@@ -67,7 +67,7 @@ def _mean(found: _Sum) -> float:
 
 
 class BrokerLatencies:
-    """Those of all brokers that were compared; `merge` in any order gives the same."""
+    """Latencies of all brokers that are compared; `merge` in any order gives the same."""
 
     def __init__(self) -> None:
         self._groups: dict[_Work, GroupStatistics] = {}
@@ -80,7 +80,7 @@ class BrokerLatencies:
         self._held = 0
 
     def measure(self, broker: str, key: int, client: str, time_ns: int, took_ns: int) -> None:
-        """Take what a client waited for an answer."""
+        """Take one latency: when the exchange began, and how long its answer took, in ns."""
         asked = broker, key, client
         waiting = self._waiting.get(asked)
         if waiting is None:
@@ -91,7 +91,7 @@ class BrokerLatencies:
             self._count()
 
     def _count(self) -> None:
-        """Count what was measured since this was called last."""
+        """Count the latencies measured since the last call."""
         waiting, self._waiting, self._held = self._waiting, {}, 0
         for asked, found in waiting.items():
             times, took = zip(*found, strict=True)
@@ -135,7 +135,7 @@ class BrokerLatencies:
         return wider
 
     def merge(self, other: Self) -> None:
-        """Take in others, which stay as they are but that they count what they have measured."""
+        """Add the latencies of `other`, which stays unchanged except that it counts what it has measured."""
         self._count()
         other._count()
         for where, group in other._groups.items():
@@ -148,7 +148,7 @@ class BrokerLatencies:
                 self._slices[part] = _plus(self._slices.get(part, _NOTHING), found)
 
     def state(self) -> list[object]:
-        """What is handed over."""
+        """The state as built-in values, for `of`."""
         self._count()
         groups = [[where, group.state()] for where, group in self._groups.items()]
         sums = [[[where, found] for where, found in some.items()] for some in (self._clients, self._slices)]
@@ -156,7 +156,7 @@ class BrokerLatencies:
 
     @classmethod
     def of(cls, state: object) -> BrokerLatencies:
-        """Of which `state` gave this. Raises DecodeError."""
+        """Latencies from their `state`. Raises DecodeError."""
         made = cls()
         groups, clients, slices, made._shift, made._first, made._last = fields(state, list, list, list, int, int, int)
         if not _SHIFT_LEAST <= made._shift < 64:
@@ -217,7 +217,7 @@ class BrokerLatencies:
 def _beside(
     some: Mapping[tuple[str, int, str], _Sum] | Mapping[tuple[str, int, int], _Sum], broker: str, key: int
 ) -> Iterator[tuple[_Sum, _Sum]]:
-    """What was found at a broker beside what was found at all its peers together, where there is both."""
+    """Pairs of sums with the same client or time slice: that of a broker, and that of all its peers together."""
     here: dict[object, _Sum] = {}
     there: dict[object, _Sum] = {}
     for (where, work, about), found in some.items():

@@ -1,4 +1,4 @@
-"""Observations in, findings out of who reaches whom: addresses, connections, links, and a look at the cluster."""
+"""Observations in, findings about reachability out: addresses, connections, links, and a look at the cluster."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _is_mapped(case: Case, asked: str, host: str, port: int) -> bool:
-    """Whether a broker advertises its own host with a port that nobody connected to, and none that was."""
+    """Whether a broker advertises only itself, at its own host and an unused port, and no answer has its used port."""
     here, _, _ = asked.rpartition(":")
     names = {host, f"[{host}]", *(("127.0.0.1", "[::1]") if host in _HERE else ())}
     if here not in names or any(f"{name}:{port}" in case.brokers for name in names):
@@ -78,7 +78,7 @@ def _links(case: Case) -> Iterator[Found]:
 
 
 def _lossy_links(case: Case) -> dict[tuple[str, str], Observation]:
-    """Host and broker → their exchanges, where many of them had bytes sent again."""
+    """(host, broker) → the observation of their exchanges, where many exchanges had retransmitted bytes."""
     limits, by_link = case.limits, defaultdict[tuple[str, str], list[Observation]](list)
     for (_, host, broker), seen in case.seen.of("client"):
         by_link[host, broker].append(seen)
@@ -92,7 +92,7 @@ def _lossy_links(case: Case) -> dict[tuple[str, str], Observation]:
 
 
 def _cut(case: Case) -> Iterator[Found]:
-    """Connections that were reset while nobody spoke, and those of which one side took nothing."""
+    """Connections that were reset while idle, and connections of which one side had a TCP window of 0."""
     limits = case.limits
     for (client, host, broker, side), seen in case.seen.of("cut"):
         if case.seen.get("client", client, host, broker) is None:
@@ -107,7 +107,7 @@ def _cut(case: Case) -> Iterator[Found]:
             yield case.found("idle-cut", seen, **about)
     lossy = _lossy_links(case)
     for (client, host, broker, side), seen in case.seen.of("shut"):
-        # Buffers are full of what came behind a lost packet: the network is to blame.
+        # Buffers are full of bytes that came behind a lost packet: the network is to blame.
         known = case.seen.get("client", client, host, broker) is not None and (host, broker) not in lossy
         if known and seen.most["ns"] >= limits["window.shut"] * NS:
             who, other = (broker, client) if side == "broker" else (client, broker)
@@ -116,7 +116,7 @@ def _cut(case: Case) -> Iterator[Found]:
 
 
 def _not_let_in(case: Case) -> Iterator[Found]:
-    """Connections to brokers, or to what brokers advertise, that are refused or not answered."""
+    """Connections to brokers, or to addresses that brokers advertise, that are refused or not answered."""
     advertised: dict[str, int] = {}
     ports: dict[str, int] = {}
     for (_, number, host, port), _ in case.seen.of("advertised"):
@@ -137,7 +137,7 @@ def _not_let_in(case: Case) -> Iterator[Found]:
 
 
 def _live(case: Case) -> Iterator[Found]:
-    """What was found by looking at the cluster itself."""
+    """Findings of a look at the cluster itself (-b)."""
     for (address, number, why), seen in case.seen.of("unreachable"):
         about = {"address": address, "node_id": number, "why": why.removeprefix(address).removeprefix(":").lstrip()}
         whom = address if number is None else f"node {number} at {address}"

@@ -1,8 +1,8 @@
-"""Batches that producers sent in, those of them out that were sent more than once because a try failed.
+"""Batches that producers sent in, the batches out that were sent more than once because a try failed.
 
 Theory of operation. A batch is known again by its producer id, epoch and sequence, or without idempotence by its bytes:
 checksum, size and time stamps. Batches alike by chance (the same text in the same millisecond) are all accepted;
-a batch that was sent again has a try that the broker refused, or of whose end nothing is known:
+a batch that was sent again has a try that the broker refused, or whose outcome is unknown:
 
 ```
 try 1 ─► unanswered, timed out: unknown   ┐
@@ -10,12 +10,12 @@ try 2 ─► refused                          ├─► one entry: tries, refuse
 try 3 ─► accepted                         ┘
 ```
 
-One with a sequence is also sent again where its tries lie a client's pause before a retry apart: the answer came too
-late, and the client had given up. (What a proxy passes on is seen twice as well, but at once.)
+A batch with a sequence also counts as sent again if its tries are as far apart as a client's pause before a retry: the
+answer came too late, and the client had given up. (A batch that a proxy passes on is seen twice as well, but at once.)
 
-Which batches come again nobody knows beforehand, and parts of a capture are read apart: all would have to be kept. Kept
-are those with the least hashes, BATCHES_REMEMBERED_MAX of them; whatever order and part they come in, these remain.
-So counts are whole up to there, and those of a sample beyond.
+Nobody knows beforehand which batches come again, and parts of a capture are read apart, so all would have to be kept.
+Only the BATCHES_REMEMBERED_MAX batches with the least hashes are kept, which are the same for any order and parts.
+So counts are complete up to that number, and those of a sample beyond it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ["Evidence", "SentAgain", "SentBatches", "shown_by"]
 
 # Time in ns, connection (its number, client, broker), correlation id, first and last packet of both sides.
 Evidence = tuple[int, int, str, str, int | None, int | None, int | None]
-# Answers after which the batch may be written: REQUEST_TIMED_OUT, NOT_ENOUGH_REPLICAS_AFTER_APPEND.
+# Error codes after which the batch may be written: REQUEST_TIMED_OUT, NOT_ENOUGH_REPLICAS_AFTER_APPEND.
 _UNKNOWN: Final = frozenset({7, 20})
 # retry.backoff.ms of most clients.
 _PAUSE_NS: Final = 100_000_000
@@ -59,7 +59,7 @@ def shown_by(exchange: Exchange) -> Evidence:
 
 
 class SentAgain(NamedTuple):
-    """A batch that was sent `tries` times; `unknown` of them may have been written, whatever was answered.
+    """A batch that was sent `tries` times: `refused` of the tries were refused, `unknown` may have been written.
 
     `began` is when it was sent first, in ns.
     """
@@ -75,7 +75,7 @@ class SentAgain(NamedTuple):
 
 
 class SentBatches:
-    """All that are remembered; `merge` in any order gives the same."""
+    """The batches that are remembered; `merge` in any order gives the same."""
 
     def __init__(self) -> None:
         self._entries: dict[int, SentAgain] = {}
@@ -85,7 +85,7 @@ class SentBatches:
     def see(
         self, head: BatchHead, exchange: Exchange, client: str, topic: str | None, partition: Any, code: int | None
     ) -> None:
-        """Count a sending of a batch; `code` is that of the answer for its partition, None without an answer."""
+        """Count one try of a batch; `code` is the error code of its partition, None without an answer."""
         idempotent = head.producer_id >= 0
         # Hashes of numbers are the same in every process.
         where = _number_of(topic)
@@ -94,7 +94,7 @@ class SentBatches:
         elif head.crc is not None:
             number = hash((head.crc, head.size, head.max_timestamp or 0, partition, where))
         else:
-            return  # records of NDJSON do not tell it
+            return  # records of NDJSON do not tell the checksum
         heap = self._heap
         if len(heap) >= BATCHES_REMEMBERED_MAX and number > -heap[0]:
             return
@@ -130,21 +130,21 @@ class SentBatches:
             self._entries[number] = its
 
     def merge(self, other: Self) -> None:
-        """Take in others, which stay as they are."""
+        """Add the batches of `other`, which stays unchanged."""
         for number, its in other._entries.items():
             self._join(number, its)
 
     def again(self) -> Iterator[SentAgain]:
-        """Those that were sent more than once."""
+        """The batches that were sent more than once because a try failed."""
         return (its for its in self._entries.values() if its.tries > 1 and _is_retry(its))
 
     def state(self) -> list[object]:
-        """What is handed over."""
+        """The state as built-in values, for `of`."""
         return [[number, list(its)] for number, its in self._entries.items()]
 
     @classmethod
     def of(cls, state: object) -> SentBatches:
-        """Of which `state` gave this. Raises DecodeError."""
+        """Batches from their `state`. Raises DecodeError."""
         made = cls()
         (items,) = fields([state], list)
         for item in items:
@@ -163,7 +163,7 @@ def _is_retry(its: SentAgain) -> bool:
 
 
 def _joined(one: SentAgain, other: SentAgain) -> SentAgain:
-    """Two counts of one batch, told of who sent it last."""
+    """The sum of two counts of one batch, with the client, topic and evidence of its last try."""
     late = other
     if one.last[0] >= other.last[0]:
         late = max(one, other, key=lambda its: (its.last[0], its.last[2], its.last[3], its.client))

@@ -1,4 +1,4 @@
-"""From how much on something is a finding: names, defaults, and why these."""
+"""The amounts from which on something is a finding: names, defaults, and the reasons for them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["THRESHOLDS", "Threshold", "Thresholds"]
 
 
 class Threshold(NamedTuple):
-    """One row: the default, its unit, what it means and why it is so."""
+    """One threshold: the default, its unit, what it means and why it is so."""
 
     default: float
     unit: str
@@ -102,7 +102,7 @@ THRESHOLDS: Final[dict[str, Threshold]] = {
 
 
 class Thresholds:
-    """Values by name: the defaults, but for what is given."""
+    """Thresholds by name: the values given, and the defaults of all others."""
 
     def __init__(self, given: Mapping[str, float] | None = None) -> None:
         self._values = {name: row.default for name, row in THRESHOLDS.items()} | dict(given or {})

@@ -1,8 +1,8 @@
-"""An exchange in, what it says of the membership of groups out: events, and members that were heard of.
+"""An exchange in, what it says of the members of groups out: events, members that sent it, descriptions.
 
-Classic groups join, sync, beat and leave in requests of their own; members of consumer, share and streams groups do all
-of it in one heartbeat (KIP-848, KIP-932, KIP-1071), whose epoch says which: 0 joins, below 0 leaves. Both become the
-same kinds of events, so that one timeline is made of all.
+Members of classic groups join, sync, heartbeat and leave with requests of their own; members of consumer, share and
+streams groups do all of it with one heartbeat API (KIP-848, KIP-932, KIP-1071), whose epoch says which: 0 joins, below
+0 leaves. Both become the same kinds of events, so that one timeline is made of all.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ Assigned = tuple[tuple[str, tuple[int, ...]], ...]
 FENCING: Final = frozenset({22, 25, 82, 110, 111, 113})
 _REBALANCING: Final = 27
 _MEMBER_ID_REQUIRED: Final = 79
-# API key of a heartbeat with which members join and leave → what their group is called.
+# API key of a heartbeat with which members join and leave → the type of their group.
 HEARTBEATS: Final = {68: "consumer", 76: "share", 88: "streams"}
 CLASSIC: Final = "classic"
 
 
 class Joining(NamedTuple):
-    """What an answer to JoinGroup says besides: of a leader all members, each with its instance id."""
+    """The details of a `joined` event; `members`, each with its instance id, are told to the leader only."""
 
     fresh: bool = False  # it had no member id before
     protocol: str | None = None
@@ -82,7 +82,7 @@ class GroupEvent(NamedTuple):
 
 
 class Heard(NamedTuple):
-    """A member that an exchange names as its own: what is kept of it whether or not anything happened."""
+    """The member that sent an exchange, whether or not there was an event; `beat`: the exchange is a heartbeat."""
 
     member: str
     instance: str | None
@@ -92,7 +92,7 @@ class Heard(NamedTuple):
 class Described(NamedTuple):
     """What an answer says of a whole group: ListGroups and the Describe APIs.
 
-    `members`: member id, instance id, client id, host, what it has.
+    `members`: member id, instance id, client id, host, assignment.
     """
 
     time_ns: int
@@ -113,7 +113,7 @@ def _body(exchange: Exchange, side: Side) -> dict[str, Any]:
 
 
 class _Scene:
-    """What all readers below want of an exchange."""
+    """The parts of an exchange that all readers below use."""
 
     __slots__ = ("answer", "answered", "client", "error", "exchange", "group", "host", "request", "times")
 
@@ -186,7 +186,7 @@ def _subscribed(request: Mapping[str, Any], protocol: str | None) -> tuple[str, 
 
 
 def _structure(name: str, value: Any) -> Mapping[str, Any]:
-    """A structure inside bytes; of a record that kw wrote what was shown of it. Nothing where it is none."""
+    """The structure inside bytes, or as an exchange record of kw shows it; empty where it does not decode."""
     if isinstance(value, dict) and value.get("$type") == name:
         return value
     with suppress(DecodeError, ValueError):
@@ -200,13 +200,13 @@ def _structure(name: str, value: Any) -> Mapping[str, Any]:
 
 
 def _has(value: Any) -> Assigned:
-    """What an assignment of a classic group says."""
+    """The assignment of a member of a classic group, from its bytes."""
     found = _structure("ConsumerProtocolAssignment", value)
     return _numbers(found.get("assigned_partitions"), "topic")
 
 
 def _numbers(rows: Any, name: str) -> Assigned:
-    """The numbers of partitions in rows that say what they are of in `name`; a side may end in the middle of one."""
+    """The partitions in rows whose topic or subtopology is in `name`; a side may end in the middle of a row."""
     return _cut(
         (str(each.get(name) or ""), [number for number in each.get("partitions") or () if isinstance(number, int)])
         for each in rows or ()
@@ -215,7 +215,7 @@ def _numbers(rows: Any, name: str) -> Assigned:
 
 
 def _cut(pairs: Iterable[tuple[str, Iterable[int]]]) -> Assigned:
-    """In order, and no more than so many partitions of all topics."""
+    """The assignment in order, with no more than ASSIGNED_SHOWN_MAX partitions of all topics."""
     left = ASSIGNED_SHOWN_MAX
     made: list[tuple[str, tuple[int, ...]]] = []
     for name, numbers in sorted((name, sorted(numbers)) for name, numbers in pairs):
@@ -268,7 +268,7 @@ def _left(scene: _Scene) -> Found:
 
 
 def _committed(scene: _Scene) -> Found:
-    """A member that commits is there; one whose commit is refused for its generation or its id is put out."""
+    """An accepted commit shows its member; a commit that is refused for its generation or member id fences it."""
     request, exchange = scene.request, scene.exchange
     member = str(request.get("member_id") or "")
     if not member:
@@ -282,14 +282,14 @@ def _committed(scene: _Scene) -> Found:
 
 
 def _beaten(scene: _Scene) -> Found:
-    """The heartbeat of a consumer, share or streams group."""
+    """What the heartbeat of a consumer, share or streams group says."""
     request, answer, exchange = scene.request, scene.answer, scene.exchange
     group_type = HEARTBEATS[exchange.api_key or 68]
     member, instance = str(answer.get("member_id") or request.get("member_id") or ""), request.get("instance_id")
     asked = int(request.get("member_epoch", 0))
     shared: dict[str, Any] = {"group_type": group_type, "instance": instance}
     if not scene.answered:
-        if asked < 0:  # who leaves may not wait for the answer
+        if asked < 0:  # a member that leaves may not wait for the answer
             yield scene.event("left", member, asked, **shared)
         return
     if scene.error:
@@ -388,7 +388,7 @@ _HEARTBEAT_ANSWER: Final = ("error_code", "member_id", "member_epoch")
 
 
 class EventRow(NamedTuple):
-    """How events are read of an API, and the paths of each side that this reads."""
+    """The function that reads events of an API, and the paths that it reads of each side."""
 
     read: Callable[[_Scene], Found]
     request: tuple[str, ...] = ()
@@ -427,7 +427,7 @@ EVENT_APIS: Final[dict[int, EventRow]] = {
 
 
 def events_of(exchange: Exchange) -> Found:
-    """What an exchange says, each with its group."""
+    """The events, members and descriptions in an exchange, each with its group."""
     row = EVENT_APIS.get(exchange.api_key or 0)
     if row is not None:
         for group, said in row.read(_Scene(exchange)):

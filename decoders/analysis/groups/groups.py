@@ -1,4 +1,4 @@
-"""The fold of `kw groups`: what makes up a group's row comes from four sides, and is put together in rows().
+"""The fold of `kw groups`: exchanges in, a row for each group out, which rows() puts together from four sources.
 
 ```
 exchange ─► portrait of the group (counts, errors, latency, clients)   ┐
@@ -42,20 +42,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Groups"]
 
-# Partition → where those are that read it for a group.
+# Partition → positions of the clients that read it for a group.
 Readers = dict[TopicPartition, list[ReaderPosition]]
-# Group → partition → what it has committed.
+# Group → partition → its commits.
 Commits = defaultdict[str, dict[TopicPartition, GroupCommit]]
 
 _MS: Final = 1_000_000
-# Asking about groups does not make a client one of theirs: OffsetFetch, the Describe APIs, ListGroups, DeleteGroups …
+# APIs that ask about a group without taking part in it: OffsetFetch, the Describe APIs, ListGroups, DeleteGroups …
 _ASKING: Final = frozenset({OFFSET_FETCH, LIST_GROUPS, 15, 42, 47, 69, 77, 89, 90, 91, 92})
-# What only the coordinator of a group answers without an error.
+# APIs that only the coordinator of a group answers without an error.
 _COORDINATED: Final = frozenset({8, 9, 11, 12, 13, 14, 28, 68, 76, 88})
 
 
 class GroupMember:
-    """What is known of one member: when it was heard first and last, how often it beat; who it is, as told last."""
+    """What is known of one member: first and last time, heartbeats; client, host and instance id, as last told."""
 
     __slots__ = ("beats", "client", "first", "host", "instance", "last")
 
@@ -64,7 +64,7 @@ class GroupMember:
         self.client, self.host, self.instance = client, host, instance
 
     def merge(self, other: GroupMember) -> None:
-        """Take in the same member as seen elsewhere."""
+        """Add what was seen elsewhere of the same member."""
         if (other.last, other.client, other.host) > (self.last, self.client, self.host):
             self.client, self.host = other.client, other.host
         self.instance = max(self.instance or "", other.instance or "") or None
@@ -72,7 +72,7 @@ class GroupMember:
         self.beats += other.beats
 
     def state(self) -> list[object]:
-        """What is handed over."""
+        """The state as built-in values, for `of`."""
         return [self.first, self.last, self.client, self.host, self.instance, self.beats]
 
 
@@ -89,7 +89,7 @@ class GroupHistory:
         self.more: set[str] = set()
 
     def trim(self) -> int:
-        """Keep the latest events only; how many went."""
+        """Keep only the latest GROUP_EVENTS_MAX events; returns how many were dropped."""
         if len(self.events) <= GROUP_EVENTS_MAX:
             return 0
         self.events.sort(key=lambda each: (*each[:5], repr(each[5:])))
@@ -99,7 +99,7 @@ class GroupHistory:
         return gone
 
     def hear(self, name: str, member: GroupMember) -> None:
-        """A member was heard of."""
+        """Add what an exchange shows of a member; members beyond GROUP_MEMBERS_MAX are not kept."""
         before = self.members.get(name)
         if before is not None:
             before.merge(member)
@@ -109,14 +109,14 @@ class GroupHistory:
             self.more.add("members")
 
     def describe(self, said: Described) -> None:
-        """An answer describes it; of several the latest holds."""
+        """Take a description of the group; the latest with members and the latest without are kept."""
         whole = said.members is not None
         before = self.described[0 if whole else 1]
         latest = said if before is None or (said.time_ns, repr(said)) > (before.time_ns, repr(before)) else before
         self.described = (latest, self.described[1]) if whole else (self.described[0], latest)
 
     def latest(self) -> Described | None:
-        """The latest description, with what only a fuller one says."""
+        """The latest description, with what only an earlier one with members says."""
         whole, listed = self.described
         if whole is None or listed is None or listed.time_ns <= whole.time_ns:
             return whole or listed
@@ -125,14 +125,14 @@ class GroupHistory:
         )
 
     def state(self) -> list[object]:
-        """What is handed over."""
+        """The state as built-in values, for `of`."""
         members = [[name, each.state()] for name, each in self.members.items()]
         described = [None if each is None else tuple(each) for each in self.described]
         return [[tuple(each) for each in self.events], self.total, members, described, sorted(self.more)]
 
     @classmethod
     def of(cls, state: object) -> GroupHistory:
-        """Of which `state` gave this. Raises DecodeError."""
+        """A history from its `state`. Raises DecodeError."""
         made = cls()
         events, made.total, members, described, more = fields(state, list, int, list, list, list)
         for each in events:
@@ -155,8 +155,8 @@ _EVENT: Final = (int, str, str, int, int, str, str, str, str | None, int, str | 
 class Groups(Portraits):
     """Groups with their timelines and lags.
 
-    Offsets are learnt from all exchanges, for a Fetch names no group; who has `learn` called for what filters leave out
-    has to call it for all.
+    Offsets are learnt from all exchanges, for a Fetch names no group: a caller that calls `learn` for exchanges that
+    filters leave out has to call it for all.
     """
 
     noun = "groups"
@@ -169,13 +169,13 @@ class Groups(Portraits):
         self._learns = False
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
-        """Names of groups and topics, events, offsets."""
+        """The paths of names of groups and topics, of events and offsets."""
         row = EVENT_APIS.get(key)
         mine = frozenset() if row is None else frozenset(row.request if side == "request" else row.response)
         return super().needs(key, side) | mine | offset_needs(key, side)
 
     def add(self, exchange: Exchange) -> None:
-        """Count an exchange, and learn of it. Raises LimitExceeded."""
+        """Count an exchange, and learn from it. Raises LimitExceeded."""
         super().add(exchange)
         for group, said in events_of(exchange):
             self._take(group, said, exchange)
@@ -184,18 +184,18 @@ class Groups(Portraits):
 
     @property
     def offsets(self) -> GroupOffsets:
-        """Ends of partitions, positions and commits: for a fold of the same exchanges that tells of topics."""
+        """Ends of partitions, positions and commits, for a fold of topics over the same exchanges."""
         return self._offsets
 
     def learn(self, exchange: Exchange) -> None:
-        """Take over what an exchange says of offsets, whether or not it counts."""
+        """Learn what an exchange says of offsets, whether or not it counts."""
         self._learns = True
         if exchange.api_key is not None:
             exchange.view("request")
             self._offsets.learn(exchange)
 
     def said(self, exchange: Exchange) -> Iterable[Said]:
-        """Each group; its clients, brokers, APIs."""
+        """Each group, with its clients, coordinators and APIs."""
         key = exchange.api_key
         if key is None:
             return
@@ -238,7 +238,7 @@ class Groups(Portraits):
             self._events -= history.trim()
 
     def merge(self, other: Self) -> None:
-        """Take in what another has counted. Raises LimitExceeded."""
+        """Add the counts of `other`. Raises LimitExceeded."""
         super().merge(other)
         for group, its in other._histories.items():
             mine = self._histories.setdefault(group, GroupHistory())
@@ -258,7 +258,7 @@ class Groups(Portraits):
         return pack([super().export(), histories, self._offsets.export(), self._learns])
 
     def resume(self, state: bytes) -> None:
-        """Go on where `export` was called. Raises DecodeError."""
+        """Restore the state that `export` gave. Raises DecodeError."""
         portraits, histories, offsets, self._learns = fields(unpack(state), bytes, list, bytes, bool)
         super().resume(portraits)
         for item in histories:
@@ -290,7 +290,7 @@ class Groups(Portraits):
         ]
 
     def _readers(self, timelines: dict[str, Timeline], commits: Commits) -> dict[str, Readers]:
-        """Group → partition → where those are that read it for this group."""
+        """Group → partition → positions of the clients that read it for this group."""
         groups: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         for (group,), portrait in self._found.items():
             for name in portrait.facets.get("readers", ()):
@@ -300,7 +300,7 @@ class Groups(Portraits):
         found: defaultdict[str, Readers] = defaultdict(dict)
         for (client, host, topic, number), position in self._offsets.readers.items():
             its = groups.get((client, host), [])
-            if len(its) > 1:  # one client in several groups: the one that has to do with the partition
+            if len(its) > 1:  # one client in several groups: the group of the partition, else of the topic
                 its = [group for group in its if (topic, number) in about[group][0]] or [
                     group for group in its if topic in about[group][1]
                 ]
@@ -350,7 +350,7 @@ class Groups(Portraits):
         }
 
     def _members(self, history: GroupHistory, timeline: Timeline) -> list[Row]:
-        """Those that are in it now, then those that were; first what they are, then what became of them."""
+        """A row for each member: first the members that are present, then the others."""
         present, has = {*timeline.present()}, timeline.has()
         described = timeline.described.members if timeline.described is not None else None
         if described is not None and timeline.described is not None:
@@ -385,7 +385,7 @@ class Groups(Portraits):
     ) -> list[Row]:
         """A row for each partition that the group has, reads or commits."""
         owners = {(topic, number): name for name, has in timeline.has().items() for topic, its in has for number in its}
-        tasks = timeline.group_type == "streams"  # what they have are subtopologies
+        tasks = timeline.group_type == "streams"  # assignments name subtopologies
         places = {*commits, *readers, *(() if tasks else owners)}
         return [
             self._partition(place, owners.get(place), commits.get(place), readers.get(place, ()))
@@ -432,7 +432,7 @@ class Groups(Portraits):
 
 
 def _about(timeline: Timeline, commits: Iterable[TopicPartition]) -> tuple[set[TopicPartition], set[str]]:
-    """The partitions that a group has had or committed, and the topics that it has to do with."""
+    """The partitions that a group has had or committed, and all topics that it has had, committed or asked for."""
     had = {
         (topic, number)
         for each in timeline.generations
@@ -450,7 +450,7 @@ def _sum(partitions: Iterable[Row], key: str) -> int | None:
 
 
 def _refetched(several: Iterable[Iterable[ReaderPosition]], shared: ShareCounts | None) -> float | None:
-    """The share of offsets read that had been read before; of a share group of records delivered."""
+    """The share of offsets read that had been read before; for a share group, the share of records delivered again."""
     if shared is not None and shared.acquired:
         return shared.again / shared.acquired
     read = once = 0
@@ -466,7 +466,7 @@ def _shared(counts: ShareCounts | None) -> Row | None:
 
 
 def _refusals(events: Iterable[GroupEvent]) -> list[Row]:
-    """What members were refused, by kind, API and error, most often first."""
+    """A row for each kind, API and error with which members were refused, most often first."""
     from decoders.apis.error_codes import error_name
 
     found: dict[tuple[str, str, int], list[int]] = {}

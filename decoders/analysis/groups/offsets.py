@@ -1,7 +1,7 @@
-"""Exchanges in, how far groups have come out: ends of partitions, positions of readers, commits; and the lag between.
+"""Exchanges in, offsets out: ends of partitions, positions of readers, commits of groups; and the lag between them.
 
-Theory of operation. What is needed to say how far a group is behind comes from different exchanges, of which none
-knows the others, so each is kept by itself with its time, the latest one winning:
+Theory of operation. The values that make up a lag come from different exchanges, none of which refers to the others. So
+each value is kept by itself with its time, and the latest one wins:
 
 ```
 Fetch, ListOffsets, Produce answered ─► end of a partition (the high watermark)      by topic, partition
@@ -10,13 +10,13 @@ OffsetCommit, OffsetFetch, …         ─► commit                            
                                         lag = end - position, end - commit           once, in rows()
 ```
 
-A Fetch does not say for which group it is. Its client does: the one that is a member of the group, by client id and
-host; where that client is a member of several, the one that has or commits the partition. A fetch session (KIP-227)
-names only what has changed, so an end or a position holds until another one is told.
+A Fetch does not say for which group it is. It counts for the group of which its client, by client id and host, is a
+member; where the client is a member of several, for the group that has or commits the partition. A fetch session
+(KIP-227) names only what has changed, so an end or a position holds until another one is told.
 
 Lag in time: the ends of a partition are kept at up to MOMENTS_MAX moments, one in each span of equal length; spans
-double when there are too many, so that it does not matter who has seen which. How old the next record is follows
-between the two moments where the end went past it; where no two moments say it, it is not known.
+double when there are too many, so that merging in any order gives the same. The age of the next record follows from
+the two moments between which the end went past it; without two such moments it is not known.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _PENDING_MAX: Final = 4
 NOTHING: Final = -1
 
 Kept = TypeVar("Kept")
-# When, in ns, and what held then.
+# A time in ns, and the value at that time.
 Point = tuple[int, int]
 TopicPartition = tuple[str, int]
 # Client, host, topic, partition.
@@ -70,7 +70,7 @@ class Moments:
         self.points: dict[int, Point] = {}
 
     def add(self, point: Point) -> None:
-        """Take one."""
+        """Add the value of a time."""
         span = point[0] >> self.shift
         before = self.points.get(span)
         if before is None or point > before:
@@ -79,21 +79,21 @@ class Moments:
             self.widen(self.shift + 1)
 
     def widen(self, shift: int) -> None:
-        """Make spans so much longer."""
+        """Make spans `1 << shift` ns long."""
         points, self.points, self.shift = self.points, {}, shift
         for point in points.values():
             span = point[0] >> shift
             self.points[span] = max(self.points.get(span, point), point)
 
     def merge(self, other: Moments) -> None:
-        """Take in others."""
+        """Add the moments of `other`."""
         if other.shift > self.shift:
             self.widen(other.shift)
         for point in other.points.values():
             self.add(point)
 
     def passed(self, offset: int) -> int | None:
-        """When the end went past an offset, in ns, in equal steps between two moments; None where none says it."""
+        """When the end went past an offset, in ns, interpolated between two moments; None where no moments show it."""
         ordered = sorted(self.points.values())
         for (before_ns, before), (after_ns, after) in pairwise(ordered):
             if before <= offset < after:
@@ -112,32 +112,32 @@ class PartitionEnd:
         self.moments = Moments()
 
     def see(self, point: Point) -> None:
-        """A broker tells it."""
+        """Take the end that a broker tells, as (ns, offset)."""
         self.seen = max(self.seen, point)
         self.moments.add(point)
 
     def prove(self, point: Point) -> None:
-        """A broker has appended records up to there."""
+        """Take the end up to which a broker has appended records, as (ns, offset)."""
         self.proved = max(self.proved, point, key=lambda each: (each[1], each[0]))
         self.moments.add(point)
 
     def latest(self) -> Point:
-        """When it was known last, and the offset behind the last record; NOTHING: not known."""
+        """The latest end: its time, and the offset behind the last record; NOTHING: not known."""
         return self.proved if self.proved[0] > self.seen[0] and self.proved[1] > self.seen[1] else self.seen
 
     def merge(self, other: PartitionEnd) -> None:
-        """Take in another."""
+        """Add what `other` has of the same partition."""
         self.seen = max(self.seen, other.seen)
         self.proved = max(self.proved, other.proved, key=lambda each: (each[1], each[0]))
         self.moments.merge(other.moments)
 
     def state(self) -> list[object]:
-        """What is handed over."""
+        """The state as built-in values, for `of`."""
         return [self.seen, self.proved, self.moments.shift, list(self.moments.points.values())]
 
     @classmethod
     def of(cls, state: object) -> PartitionEnd:
-        """Of which `state` gave this. Raises DecodeError."""
+        """An end from its `state`. Raises DecodeError."""
         made = cls()
         seen, proved, made.moments.shift, points = fields(state, tuple, tuple, int, list)
         made.seen, made.proved = _point(seen), _point(proved)
@@ -147,10 +147,10 @@ class PartitionEnd:
 
 
 class ReaderPosition:
-    """Where one reader of a partition is: the latest offset that it wants next, and what it has read.
+    """The position of one reader in a partition: the `latest` offset that it wants next, and what it has read.
 
-    `lag` is the greatest seen: (records, ns). `ranges` are offsets read, from and below, apart and in order; `read`
-    counts them as often as they were.
+    `lag` is the greatest seen: (records, ns). `ranges` are the offsets read as (first, end), disjoint and in order;
+    `read` counts each offset as often as it was read.
     """
 
     __slots__ = ("lag", "latest", "ranges", "read")
@@ -162,23 +162,23 @@ class ReaderPosition:
         self.ranges: list[tuple[int, int]] = []
 
     def fetch(self, start: int, end: int) -> None:
-        """It has got these offsets."""
+        """Count the offsets from `start` to below `end` as read."""
         self.read += end - start
         self.ranges = united([*self.ranges, (start, end)])
 
     def merge(self, other: ReaderPosition) -> None:
-        """Take in another."""
+        """Add what `other` has of the same reader."""
         self.latest, self.lag = max(self.latest, other.latest), max(self.lag, other.lag)
         self.read += other.read
         self.ranges = united([*self.ranges, *other.ranges])
 
     def state(self) -> list[object]:
-        """What is handed over."""
+        """The state as built-in values, for `of`."""
         return [self.latest, self.lag, self.read, self.ranges]
 
     @classmethod
     def of(cls, state: object) -> ReaderPosition:
-        """Of which `state` gave this. Raises DecodeError."""
+        """A position from its `state`. Raises DecodeError."""
         made = cls()
         latest, lag, made.read, ranges = fields(state, tuple, tuple, int, list)
         made.latest, made.lag, made.ranges = _point(latest), _point(lag), [_point(each) for each in ranges]
@@ -186,7 +186,7 @@ class ReaderPosition:
 
 
 def united(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same offsets in ranges that are apart, in order; where these are too many the nearest become one."""
+    """The ranges as disjoint ranges in order; where there are more than RANGES_MAX, the nearest become one."""
     made: list[tuple[int, int]] = []
     for start, end in sorted(ranges):
         if made and start <= made[-1][1]:
@@ -205,9 +205,9 @@ def _point(value: object) -> tuple[int, int]:
 
 
 class GroupCommit:
-    """How far a group has committed a partition: the latest that holds, and those of transactions, `(ns, offset, id)`.
+    """How far a group has committed a partition: the `latest` commit, and `pending` ones of transactions.
 
-    A commit of a transaction holds when that has ended so; `latest` is (ns, offset), NOTHING: none.
+    A pending commit (ns, offset, id) holds once its transaction has committed; `latest` is (ns, offset), NOTHING: none.
     """
 
     __slots__ = ("count", "latest", "pending")
@@ -218,25 +218,25 @@ class GroupCommit:
         self.pending: list[tuple[int, int, str]] = []
 
     def add(self, point: Point, transaction: str | None) -> None:
-        """Take one."""
+        """Take a commit, as (ns, offset); `transaction` is its transactional id, None without one."""
         if transaction is None:
             self.latest = max(self.latest, point)
         else:
             self.pending = sorted({*self.pending, (*point, transaction)})[-_PENDING_MAX:]
 
     def merge(self, other: GroupCommit) -> None:
-        """Take in another."""
+        """Add what `other` has of the same group and partition."""
         self.count += other.count
         self.latest = max(self.latest, other.latest)
         self.pending = sorted({*self.pending, *other.pending})[-_PENDING_MAX:]
 
     def state(self) -> list[object]:
-        """What is handed over."""
+        """The state as built-in values, for `of`."""
         return [self.count, self.latest, self.pending]
 
     @classmethod
     def of(cls, state: object) -> GroupCommit:
-        """Of which `state` gave this. Raises DecodeError."""
+        """A commit from its `state`. Raises DecodeError."""
         made = cls()
         made.count, latest, pending = fields(state, int, tuple, list)
         made.latest = _point(latest)
@@ -247,7 +247,7 @@ class GroupCommit:
 
 
 class ShareCounts(NamedTuple):
-    """Records of a share group: acquired, those not for the first time, and what became of them."""
+    """Records of a share group: acquired, those not for the first time, and how they were acknowledged."""
 
     acquired: int = 0
     again: int = 0
@@ -257,7 +257,7 @@ class ShareCounts(NamedTuple):
 
 
 class GroupOffsets:
-    """All of it. `left_out`: how often a partition came that is beyond the limit."""
+    """Ends, positions and commits of all partitions. `left_out`: how often one came that is beyond the limit."""
 
     def __init__(self) -> None:
         self.ends: dict[TopicPartition, PartitionEnd] = {}
@@ -269,27 +269,27 @@ class GroupOffsets:
         self.left_out = 0
 
     def learn(self, exchange: Exchange) -> None:
-        """Take over what an exchange says of offsets."""
+        """Learn what an exchange says of offsets."""
         row = _APIS.get(exchange.api_key or 0)
         if row is not None:
             row(self, exchange)
 
     def end(self, topic: str | None, number: Any) -> PartitionEnd:
-        """That of a partition."""
+        """The end of a partition."""
         return self._at(self.ends, (topic, number), PartitionEnd)
 
     def reader(self, exchange: Exchange, topic: str | None, number: Any) -> ReaderPosition:
-        """That of the exchange's client."""
+        """The position of the exchange's client in a partition."""
         ends = exchange.ends
         where = (client_of(exchange.client_id, ends.client), host_of(ends.client), topic, number)
         return self._at(self.readers, where, ReaderPosition)
 
     def commit(self, group: str, topic: str | None, number: Any) -> GroupCommit:
-        """That of a group."""
+        """The commit of a group for a partition."""
         return self._at(self.commits, (group, topic, number), GroupCommit)
 
     def _at(self, found: dict[Any, Kept], key: tuple[Any, ...], make: Callable[[], Kept]) -> Kept:
-        """What is kept there; of what names no topic, and beyond the limit, one that nobody sees."""
+        """The value under a key, made where missing; without a topic, and beyond the limit, it is not kept."""
         before = found.get(key)
         if before is not None:
             return before
@@ -300,7 +300,7 @@ class GroupOffsets:
         return made
 
     def committed(self, commit: GroupCommit) -> Point:
-        """The latest commit that holds: one of a transaction when that has committed after it."""
+        """The latest commit that holds; a commit of a transaction holds if the transaction has committed after it."""
         held = [
             (time_ns, offset)
             for time_ns, offset, name in commit.pending
@@ -309,7 +309,7 @@ class GroupOffsets:
         return max([commit.latest, *held])
 
     def merge(self, other: Self) -> None:
-        """Take in what another has seen, which stays as it is."""
+        """Add what `other` has seen; `other` stays unchanged."""
         self.left_out += other.left_out
         for mine, its in zip(self._kept(), other._kept(), strict=True):
             for key, each in its.items():
@@ -339,7 +339,7 @@ class GroupOffsets:
         return pack([self.left_out, *kept, list(self.transactions.items()), shares])
 
     def resume(self, state: bytes) -> None:
-        """Go on where `export` was called. Raises DecodeError."""
+        """Restore the state that `export` gave. Raises DecodeError."""
         self.left_out, ends, readers, commits, transactions, shares = fields(unpack(state), int, *[list] * 5)
         for item in ends:
             key, its = fields(item, tuple, list)
@@ -363,7 +363,7 @@ class GroupOffsets:
     # What each API says.
 
     def produced(self, exchange: Exchange) -> None:
-        """Records were appended from the offset of the answer on."""
+        """Learn ends from a Produce: its records were appended from the offset of the answer on."""
         counts: dict[tuple[str | None, Any], int] = {}
         asked, answered = TOPIC_ARRAYS[PRODUCE]
         for element, part in partitions_in(exchange.view(asked.side), asked):
@@ -379,7 +379,7 @@ class GroupOffsets:
                 self.end(*place).prove((time_ns, base + count))
 
     def fetched(self, exchange: Exchange) -> None:
-        """Ends of partitions; and where a consumer is."""
+        """Learn ends of partitions, and positions of a consumer, from a Fetch."""
         request = exchange.view("request")
         asked_ns = exchange.time_ns
         time_ns = exchange.response_ns or asked_ns
@@ -414,7 +414,7 @@ class GroupOffsets:
         heads: Iterable[Any],
         newest: int,
     ) -> None:
-        """A consumer has got batches, or none, of a partition of which it wanted `position` next."""
+        """Learn from batches, or none, that a consumer got of a partition from which it wanted `position` next."""
         reader, time_ns = self.reader(exchange, *where), exchange.response_ns or exchange.time_ns
         start = end = None
         for head in heads:
@@ -430,7 +430,7 @@ class GroupOffsets:
             reader.lag = max(reader.lag, (max(newest - position, 0), time_ns))
 
     def listed(self, exchange: Exchange) -> None:
-        """The last offset of partitions, where it was asked for without regard to transactions."""
+        """Learn ends from a ListOffsets that asks for the latest offset, without regard to transactions."""
         request = exchange.view("request")
         if not isinstance(request, dict) or request.get("isolation_level", _UNCOMMITTED) != _UNCOMMITTED:
             return
@@ -449,7 +449,7 @@ class GroupOffsets:
                 self.end(topic, number).see((time_ns, offset))
 
     def stored(self, exchange: Exchange) -> None:
-        """Commits of OffsetCommit and TxnOffsetCommit that were not refused; deletions."""
+        """Learn commits of OffsetCommit and TxnOffsetCommit, and deletions, that were not refused."""
         request = exchange.view("request")
         group = request.get("group_id") if isinstance(request, dict) else None
         if not group or exchange.api_key is None:
@@ -469,12 +469,12 @@ class GroupOffsets:
                 commit.add((time_ns, wanted[where]), transaction)
 
     def told(self, exchange: Exchange) -> None:
-        """Commits that an answer to OffsetFetch tells of groups."""
+        """Learn the commits of groups that an answer to OffsetFetch tells."""
         request, answer = exchange.view("request"), exchange.view("response")
         if not isinstance(answer, dict) or not isinstance(request, dict):
             return
         time_ns = exchange.response_ns or exchange.time_ns
-        answered = TOPIC_ARRAYS[OFFSET_FETCH][-1]  # of a group, and of the whole answer where it is of one
+        answered = TOPIC_ARRAYS[OFFSET_FETCH][-1]  # the same in each group, and in an answer about one group
         whole = [{**answer, "group_id": request.get("group_id")}] if "groups" not in answer else answer["groups"] or ()
         for row in whole:
             group = row.get("group_id")
@@ -485,7 +485,7 @@ class GroupOffsets:
                     commit.add((time_ns, max(offset, NOTHING)), None)
 
     def ended(self, exchange: Exchange) -> None:
-        """A transaction has committed or aborted."""
+        """Learn that a transaction has committed or aborted."""
         request, answer = exchange.view("request"), exchange.view("response")
         name = request.get("transactional_id") if isinstance(request, dict) else None
         if name and isinstance(answer, dict) and not answer.get("error_code"):
@@ -493,7 +493,7 @@ class GroupOffsets:
             self._ended(name, *((time_ns, 0) if request.get("committed") else (0, time_ns)))
 
     def shared(self, exchange: Exchange) -> None:
-        """What a share group has acquired and acknowledged."""
+        """Count the records that a share group has acquired and acknowledged."""
         request = exchange.view("request")
         group = request.get("group_id") if isinstance(request, dict) else None
         if not group or exchange.api_key is None:
@@ -515,7 +515,7 @@ class GroupOffsets:
         self._share(group, ShareCounts(acquired, again, counts[1], counts[2], counts[3]))
 
     def share_offsets(self, exchange: Exchange) -> None:
-        """Where a share group begins: what is before it is done with."""
+        """Learn the start offsets of share groups as commits: all records before them are done with."""
         time_ns = exchange.response_ns or exchange.time_ns
         for row in structs(exchange.view("response"), "groups"):
             for element in structs(row, "topics"):
@@ -533,7 +533,7 @@ def _length(row: dict[str, Any]) -> int:
 
 
 def _replica(request: dict[str, Any]) -> int:
-    """The broker that fetches; -1: a consumer."""
+    """The node id of the broker that fetches; -1: a consumer fetches."""
     state = request.get("replica_state")
     found = state.get("replica_id", _CONSUMER) if isinstance(state, dict) else request.get("replica_id", _CONSUMER)
     return int(found)
@@ -559,7 +559,7 @@ _ACKNOWLEDGED: Final = tuple(
 _ACQUIRED: Final = tuple(
     f"responses[].partitions[].acquired_records[].{name}" for name in ("first_offset", "last_offset", "delivery_count")
 )
-# Beside the paths of topics and partitions.
+# The paths that are read beside those of topics and partitions.
 _MORE: Final[dict[tuple[int, str], tuple[str, ...]]] = {
     (FETCH, "request"): ("replica_id", "replica_state"),
     (LIST_OFFSETS, "request"): ("isolation_level", "topics[].partitions[].timestamp"),
@@ -576,7 +576,7 @@ _MORE: Final[dict[tuple[int, str], tuple[str, ...]]] = {
 
 
 def offset_needs(key: int, side: Side) -> frozenset[str]:
-    """The paths that are read of a side of an API."""
+    """The paths that `GroupOffsets` reads of a side of an API."""
     if key not in _APIS:
         return frozenset()
     return paths(key, side) | frozenset(_MORE.get((key, side), ()))

@@ -1,7 +1,7 @@
 """The events of one group in, its generations out: who joined, who left and how, who waited how long, who has what.
 
-Theory of operation. A generation of a classic group is what its members were told in their answers to JoinGroup: those
-of one generation come together, and its assignments follow in the answers to SyncGroup.
+Theory of operation. A generation of a classic group is what its members were told in their answers to JoinGroup: the
+answers of one generation come together, and its assignments follow in the answers to SyncGroup.
 
 ```
 members of generation 4 ─┐   told, left, joins, silence   ┌─ members of generation 5
@@ -9,10 +9,10 @@ members of generation 4 ─┐   told, left, joins, silence   ┌─ members of 
                           what happened first is the cause
 ```
 
-Who was in 4 and is not in 5 has left (a LeaveGroup says so), was fenced, was replaced (the same instance id came back
-under another member id), or is gone without a word: its session or the time to join ran out, or the capture does not
-have it. The epochs of consumer, share and streams groups are shown as generations too: a member reaches each in its own
-time, so there is nothing to wait for but its assignment.
+A member of 4 that is not in 5 has left (a LeaveGroup says so), was fenced, was replaced (the same instance id came back
+under another member id), or is gone without a request: its session or the time to join ran out, or the capture does not
+have the request. The epochs of consumer, share and streams groups are shown as generations too: a member reaches each
+in its own time, so there is nothing to wait for but its assignment.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _by_time = attrgetter("time_ns")
 
 
 class Generation:
-    """One of them: `number`, when it `began` (the first was asked) and was `ready` (the last assignment), in ns."""
+    """A generation: `number`, when it `began` (the first request) and was `ready` (the last assignment), in ns."""
 
     __slots__ = ("assigned", "began", "group_type", "joined", "known", "left", "number", "ready", "seen", "synced")
 
@@ -43,7 +43,7 @@ class Generation:
         self.group_type = event.group_type
         self.began = event.asked_ns
         self.ready = event.time_ns
-        self.joined: dict[str, GroupEvent] = {}  # member → its JoinGroup, or the beat with which it came
+        self.joined: dict[str, GroupEvent] = {}  # member → its JoinGroup, or the heartbeat with which it joined
         self.synced: dict[str, GroupEvent] = {}  # member → its SyncGroup
         self.assigned: dict[str, Assigned] = {}
         self.known: dict[str, str | None] = {}  # members that the leader was told of, with their instance ids
@@ -51,7 +51,7 @@ class Generation:
         self.left: list[GroupEvent] = []
 
     def members(self) -> list[str]:
-        """All that are known to be in it."""
+        """All members that are known to be in the generation, in order."""
         return sorted({*self.joined, *self.synced, *self.assigned, *self.known, *self.seen})
 
     def instance(self, member: str) -> str | None:
@@ -61,7 +61,7 @@ class Generation:
 
 
 class Timeline:
-    """What is made of the events of one group. `clients`: member → client id (or host) and host."""
+    """Generations and state of one group, made from its events. `clients`: member → client id (or host) and host."""
 
     def __init__(
         self, events: Iterable[GroupEvent], clients: Mapping[str, tuple[str, str]], described: Described | None
@@ -76,7 +76,7 @@ class Timeline:
 
     @property
     def group_type(self) -> str | None:
-        """classic, consumer, share or streams; as the latest that was seen says."""
+        """classic, consumer, share or streams, as the latest event or description says; None where there is none."""
         said = [(event.time_ns, event.group_type) for event in self.events if event.kind != "deleted"]
         if self.described is not None and self.described.group_type:
             said.append((self.described.time_ns, self.described.group_type))
@@ -147,7 +147,7 @@ class Timeline:
 
     @staticmethod
     def _new_members(its: Generation, before: Generation | None, members: Sequence[str]) -> set[str]:
-        """Those that were not in the generation before; where that is not known, those that ask for the first time."""
+        """Members that were not in the generation before; where that is not known, members that join without an id."""
         if before is not None and before.number + 1 == its.number:
             return {*members} - {*before.members()}
         if its.number == 1:
@@ -155,7 +155,7 @@ class Timeline:
         return {name for name, event in its.joined.items() if Joining(*event.detail).fresh}
 
     def _parting(self, before: Generation, name: str, its: Generation, between: Sequence[GroupEvent]) -> Row:
-        """How a member went."""
+        """The row of a member that went: how, when, and the reason."""
         events = [event for event in between if event.member == name or self._is_static(event, before, name)]
         how, reason, time_ns = "gone", None, None
         for event in events:
@@ -208,7 +208,7 @@ class Timeline:
         return {"what": what, **self._name(name, before if what == "left" and before else its), "reason": reason}
 
     def _epoch(self, its: Generation, since: int, here: dict[str, str | None]) -> Row:
-        """An epoch of a consumer, share or streams group; `here` is who was there, and is changed."""
+        """The row of an epoch of a consumer, share or streams group; `here` has the members so far, and is updated."""
         joined = [name for name, event in sorted(its.joined.items()) if event.time_ns > since]
         goers = [
             event
@@ -249,7 +249,7 @@ class Timeline:
         }
 
     def _member(self, its: Generation, name: str) -> Row:
-        """`waited_ms`: for JoinGroup and for SyncGroup, or for its first assignment; null where it was not seen."""
+        """The row of a member; `waited_ms`: for JoinGroup and SyncGroup, or its first assignment, null if not seen."""
         joined, synced = its.joined.get(name), its.synced.get(name)
         if its.group_type == CLASSIC:
             waits = [event.time_ns - event.asked_ns for event in (joined, synced) if event is not None]
@@ -265,10 +265,10 @@ class Timeline:
         client, host = self.clients.get(member, (None, None))
         return {"member_id": member, "instance_id": its.instance(member), "client_id": client, "address": host}
 
-    # Where it is now.
+    # The present state.
 
     def state(self) -> str | None:
-        """As an answer says it, or as what happened later says it: in the words of Kafka; None where nobody knows."""
+        """The group's state in Kafka's words, by the latest description or by later events; None where not known."""
         last = max((event.time_ns for event in self.events), default=0)
         if self.described is not None and self.described.time_ns >= last and self.described.state:
             return self.described.state
@@ -314,7 +314,7 @@ class Timeline:
         )
 
     def has(self) -> dict[str, Assigned]:
-        """What each present member has now."""
+        """The assignment that each present member has now."""
         found: dict[str, Assigned] = {}
         present = {*self.present()}
         for each in self.generations:
@@ -338,5 +338,5 @@ _NAME: Final = ("member_id", "instance_id", "client_id", "address")
 
 
 def shown_assignment(assigned: Assigned) -> dict[str, list[int]]:
-    """Topic → partitions."""
+    """An assignment as topic → partitions."""
     return {topic: list(numbers) for topic, numbers in assigned}

@@ -1,8 +1,8 @@
-"""Compression of batches: codec number and compressed bytes in, plain bytes out, never more than a cap; and back.
+"""Codec number and compressed bytes of a batch in, plain bytes out, at most a cap; and back.
 
-Each codec is one module with `inflate(data, cap, magic)` and `deflate(data, magic)`, loaded when first met. `inflate`
+Each codec is one module with `inflate(data, cap, magic)` and `deflate(data, magic)`, loaded on first use. `inflate`
 returns at most `cap` bytes, raises LimitExceeded where there would be more and Malformed or Truncated where the data is
-broken; it never allocates what the data merely claims.
+broken; it never allocates memory for a size that the data merely claims.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from decoders.errors import EncodeError, Malformed
 
 
 class Codec(NamedTuple):
-    """The two directions of one codec."""
+    """The functions that decompress and compress with one codec."""
 
     inflate: Callable[[memoryview, int, int], bytes]
     deflate: Callable[[bytes, int], bytes]
@@ -30,7 +30,7 @@ CODEC_MASK: Final = 0b111
 
 @cache
 def codec(number: int) -> Codec:
-    """The codec of that number (not 0). Raises Malformed for one that Kafka does not have."""
+    """The codec with a number (not 0). Raises Malformed for a number that Kafka does not have."""
     if not 0 < number < len(NAMES):
         raise Malformed(f"no compression has the number {number}")
     module = import_module(f"{__name__}.{NAMES[number]}")
@@ -38,17 +38,17 @@ def codec(number: int) -> Codec:
 
 
 def codec_name(number: int) -> str:
-    """`gzip` for 1; `UNKNOWN(n)` for a number without a name."""
+    """The name of a codec number, such as `gzip` for 1; `UNKNOWN(n)` for a number without a name."""
     return NAMES[number] if number < len(NAMES) else f"UNKNOWN({number})"
 
 
 def inflate(number: int, data: memoryview, cap: int, magic: int) -> bytes:
-    """Decompress at most `cap` bytes of a batch (or message) of format `magic`."""
+    """Decompress the records of a batch (or message) of format `magic` to at most `cap` bytes. Raises DecodeError."""
     return codec(number).inflate(data, cap, magic)
 
 
 def deflate(name: str, data: bytes, magic: int = 2) -> bytes:
-    """Compress as that codec, `none` included, for format `magic`. Raises EncodeError for an unknown name."""
+    """Compress with the codec of a name, which may be `none`, for format `magic`. Raises EncodeError if unknown."""
     number = NUMBERS.get(name)
     if number is None:
         raise EncodeError(f"no compression is called {name!r}; there are {', '.join(NAMES)}", path="codec")

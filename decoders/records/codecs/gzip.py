@@ -1,4 +1,4 @@
-"""gzip (RFC 1952): members in a row in, their contents out; Java leaves what follows the last member, so do we."""
+"""gzip members in a row (RFC 1952) in, their contents out; bytes after the last member are ignored, as in Java."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _STEP: Final = 1024
 
 
 def inflate(data: memoryview, cap: int, magic: int) -> bytes:  # noqa: ARG001 - one signature for all codecs
-    """All members of `data`, at most `cap` bytes together."""
+    """The contents of all members of `data`, at most `cap` bytes together."""
     out: list[bytes] = []
     at, left, step = 0, cap, len(data)
     for _ in range(BLOCKS_MAX):
@@ -42,6 +42,6 @@ def inflate(data: memoryview, cap: int, magic: int) -> bytes:  # noqa: ARG001 - 
 
 
 def deflate(data: bytes, magic: int) -> bytes:  # noqa: ARG001 - one signature for all codecs
-    """One member without name and time."""
+    """`data` compressed as one member without name and time."""
     member = zlib.compressobj(wbits=_WINDOW)
     return member.compress(data) + member.flush()

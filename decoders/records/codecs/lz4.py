@@ -1,8 +1,9 @@
-"""LZ4 frames: frames in a row in, their contents out; bytes after the last frame are left, as Kafka does.
+"""LZ4 frames in a row in, their contents out; bytes after the last frame are ignored, as in Kafka.
 
-Magic 0 carries a wrong checksum in the frame's header (Kafka computed it over the frame's magic too, KAFKA-3160), and
-so do old clients in magic 1; there it is set right before the strict reader sees it. The frame's blocks are walked
-first: that shows where it ends and how much can come out at most, so a claimed size is never believed.
+Messages of magic 0 have a wrong checksum in the frame's header (Kafka computed it over the frame's magic too,
+KAFKA-3160), and so have those of old clients in magic 1; it is corrected before the strict LZ4 reader gets the frame.
+First the frame's blocks are stepped over: that shows where the frame ends and how much can come out at most, so a
+claimed size is never trusted.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ _MAGIC: Final = b"\x04\x22\x4d\x18"
 _BLOCK_CHECKSUM, _CONTENT_SIZE, _CONTENT_CHECKSUM, _DICTIONARY = 0x10, 0x08, 0x04, 0x01
 _BLOCK_MAX: Final = {4: 64 << 10, 5: 256 << 10, 6: 1 << 20, 7: 4 << 20}
 _PLAIN_BLOCK: Final = 0x80000000
-# A length byte of a block stands for 255 bytes at most.
+# A length byte in a block stands for 255 bytes at most.
 _RATIO: Final = 255
-# In a frame without sizes, behind magic, flags and block size.
+# In a frame without sizes the header checksum follows magic, flags and block size.
 _CHECKSUM_AT: Final = 6
 _MASK: Final = 0xFFFFFFFF
 _PRIME_1, _PRIME_2, _PRIME_3, _PRIME_4, _PRIME_5 = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1
@@ -35,7 +36,7 @@ class _Lz4Frame(NamedTuple):
 
 
 def inflate(data: memoryview, cap: int, magic: int) -> bytes:
-    """All frames of `data`, at most `cap` bytes together."""
+    """The contents of all frames of `data`, at most `cap` bytes together."""
     out: list[bytes] = []
     at, left, size = 0, cap, len(data)
     if size and bytes(data[:4]) != _MAGIC:
@@ -64,7 +65,7 @@ def inflate(data: memoryview, cap: int, magic: int) -> bytes:
 
 
 def _walk(data: memoryview, start: int, size: int) -> _Lz4Frame:
-    """Step over the frame's blocks without reading them (LZ4 frame format 1.6)."""
+    """Where the frame at `start` ends, from its block sizes alone (LZ4 frame format 1.6). Raises DecodeError."""
     if start + 7 > size:
         raise Truncated("the LZ4 frame ends in its header", offset=start)
     flags = data[start + 4]
@@ -111,7 +112,7 @@ def _rotate(value: int, bits: int) -> int:
 
 
 def deflate(data: bytes, magic: int) -> bytes:
-    """One frame of independent blocks of 64 KiB without size and checksum, as Kafka writes it."""
+    """`data` as one frame of independent blocks of 64 KiB without size and checksum, as Kafka writes it."""
     block_size = lz4.frame.BLOCKSIZE_MAX64KB
     frame: bytes = lz4.frame.compress(data, block_size=block_size, block_linked=False, store_size=False)
     if magic:

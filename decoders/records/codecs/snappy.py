@@ -1,7 +1,8 @@
-"""Snappy: a raw block, or the stream of blocks that Java's library frames, in; plain bytes out.
+"""A raw Snappy block, or a stream of blocks as Java's library frames them, in; plain bytes out.
 
 The stream: `82 "SNAPPY" 00`, int32 version, int32 lowest compatible version, then per block an int32 size and the
-block. Streams may follow each other. A block begins with its plain size; one that it cannot give is refused unread.
+block. Streams may follow each other. A block begins with its plain size; a size that the block cannot give is refused
+before decompression.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _OUT, _IN = 64, 3
 
 
 def inflate(data: memoryview, cap: int, magic: int) -> bytes:  # noqa: ARG001 - one signature for all codecs
-    """The plain bytes of either form, at most `cap`."""
+    """The plain bytes of a raw block or a stream, at most `cap`."""
     if bytes(data[: len(_MAGIC)]) != _MAGIC:
         return bytes(_block(data, cap, 0))
     out: list[memoryview] = []
@@ -49,7 +50,7 @@ def inflate(data: memoryview, cap: int, magic: int) -> bytes:  # noqa: ARG001 - 
 
 
 def _block(data: memoryview, cap: int, at: int) -> memoryview:
-    """One raw block, at most `cap` plain bytes."""
+    """The plain bytes of one raw block, at most `cap`."""
     try:
         claimed = cramjam.snappy.decompress_raw_len(data)
         if claimed * _IN > len(data) * _OUT:
@@ -62,7 +63,7 @@ def _block(data: memoryview, cap: int, at: int) -> memoryview:
 
 
 def deflate(data: bytes, magic: int) -> bytes:  # noqa: ARG001 - one signature for all codecs
-    """A stream as Java writes it, in blocks of 32 KiB."""
+    """`data` as a stream of blocks of 32 KiB, as Java writes it."""
     out = [_HEADER]
     for at in range(0, len(data), _BLOCK):
         block = bytes(cramjam.snappy.compress_raw(data[at : at + _BLOCK]))

@@ -1,7 +1,7 @@
-"""Zstandard: frames in a row in, their contents out, with or without a content size, skippable frames included.
+"""Zstandard frames in a row in, with or without a content size, skippable frames included; their contents out.
 
-The frame's blocks are walked first (RFC 8878): that shows where it ends and how much can come out at most, so that cut
-frames are noticed and a claimed size is never believed.
+First the frame's blocks are stepped over (RFC 8878): that shows where the frame ends and how much can come out at most,
+so that cut frames are noticed and a claimed size is never trusted.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _ZstdFrame(NamedTuple):
 
 
 def inflate(data: memoryview, cap: int, magic: int) -> bytes:  # noqa: ARG001 - one signature for all codecs
-    """All frames of `data`, at most `cap` bytes together."""
+    """The contents of all frames of `data`, at most `cap` bytes together."""
     out: list[bytes] = []
     at, left, size = 0, cap, len(data)
     reader = zstandard.ZstdDecompressor()
@@ -62,7 +62,7 @@ def _skip(data: memoryview, at: int, size: int) -> int:
 
 
 def _walk(data: memoryview, start: int, size: int) -> _ZstdFrame:
-    """Step over the frame's blocks without reading them."""
+    """Where the frame at `start` ends, from its block sizes alone. Raises DecodeError."""
     if bytes(data[start : start + 4]) != _MAGIC[: size - start]:
         raise Malformed("no zstd frame begins here", offset=start)
     if start + 5 > size:
@@ -96,5 +96,5 @@ def _walk(data: memoryview, start: int, size: int) -> _ZstdFrame:
 
 
 def deflate(data: bytes, magic: int) -> bytes:  # noqa: ARG001 - one signature for all codecs
-    """One frame at zstd's own default level, which is Kafka's too."""
+    """`data` as one frame at zstd's default level, which is Kafka's default too."""
     return zstandard.ZstdCompressor().compress(data)

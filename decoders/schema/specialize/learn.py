@@ -1,25 +1,25 @@
-"""A sample of a struct in, how to read all structs of that shape in one step out.
+"""A sample of a struct in, the way to read all structs of the same shape in one step out.
 
-The problem. A string's size decides where the next field begins, so code that must read any message reads in as many
-steps as there are sizes.
+The problem. A string's size decides where the next field begins, so code that can read any message needs as many steps
+as there are sizes.
 
-The idea. The shape of a message is every size, count, null marker and tag count in it. Where another message has the
-same ones, each of its values stands at the same place:
+The idea. The shape of a message is every size, count, null marker and tag count in it. In another message of the same
+shape, each value is at the same offset:
 
 ```
 sample   00 00 00 07 │ 00 03 │ 61 70 70 │ 00 00      correlation 7, client id of 3 bytes, error 0
 shape      i           h==3    3s         h==0        one unpack_from, two checks
 ```
 
-`unpack_from` reads all values and all markers at once; `checks` compare the markers. Where one differs, the usual code
-reads the message.
+`unpack_from` reads all values, sizes and markers at once; `checks` compare the sizes and markers. Where one differs,
+the usual code reads the message.
 
 What it gains, speculate.py included, where messages of one shape are decoded again and again
 (`python -m tests.bench.codec`): 2.66 times kafka-python with it, 2.01 without; 0.73 and 0.56 times kio's native code.
-Captures are another matter, for their messages differ: `kw sniff -o text` of real ones (`python -m tests.bench.real`)
-took 2 % more with it than without, so projections do not learn.
+The messages of captures differ more: `kw sniff -o text` of real captures (`python -m tests.bench.real`) took 2 % more
+time with it than without, so projections do not learn.
 
-What always holds: a message that meets the checks has the value that the usual code would give. Messages with tagged
+What always holds: a message that passes the checks gets the value that the usual code would give. Messages with tagged
 fields, error codes that are set, or more than PIECES_MAX values have no shape.
 """
 
@@ -42,13 +42,13 @@ from decoders.schema.projection import ALL, Mode, Want
 from decoders.schema.specialize.speculate import signature, worth_guessing
 from decoders.wire.primitives import LETTERS
 
-# Values and sizes that one step may unpack; beyond that the gain shrinks and the text grows.
+# How many values and sizes one step may unpack; beyond that the gain shrinks and the generated text grows.
 PIECES_MAX: Final = 72
 SIZED: Final = frozenset({"string", "bytes", "records"})
 
 
 class FixedShape(NamedTuple):
-    """How to read it: `targets` are the variables of `unpack`, `checks` what must hold of them."""
+    """How to read a struct of one shape: `form` unpacks into the variables `targets`, which must meet `checks`."""
 
     form: str
     size: int
@@ -63,13 +63,13 @@ class FixedShape(NamedTuple):
 
 
 class _NoShapeError(Exception):
-    """Not to be read in one step: too large, tagged fields, a varint, an error code that is not 0."""
+    """A struct cannot be read in one step: too large, tagged fields, a varint, an error code that is not 0."""
 
 
 def shape_of(
     reading: DecoderSource, plan: Plan, want: Want, path: str, buf: bytes, at: int, end: int
 ) -> FixedShape | None:
-    """The shape of the struct at `at`; None where it is better read piece by piece."""
+    """The shape of the struct at `at`; None where the struct is better read piece by piece."""
     shaping = _Shaping(reading, buf, at, end)
     try:
         value = shaping.struct(plan, want, path)
@@ -83,7 +83,7 @@ def shape_of(
 
 
 def unpack_line(reading: DecoderSource, shape: FixedShape) -> str:
-    """The line that unpacks a shape at `at`."""
+    """The line of code that unpacks a struct of this shape at `at`."""
     return f"{shape.targets} = {reading.unit.constant('unpack', unpacker(shape.form))}(buf, at)"
 
 
@@ -109,7 +109,7 @@ class _Shaping:
         return None if want is None else "{" + ", ".join(f"{name!r}: {text}" for name, text in entries.items()) + "}"
 
     def _take(self, form: str, target: str) -> None:
-        """The next bytes, into a variable where one is given."""
+        """Unpack the next bytes into the variable `target`, or skip them if it is empty."""
         size = calcsize(">" + form)
         self.forms.append(form if target else f"{size}x")
         if target:
@@ -119,7 +119,7 @@ class _Shaping:
         self.at += size
 
     def _expect(self, form: str, value: object) -> None:
-        """The next bytes must be these in each struct of the shape."""
+        """Require that the next bytes are `value` in each struct of the shape."""
         target = self.reading.unit.new("c")
         self._take(form, target)
         self.checks.append(f"{target} == {value!r}" if value else f"not {target}")
@@ -136,7 +136,7 @@ class _Shaping:
         return value
 
     def _size(self, field: PlanField, wide: bool) -> int:
-        """The size or count before a value, -1 for null."""
+        """Require the size or count before a value; returns it, -1 for null."""
         if field.compact:
             size = self._expect_varint() - 1
         else:
@@ -222,39 +222,40 @@ def _part(want: Want, name: str) -> Want:
     return want.get(name) if isinstance(want, dict) else want
 
 
-# Messages as they come in, faster code for the usual ones out: decoders that specialise for what they read.
+# Messages in, faster code for the most frequent ones out: decoders that specialise in the messages they read.
 #
-# The problem. Generated code reads a message field by field, since sizes and counts vary. In real traffic they hardly
-# do: a client's heartbeats all have the same size, and the partitions of a Metadata response are alike.
+# The problem. Generated code reads a message field by field, since sizes and counts may vary. In real traffic they
+# hardly vary: a client's heartbeats all have the same size, and the partitions of a Metadata response are alike.
 #
-# The idea. Watch what comes, and make code for what comes often:
+# The idea. Count the messages, and generate code for those that come often:
 #
 # ```
-# small message ─► shapes[size] ─► None        : not worth it; the usual code
-#                               ─► see         : count; after ENOUGH of this size make a function for its shape
+# small message ─► shapes[size] ─► None        : no function for this size; the usual code
+#                               ─► see         : count; after ENOUGH of this size, make a function for its shape
 #                               ─► a function  : one unpack and some checks; another shape → None, the usual code
 # large message ─► study: after BYTES_ENOUGH generate the decoder again, with a guess of each array's elements
 # (speculate.py)
-#                  guessed_wrong: too many elements were not like that → generate it again, ROUNDS_MAX times at most
+#                  guessed_wrong: too many elements were not as guessed → generate it again, ROUNDS_MAX times at most
 # ```
 #
-# What always holds: what is decoded, and what is refused, stays the same; the checks of a shape cover everything that
-# the usual code would look at. Work and memory are bounded: SIZES_MAX sizes watched, SHAPES_MAX functions a decoder.
+# What always holds: the same values come out and the same messages fail; the checks of a shape cover everything that
+# the usual code checks. Work and memory are bounded: SIZES_MAX sizes watched, SHAPES_MAX functions per decoder.
 #
-# What is given up: the first ENOUGH messages of a size gain nothing, and a kind whose sizes all differ never does.
+# What is given up: the first ENOUGH messages of a size gain nothing; a kind whose sizes all differ never gains.
 # Gains: `python -m tests.bench.codec`.
 
 
-# Making a function costs about as much as it saves for so many messages.
+# Making a function costs about as much time as it saves over this many messages.
 ENOUGH: Final = 600
-# Sizes that are watched for one decoder, and functions made for it; beyond that its messages have no usual size.
+# How many sizes are watched for one decoder, and how many functions are made for it; beyond these limits its messages
+# are taken to have no usual size.
 SIZES_MAX: Final = 200
 SHAPES_MAX: Final = 24
 # Bytes of large messages after which a decoder is generated again.
 BYTES_ENOUGH: Final = 200_000
-# How often that is done.
+# How often a decoder is generated again at most.
 ROUNDS_MAX: Final = 4
-# Elements of an array that are looked at, and the share of them that must have the same shape.
+# How many elements of an array are compared, and the share of them that must have the same shape.
 ELEMENTS: Final = 64
 SHARE: Final = 0.6
 
@@ -262,7 +263,7 @@ Install = Callable[[Unit, str], Callable[..., Any]]
 
 
 def may_learn(plan: Plan) -> bool:
-    """Whether messages have sizes in them at all, other than counts of tagged fields."""
+    """Whether messages of this plan can differ in shape, apart from their tagged fields."""
     return any(_varies(field) for field in plan.fields)
 
 
@@ -273,7 +274,7 @@ def _varies(field: PlanField) -> bool:
 
 
 class Learner:
-    """What one decoder has seen. `shapes` is asked by a message's size; it holds `see` where there is no answer yet."""
+    """The statistics of one decoder. `shapes[size]` reads messages of a size: `see`, a generated function, or None."""
 
     def __init__(self, plan: Plan, want: Want, mode: Mode, unit: Unit, install: Install, enough: int = ENOUGH) -> None:
         self._plan = plan
@@ -294,7 +295,7 @@ class Learner:
         unit.names.update(shapes=self.shapes, study=self.study, missed=self.missed, guessed_wrong=self.guessed_wrong)
 
     def see(self, buf: bytes, at: int, end: int, *_table: object) -> None:
-        """Count a small message; make a function for its size when there were enough."""
+        """Count a small message; after enough of its size, make a function for that size."""
         size = end - at
         self._seen[size] += 1
         if self._seen[size] >= self._enough:
@@ -303,7 +304,7 @@ class Learner:
             self._stop()
 
     def missed(self, buf: bytes, at: int, end: int) -> None:
-        """Count a message of another shape than its size has mostly; try another shape when there were many."""
+        """Count a message whose shape is not the one expected for its size; after many of them, try another shape."""
         size = end - at
         self._missed[size] += 1
         if self._missed[size] % (2 * self._enough) == 0:
@@ -312,15 +313,15 @@ class Learner:
                 self._make(buf, at, end)
 
     def study(self, buf: bytes, at: int, end: int, *_table: object) -> None:
-        """Count a large message; generate the decoder again when there were enough."""
+        """Count the bytes of a large message; after enough bytes, generate the decoder again."""
         if end - at > BODY_WHOLE_MAX:
-            return  # as values it would take too much room
+            return  # the message would take too much memory as Python values
         self._bytes += max(end - at, 0)
         if self._bytes >= self._bytes_enough:
             self._regenerate(buf, at, end)
 
     def guessed_wrong(self, buf: bytes, at: int, end: int, elements: int) -> None:
-        """Count elements that were not as guessed; generate the decoder again when there were many."""
+        """Count elements that were not as guessed; after many of them, generate the decoder again."""
         self._wrong += elements
         if self._wrong >= 4 * self._enough:
             self._wrong = 0
@@ -354,14 +355,14 @@ class Learner:
             self._stop()
 
     def _alone(self, body: Lines) -> Unit:
-        """A unit of this function only, with the names of the decoder's."""
+        """A unit with this function only, which shares the decoder's globals."""
         unit = Unit()
         unit.names = self._unit.names
         unit.parts.append("\n".join(body.lines))
         return unit
 
     def _regenerate(self, buf: bytes, at: int, end: int) -> None:
-        """Put new code into the decoder that guesses what elements are like; at last, code that does not."""
+        """Replace the decoder's code by code that guesses the shape of elements; in the last round, by code without."""
         self._rounds += 1
         last = self._rounds == ROUNDS_MAX
         guesses = {} if last else usual_elements(self._plan, self._sample(buf, at, end))
@@ -374,7 +375,7 @@ class Learner:
         self.decode.__code__ = self._install(self._unit, "decode").__code__
 
     def _sample(self, buf: bytes, at: int, end: int) -> dict[str, Any]:
-        """The values of a message, which may be too large for the walker; empty where it is broken."""
+        """The values of a message, which may be too large for the walker; empty where the message is broken."""
         unit = Unit()
         DecoderSource(unit, Mode(careful=True)).root(self._plan, ALL)
         try:
@@ -385,7 +386,7 @@ class Learner:
 
 
 def usual_elements(plan: Plan, value: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """An element like most of an array, by the array's path without indices, in a sample message."""
+    """For each array of a sample message, by path without indices: an element of the most frequent shape."""
     found: dict[str, list[tuple[Plan, Mapping[str, Any]]]] = {}
     _collect(plan, value, "", found)
     usual: dict[str, Mapping[str, Any]] = {}
@@ -409,7 +410,7 @@ def _collect(
             continue
         path = prefix + field.name
         if field.array:
-            inner = inner[:: len(inner) // ELEMENTS + 1]  # a few of them tell as much as all
+            inner = inner[:: len(inner) // ELEMENTS + 1]  # a few elements tell as much as all
             found.setdefault(path, []).extend((field.plan, each) for each in inner)
         for each in inner if field.array else [inner]:
             _collect(field.plan, each, path + ("[]." if field.array else "."), found)
@@ -434,7 +435,7 @@ def build(
 ) -> Callable[..., Any]:
     """Compile one decoder of a plan, which specialises after `enough` messages.
 
-    `start` is a function whose code is to be this one's, and to specialise, and its globals.
+    `start` holds the globals of an existing function, and that function: it gets the specialised code later.
     """
     unit = Unit()
     if start is not None:
@@ -468,14 +469,14 @@ def build_encoder(plan: Plan) -> Callable[..., Any]:
 
 
 def decoder_source(plan: Plan, mode: Mode, *, commented: bool = True) -> str:
-    """The source of the decoder of a whole message as it is at first; `commented` with the field beside each line."""
+    """The source of the decoder of a message before it specialises; `commented`: with the field beside each line."""
     unit = Unit(commented=commented)
     DecoderSource(unit, mode).root(plan, ALL)
     return text_of(unit)
 
 
 def encoder_source(plan: Plan, *, commented: bool = True) -> str:
-    """The source of the encoder, likewise."""
+    """The source of the encoder of a message; `commented`: with the field beside each line."""
     unit = Unit(commented=commented)
     EncoderSource(unit).root(plan)
     return text_of(unit)
@@ -487,7 +488,7 @@ def text_of(unit: Unit) -> str:
 
 
 def install(title: str, unit: Unit, name: str) -> Callable[..., Any]:
-    """Compile what a unit holds; the function of that name."""
+    """Compile all functions of a unit; returns the function `name`."""
     text = text_of(unit)
     place = f"<{title} #{next(_serial)}>"
     linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)

@@ -1,4 +1,4 @@
-"""A sample of an array's elements in, lines that read elements with the same counts in as few steps as possible out.
+"""A sample element of an array in, lines that read elements with the same counts in as few steps as possible out.
 
 The problem. Elements of an array of structs (partitions of a topic) have arrays of their own (replicas), whose counts
 break the run of fields that one unpack reads.
@@ -10,14 +10,14 @@ if at <= last:                      bytes enough for the run are there
     one unpack over what are several runs otherwise
     if counts == those of the sample and no tag and no error code:
         append; continue
-at = start                          not like that: the usual code below reads it; `wrong` counts
+at = start                          not like the sample: the usual code below reads it; `wrong` counts
 ```
 
-Assumed are the counts of arrays of fixed size, which structs are null, that nothing is tagged and that no error code is
-set. Strings and bytes may have any size.
+The code assumes the counts of arrays of fixed-size elements, which structs are null, that no field is tagged and that
+no error code is set. Strings and bytes may have any size.
 
-What always holds: where an element is not like the sample, nothing of the attempt remains. What is given up: elements
-with more than VALUES_MAX values are read as usual.
+What always holds: where an element is not like the sample, the attempt leaves no trace. What is given up: elements with
+more than VALUES_MAX values are read as usual.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from decoders.schema.model import FIXED, Plan, PlanField
 from decoders.schema.projection import Want
 from decoders.schema.walk import UNKNOWN
 
-# Values of one element that are read without a loop.
+# How many values of one element are read without a loop, and how many elements of an array in it.
 VALUES_MAX: Final = 60
 COUNT_MAX: Final = 40
 
 
 def worth_guessing(plan: Plan) -> bool:
-    """Whether a struct has arrays of fixed size for a given count, or null markers; others gain nothing."""
+    """Whether a struct has arrays of fixed-size elements, or null markers; others gain nothing from a guess."""
     return _unrolls(plan) and _has_counts(plan)
 
 
@@ -58,7 +58,7 @@ def _has_counts(plan: Plan) -> bool:
 
 
 def signature(plan: Plan, value: Mapping[str, Any]) -> tuple[object, ...] | None:
-    """What must be the same in two elements for the same lines to read them; None where they are of no use."""
+    """The counts and null markers that two elements must share for the same lines to read them; None for no guess."""
     found: list[object] = []
     return tuple(found) if _sign(plan, value, found) and len(found) <= VALUES_MAX else None
 
@@ -85,29 +85,29 @@ def _sign_field(field: PlanField, value: Any, found: list[object]) -> bool:
 
 
 class LeafReading(Protocol):
-    """The reading of single values, as schema/decode.py has it."""
+    """The part of DecoderSource (schema/decode.py) that reads single values."""
 
     def is_error(self, inner: PlanField) -> bool:
         """Whether a field goes into the list of errors."""
 
     def number(self, body: Body, inner: PlanField, want: Want, place: str) -> str | None:
-        """A value of fixed size, or a varint."""
+        """Lines that read a value of fixed size, or a varint; the expression of the value."""
 
     def sized(
         self, body: Body, inner: PlanField, nullable: bool, want: Want, path: str, before: dict[str, str]
     ) -> str | None:
-        """A string, bytes or records."""
+        """Lines that read a string, bytes or records; the expression of the value."""
 
 
 class Guessing:
-    """The lines of one element, put into the body of a decoder after its guess()."""
+    """Puts the lines that read one element into the body of a decoder, after `body.guess()`."""
 
     def __init__(self, reading: LeafReading, body: Body) -> None:
         self.reading = reading
         self.body = body
 
     def struct(self, plan: Plan, want: Want, path: str, sample: Mapping[str, Any]) -> str | None:
-        """Lines that read a struct like the sample; the expression of its value."""
+        """Put the lines that read a struct like the sample; returns the expression of its value, None if not wanted."""
         entries: dict[str, str] = {}
         for field in plan.fields:
             part = want.get(field.name) if isinstance(want, dict) else want

@@ -1,7 +1,7 @@
-"""Fetch from words about a place: `topic=orders partition=0 offset=-10` in, the request in JSON form out.
+"""The short words of a Fetch (`topic=orders partition=0 offset=-10`) in, the request in JSON form out.
 
-Offsets that only the cluster knows are looked up (ListOffsets); whatever else the request has keeps what a Java
-consumer sends, and may be set by its path as ever.
+Offsets that only the cluster knows are looked up with ListOffsets. All other fields are as a Java consumer sends them,
+and can be set by path.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _EXPRESSION: Final = re.compile(
     rf"(?P<end>{'|'.join(_ENDS)})(?P<step>[+-]\d{{1,19}})?|(?P<away>[+-]\d{{1,19}})|(?P<number>\d{{1,19}})|s?@(?P<time>.+)"
 )
 _PARTITIONS: Final = re.compile(r"(\d{1,10})(?:(?:-|\.\.)(\d{1,10}))?")
-# As many as one topic has at the most in practice; a range is written out.
+# The most partitions that a topic has in practice; a range is expanded into a list.
 _PARTITIONS_MAX: Final = 100_000
 _INT32_MAX: Final = (1 << 31) - 1
 _INT64_MAX: Final = (1 << 63) - 1
@@ -50,15 +50,15 @@ _PARTITION_MAX_BYTES: Final = 1 << 20
 
 
 class Offsets(TopicLookup, Protocol):
-    """What a cluster must tell of offsets besides."""
+    """The cluster's answers about topics and offsets that a Fetch needs."""
 
     def offset_at(self, topic: str, partition: int, timestamp: int) -> int | None:
-        """The first offset at or after a time (LATEST: the end, EARLIEST: the first of all); None where none is."""
+        """The first offset at or after a time (LATEST: the end, EARLIEST: the first one); None where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where to begin: `step` away from the offset at `timestamp`; without a timestamp `step` is the offset itself."""
+    """A start offset: `step` away from the offset at `timestamp`; without a timestamp `step` is the offset itself."""
 
     step: int
     timestamp: int | None = None
@@ -87,7 +87,7 @@ class Position:
         return cls(step)
 
     def find(self, topic: str, partition: int, offsets: Offsets | None) -> int:
-        """The offset; never before the first one, and the end for a time after the last record."""
+        """The offset to fetch from, never before the first one; the end offset for a time after the last record."""
         if self.timestamp is None:
             return self.step
         if offsets is None:
@@ -103,23 +103,23 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """What is to be fetched; `partitions` empty: all that there are. `position` None: the earliest."""
+    """A fetch from one topic; empty `partitions`: all of them; `position` None: from the earliest offset."""
 
     topic: str
     partitions: Sequence[int]
     position: Position | None
-    offsets: Mapping[int, int] | None = None  # of partitions, instead of all this
+    offsets: Mapping[int, int] | None = None  # partition → offset, instead of `partitions` and `position`
 
     def at(self, offsets: Mapping[int, int]) -> Fetch:
-        """The same from these offsets of these partitions."""
+        """A fetch of this topic from these offsets of partitions."""
         return Fetch(self.topic, sorted(offsets), None, offsets)
 
     def narrow(self, versions: Versions, *, connected: bool = True) -> Versions:
-        """Those of the versions that can ask for this. Raises Failure (usage) when none can."""
+        """The versions among these that can carry this fetch. Raises Failure (usage) when there is none."""
         return need(FETCH, versions, () if connected else [OFFLINE[FETCH]])
 
     def body(self, version: int, offsets: Offsets | None) -> dict[str, Any]:
-        """The request in JSON form; without `offsets` (not connected) it is partition 0 from offset 0 unless said."""
+        """The request in JSON form. Without `offsets` (not connected), it defaults to partition 0 from offset 0."""
         position = self.position or (Position(0) if offsets is None else Position(0, EARLIEST))
         partitions = []
         for index in self._partitions(offsets):
@@ -138,7 +138,7 @@ class Fetch:
 
 
 def read_fetch(words: Sequence[str], *, now_ms: int) -> tuple[Fetch | None, list[str]]:
-    """What the words say, and those that are none of ours; None where no word names a topic, partition or offset.
+    """The fetch that short words describe (None where none names a topic, partition or offset), and the other words.
 
     Raises Failure (usage).
     """
@@ -158,7 +158,7 @@ def read_fetch(words: Sequence[str], *, now_ms: int) -> tuple[Fetch | None, list
 
 
 def _named(texts: Sequence[str]) -> list[int]:
-    """`3`, `0,2`, `0-5`: the partitions, each once; none of them for `all`. Raises Failure (usage)."""
+    """The partitions of `3`, `0,2` or `0-5`, each once; an empty list for `all`. Raises Failure (usage)."""
     found: list[int] = []
     for part in (part.strip() for text in texts for part in text.split(",")):
         if part == "all":

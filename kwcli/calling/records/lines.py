@@ -1,7 +1,7 @@
-"""A file or standard input in, the records to produce out: each line a value, or each a record as a JSON object.
+"""A file or standard input in, the records to produce out: each line is a value, or a record as a JSON object.
 
-Lines are records where the first one is such an object as `--records` shows. An object that nearly is one is refused,
-not guessed at: nothing is written to a topic that was not meant.
+Lines are records when the first one is an object as `--records` shows it. An object that is almost a record is refused,
+not guessed at, so that nothing unintended is written to a topic.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from typing import Final, NamedTuple
 from kwcli.calling.words.common import Entry, from_lines
 from kwcli.env import Exit, Failure
 
-# Names by which an object says that it is a record.
+# Names that mark a JSON object as a record.
 _OURS: Final = frozenset({"key", "value", "headers"})
 _OUT: Final = "--lines sends each line as a value, value=@FILE a whole file"
 
 
 class LineOptions(NamedTuple):
-    """How lines are read: as values whatever they look like (`plain`), with a key before a separator."""
+    """How lines are read: with `plain` always as values, with `separator` as a key and a value."""
 
     plain: bool = False
     separator: bytes | None = None
 
 
 def records_in(data: bytes, source: str, now_ms: int, how: LineOptions) -> list[Entry]:
-    """The records, in order; every line is one, an empty one too. Raises Failure (usage) that names the line."""
+    """The records, one a line, in order. Raises Failure (usage) that names the line."""
     if how.plain or how.separator is not None or not _is_record(data, source):
         return text_lines(data, how.separator)
     try:
@@ -35,9 +35,9 @@ def records_in(data: bytes, source: str, now_ms: int, how: LineOptions) -> list[
 
 
 def text_lines(data: bytes, separator: bytes | None) -> list[Entry]:
-    """A record for each line, which ends at a line feed and nothing else; the last may lack it.
+    """One record for each line, empty ones too. Only a line feed ends a line; the last line may lack it.
 
-    What stands before the first separator is the key; a line without one has none.
+    The key is the text before the first separator; a line without a separator has no key.
     """
     lines = data.split(b"\n")
     if not lines[-1]:
@@ -50,7 +50,7 @@ def text_lines(data: bytes, separator: bytes | None) -> list[Entry]:
 
 
 def _is_record(data: bytes, source: str) -> bool:
-    """Whether the first line that is not blank is a record as JSON. Raises Failure (usage) where it may be one."""
+    """Whether the first non-blank line is a record as JSON. Raises Failure (usage) for JSON over several lines."""
     text = data.lstrip()
     line = text.partition(b"\n")[0].strip()
     if line in (b"{", b"["):
@@ -61,12 +61,12 @@ def _is_record(data: bytes, source: str) -> bool:
         value = json.loads(line)
     except (ValueError, RecursionError):
         return False
-    # An object with no name of ours in it is a value like any other.
+    # An object with none of these names is a value like any other.
     return isinstance(value, dict) and not value.keys().isdisjoint(_OURS)
 
 
 def separator_of(text: str) -> bytes:
-    r"""What -K says: `:`, `\t`, `\x01`, a tab as it is. Raises Failure (usage)."""
+    r"""The separator that -K names: `:`, `\t`, `\x01`, or a tab itself. Raises Failure (usage)."""
     data = text.encode("utf-8", "surrogateescape")
     if b"\\" in data:
         try:

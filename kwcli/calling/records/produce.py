@@ -1,8 +1,8 @@
-"""Produce from words about records: `topic=orders key=k value=v` in, the request in JSON form out.
+"""The short words of a Produce (`topic=orders key=k value=v`) in, the request in JSON form out.
 
-All that can be wrong is told before anything is sent; what the records, the codec and the format need of the version
-narrows the versions that are negotiated. The partition is the one that is named, else that of the Java producer's
-hash of the key; all records without a key go together to one partition, any, as its sticky partitioner does.
+Everything that can be wrong is reported before anything is sent. The versions to negotiate are narrowed to those that
+can carry the records, the codec and the message format. A record goes to the partition that is named, else to the one
+of the Java producer's hash of its key. All records without a key go to one partition, as with its sticky partitioner.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ WORDS: Final = (*_ONCE, *_RECORD)
 
 @dataclass(frozen=True, slots=True)
 class Produce:
-    """What is to be produced; nothing in it depends on a version or a cluster."""
+    """The records to produce, and how; independent of the API version and the cluster."""
 
     topic: str
     entries: Sequence[Entry]
@@ -68,7 +68,7 @@ class Produce:
     base_sequence: int | None = None
 
     def needs(self) -> list[tuple[Versions, str]]:
-        """Versions that can carry this, and why not others."""
+        """For each feature in use: the versions that support it, and its name for error messages."""
         out = []
         if self.magic is not None:
             out.append((_CARRIED_BY[self.magic], f"message format {self.magic}"))
@@ -82,11 +82,11 @@ class Produce:
         return out
 
     def narrow(self, versions: Versions, *, connected: bool = True) -> Versions:
-        """Those of the versions that can carry this. Raises Failure (usage) when none can."""
+        """The versions among these that can carry the records. Raises Failure (usage) when there is none."""
         return need(PRODUCE, versions, [*self.needs(), *(() if connected else (OFFLINE[PRODUCE],))])
 
     def format(self, version: int) -> int:
-        """The message format for a version: the one that is asked for, else the newest that its clients sent."""
+        """The message format for a version: the requested one, else the newest that clients of that version sent."""
         if self.magic is not None:
             return self.magic
         if version in _BATCHES:
@@ -95,7 +95,7 @@ class Produce:
         return 1 if version == 2 or stamped else 0
 
     def body(self, version: int, topics: TopicLookup | None) -> dict[str, Any]:
-        """The request in JSON form. Without `topics` (not connected) what has no partition goes to 0."""
+        """The request in JSON form. Without `topics` (not connected), records without a partition go to partition 0."""
         magic, now_ms = self.format(version), self.clock_ms()
         parts: dict[int, list[Entry]] = {}
         for index, entry in zip(self._places(topics, now_ms), self.entries, strict=True):
@@ -130,7 +130,7 @@ class Produce:
         return places
 
     def _batch(self, entries: Sequence[Entry], magic: int, now_ms: int) -> dict[str, Any]:
-        """The records of one partition in one batch; what is left out follows from them."""
+        """The records of one partition as one batch; fields that are left out follow from the records."""
         batch: dict[str, Any] = {"magic": magic, "codec": self.codec}
         if self.producer_id is not None:
             batch |= {name: getattr(self, name) for name in _LIMITS}
@@ -157,9 +157,9 @@ def read_produce(
     stdin: Callable[[], bool],
     clock_ms: Callable[[], int],
 ) -> tuple[Produce | None, list[str]]:
-    """What the words say, and those that are none of ours; None where they do not speak of records at all.
+    """The records that the words describe (None where no word is about records), and the other words.
 
-    `stdin`: records may come from standard input when no word has any. Raises Failure (usage).
+    `stdin`: records may come from standard input when no word has one. Raises Failure (usage).
     """
     ours, rest = split(words, WORDS)
     check_names(PRODUCE, rest, WORDS)
@@ -201,7 +201,7 @@ def read_produce(
 
 
 class _Sources(NamedTuple):
-    """Where records come from that are in no word: files by name, standard input; and how their lines are read."""
+    """Where records outside the words come from (files by name, standard input), and how their lines are read."""
 
     contents: Contents
     stdin: Callable[[], bool]
@@ -211,7 +211,7 @@ class _Sources(NamedTuple):
 def _entries(
     words: Sequence[RecordWord], rest: Sequence[str], sources: _Sources, now_ms: int
 ) -> tuple[list[Entry], list[str]]:
-    """The records of the words, of {…} as they stand, of the one @FILE or of standard input; and words left over."""
+    """The records (of words, of {…} as they stand, of one @FILE or of standard input), and the words left over."""
     files = [word for word in rest if word == "-" or word.startswith("@")]
     objects = [word for word in rest if word.startswith("{")]
     left = [word for word in rest if word not in files and word not in objects]
@@ -242,7 +242,7 @@ def _entries(
             f"no record in {source}: give value=… (value:=null is a tombstone), or a value a line", Exit.USAGE
         )
     if words:
-        # What holds for all of them: partition= and timestamp=.
+        # partition= and timestamp= hold for all of these records.
         (model,) = from_words([*words, RecordWord("value", "")], sources.contents, now_ms)
         entries = [
             Entry(
@@ -258,7 +258,7 @@ def _entries(
 
 
 def _producer(once: dict[str, RecordWord]) -> dict[str, int | None]:
-    """Producer id, epoch and sequence; the latter two are 0 unless said."""
+    """Producer id, epoch and base sequence; epoch and sequence are 0 unless given."""
     if "producer_id" not in once:
         for name in ("producer_epoch", "base_sequence", "transactional_id"):
             if name in once:

@@ -1,7 +1,7 @@
-"""The answers to Fetch in, the records in them out: values one a line, behind their keys where a separator is given.
+"""Exchange records of Fetch in, the Kafka records in them out: one value a line, after its key if a separator is given.
 
-An answer begins with the batch that holds the offset that was asked for; the records before that offset are left out,
-and so are the markers of transactions. Secrets are hidden as in the exchange record, of which this is a view.
+A response begins with the batch that holds the requested offset. Records before that offset are left out, and so are
+transaction markers. Secrets are hidden, as in the exchange record that the values come from.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from kwcli.output.body import scalar
 from kwcli.output.json import JsonWriter
 from kwcli.output.units import count_of
 
-# Formats that records alone have.
+# Output formats for records alone.
 FORMATS: Final = ("text", "ndjson", "json")
 _LISTED: Final = 5
 
 
 class PartitionAnswer(NamedTuple):
-    """What an answer says of one partition, and the offset that was asked for."""
+    """The answer for one partition, and the requested offset."""
 
     name: str  # orders[0]
     number: int
@@ -31,16 +31,16 @@ class PartitionAnswer(NamedTuple):
 
 
 class Said(NamedTuple):
-    """A line for standard error; a `problem` is told with -q as well."""
+    """A line for standard error; a `problem` is printed with -q too."""
 
     text: str
     problem: bool = False
 
 
 class RecordValues:
-    """Writes the records of answers; `separator` None: values alone. In JSON a pair is {"key", "value"}.
+    """Writes the records of Fetch responses: values, or with `separator` pairs (in JSON {"key", "value"}).
 
-    An answer ends with a segment of the log, and at a limit. With `follow`, further() says where to go on.
+    A response ends at the end of a log segment, or at a limit. With `follow`, further() says where to go on.
     """
 
     def __init__(
@@ -54,10 +54,10 @@ class RecordValues:
         self._further: dict[int, int] = {}
         self._ends: dict[str, int] = {}
         self._shown = 0
-        self._empty: dict[str, None] = {}  # partitions that had none
+        self._empty: dict[str, None] = {}  # partitions without records
 
     def show(self, record: Mapping[str, Any]) -> Iterator[Said]:
-        """Write what an exchange record with `records` holds; what else is to be said of its partitions comes out."""
+        """Write the records of an exchange record; yield messages about its partitions (errors, records left out)."""
         for part in _parts(record):
             if part.answer["error_code"]:
                 yield Said(f"{part.name}: {error_name(part.answer['error_code'])}{_there(part.answer)}", problem=True)
@@ -77,7 +77,7 @@ class RecordValues:
                 if not batch["truncated"]:
                     last = max(last, batch["last_offset"] or 0)
             self._shown += count
-            # Until what was the end at first: a busy topic has no other.
+            # The end is the high watermark of the first response: a busy topic never ends.
             left = self._ends.setdefault(part.name, part.answer["high_watermark"]) - last - 1
             if left > 0 and self._follow and last >= part.asked:
                 self._further[part.number] = last + 1
@@ -87,12 +87,12 @@ class RecordValues:
                 self._empty[part.name] = None
 
     def further(self) -> dict[int, int]:
-        """Where the partitions that have more records go on, told once."""
+        """Partition → offset to go on from, for partitions with more records; each is returned once."""
         found, self._further = self._further, {}
         return found
 
     def close(self) -> Iterator[Said]:
-        """End the array of JSON; that there was no record at all is to be said."""
+        """End the JSON array; yield a message if there was no record at all."""
         if not self._text:
             self._json.close()
         if self._empty and not self._shown:
@@ -111,7 +111,7 @@ class RecordValues:
 
 
 def _parts(record: Mapping[str, Any]) -> Iterator[PartitionAnswer]:
-    """The partitions of an answer, by name where the names of topic ids are known."""
+    """The partitions of a response, with topic names where those of topic ids are known."""
     request, response = record["request"], record["response"]
     if not isinstance(request, dict) or not isinstance(response, dict):
         return
@@ -140,7 +140,7 @@ def _there(answer: Mapping[str, Any]) -> str:
 
 
 def _bytes(value: Any) -> bytes:
-    """The bytes of a key or a value; none for null."""
+    """The bytes of a key or a value; empty for null."""
     if value is None:
         return b""
     if isinstance(value, str):

@@ -1,7 +1,7 @@
 """Words (`path=value`, `@file`, `-`) in, a body in JSON form out.
 
 topics[0].name=orders     the text gets the type of its field
-topics[].name=a           appends an element; `[]` goes on with the last one unless that leaf is already set
+topics[].name=a           appends an element, or sets that leaf of the last element if it is not set yet
 topics[]=a                appends to an array of text or numbers
 timeout_ms:=5             the value as JSON: null, numbers, true, {…}, […]
 key=@file  key:=@file     the contents of a file; JSON (or YAML) in a file
@@ -31,29 +31,29 @@ from kwcli.env import Environment, Exit, Failure
 __all__ = ["GivenWords", "check_words", "compose", "encode_body"]
 
 INLINE: Final = "the command line"
-# A name such as topics and groups have.
+# A name as topics and groups have.
 _WORD_LIKE: Final = re.compile(r"[A-Za-z0-9._-]{1,249}", re.ASCII)
 _WORD: Final = re.compile(r"([^=:@]+?)(:=@|:=|=@|=)(.*)", re.DOTALL)
 
 
 class Assignment(NamedTuple):
-    """One `path=value`: `text` as it was written, its steps, and the value in JSON form (Plain: typed by its field)."""
+    """One `path=value`: `text` as it was written, its steps, and its value in JSON form (PlainWord: typed by field)."""
 
     text: str
     steps: tuple[Step, ...]
     value: Any
-    others: tuple[Assignment, ...] = ()  # what stands for it in versions that have no such field
+    others: tuple[Assignment, ...] = ()  # alternatives for versions that have no such field
 
 
 class GivenWords(NamedTuple):
-    """All that was given, read and checked against all versions: compose() takes it as often as there is need."""
+    """All words and the body, read and checked against all versions; compose() can use them repeatedly."""
 
     words: tuple[Assignment, ...]
     body: SourceBody | None
 
     @property
     def nothing(self) -> bool:
-        """Whether there was not one word."""
+        """Whether neither a word nor a body was given."""
         return not self.words and self.body is None
 
 
@@ -65,9 +65,9 @@ def check_words(
     side: Side = "request",
     body: SourceBody | None = None,
 ) -> GivenWords:
-    """Read files and standard input and check everything against all versions; Failure says what is wrong.
+    """Read files and standard input, and check everything against all versions. Raises Failure that says what is wrong.
 
-    `body` is one that was found elsewhere.
+    `body` is a body that was found elsewhere.
     """
     found: list[Assignment] = []
     for text in words:
@@ -98,11 +98,12 @@ def compose(
     env: Environment | None = None,
     side: Side = "request",
 ) -> dict[str, Any]:
-    """The body of one version, in JSON form: `start` (an example of that version) with what the words set instead.
+    """The body of one version, in JSON form: `start` (an example of that version), changed by the words.
 
-    An array that a word goes into holds only what words put there; a new element begins as the example's first one, or
-    with the numbers that mean none (apis/elements.py). A body that was given whole stays as it is but for the words,
-    and takes only plain fields that it lacks from `start`. Without one all that is not said is missing. Raises Failure.
+    An array that a word goes into holds only elements from words. A new element begins as the example's first one, or
+    with the numbers that mean none (apis/elements.py). A body that was given whole changes only where words say so, and
+    takes only plain fields that it lacks from `start`. Without `start`, fields that are not given are missing.
+    Raises Failure.
     """
     given = words if isinstance(words, GivenWords) else check_words(api, words, env=env, side=side)
     body = deepcopy(dict(start)) if start else {}
@@ -155,12 +156,12 @@ def _whole(text: str, api: Api, side: Side, env: Environment | None) -> SourceBo
 
 
 def read_value(text: str, env: Environment) -> tuple[dict[str, Any], str]:
-    """The object of JSON or YAML that a word gives (`{…}`, `@FILE`, `-`), and where it is from. Raises Failure."""
+    """The object that a word gives in JSON or YAML (`{…}`, `@FILE`, `-`), and its source. Raises Failure."""
     source = INLINE if text.startswith("{") else text[1:] if text.startswith("@") and text != "@-" else STDIN
     data = os.fsencode(text) if source == INLINE else read_stdin(env) if source == STDIN else read_file(source)
     value = parse(data, source)
     if isinstance(value, list) and len(value) == 1:
-        (value,) = value  # what `-o json` prints of one
+        (value,) = value  # `-o json` prints a single value as a list
     if not isinstance(value, dict):
         fail(f"{source}: an object is expected", Exit.FAILURE)
     return value, source
@@ -189,7 +190,7 @@ def _word(text: str, api: Api, side: Side) -> Assignment:
 
 
 def _meant(text: str, api: Api) -> str:
-    """What a word without `=` may have been meant for."""
+    """A hint at what a word without `=` may have been meant for."""
     from kwcli.other_tools import as_address
 
     address = as_address(text)
@@ -209,7 +210,7 @@ def _meant(text: str, api: Api) -> str:
 
 
 def _contents(data: bytes, field: Field | None, name: str) -> Any:
-    """The contents of a file for a field."""
+    """The contents of a file as the value of a field."""
     kind = "bytes" if field is None else field.kind
     if kind == "records":
         from base64 import b64encode
@@ -226,7 +227,7 @@ def _contents(data: bytes, field: Field | None, name: str) -> Any:
 
 
 def _field(api: Api, side: Side, steps: Sequence[Step], version: int | None) -> Field | None:
-    """The field of a word; None for `_tagged_fields.N` at its end."""
+    """The field of a word; None for a path that ends with `_tagged_fields.N`."""
     tags = next((n for n, step in enumerate(steps) if step.name == TAGS), None)
     if tags is None:
         return field_of(api, side, steps, version=version)
@@ -238,7 +239,7 @@ def _field(api: Api, side: Side, steps: Sequence[Step], version: int | None) -> 
 
 
 def _value(api: Api, side: Side, word: Assignment, field: Field | None, version: int | None) -> Any:
-    """The JSON value of a word for its field."""
+    """The JSON value of a word, checked against its field."""
     path = ".".join(map(str, word.steps))
     value = word.value
     try:
@@ -263,7 +264,7 @@ def _value(api: Api, side: Side, word: Assignment, field: Field | None, version:
 
 
 class _Edits:
-    """Words applied to one body, one after the other."""
+    """Applies words to one body, one after the other."""
 
     def __init__(
         self,
@@ -282,7 +283,7 @@ class _Edits:
         self.kept = frozenset(kept)
         self.set = set(_leaves(kept, ""))
         self.by_words: set[str] = set()
-        self.mine: set[str] = set()  # paths of arrays that hold only what words put there
+        self.mine: set[str] = set()  # paths of arrays that hold only elements from words
 
     def apply(self, word: Assignment) -> None:
         """Put the value of a word into the body."""
@@ -310,7 +311,7 @@ class _Edits:
         return True
 
     def _named(self, word: Assignment) -> tuple[tuple[Step, ...], Field | None]:
-        """The steps with the names that this version has."""
+        """The steps with the names that this version has, and the field."""
         steps: list[Step] = []
         field: Field | None = None
         for number, step in enumerate(word.steps):
@@ -334,7 +335,7 @@ class _Edits:
         return found
 
     def _numbered(self, steps: tuple[Step, ...], appending: int) -> tuple[Step, ...]:
-        """`[]` as the last element there is, or one more: at `appending`, and where there is none."""
+        """The steps with `[]` as the last element, or as one more: at the step `appending`, and in an empty array."""
         out: list[Step] = []
         for number, step in enumerate(steps):
             index = step.at
@@ -345,7 +346,7 @@ class _Edits:
         return tuple(out)
 
     def _count(self, path: list[Step]) -> int:
-        """How many elements of an array stay."""
+        """How many elements of an array are kept."""
         place = ".".join(map(str, path))
         if path[0].name not in self.kept and place not in self.mine:
             return 0
@@ -386,7 +387,7 @@ class _Edits:
             owner = elements[step.at]
 
     def _new(self, fields: Sequence[Field], example: Any, inside: bool) -> dict[str, Any]:
-        """A struct that was not there: the example's, else what such a one begins with."""
+        """A struct that was not there: a copy of the example's, else the initial values of a new element."""
         if isinstance(example, Mapping):
             return deepcopy(dict(example))
         if self.example is None or self.side != "request" or inside:
@@ -394,7 +395,7 @@ class _Edits:
         return element(self.api, fields, self.version)
 
     def _elements(self, owner: dict[str, Any], steps: tuple[Step, ...]) -> list[Any]:
-        """The array that the last step goes into, free of the example's elements."""
+        """The array that the last step goes into, without the example's elements."""
         step = steps[-1]
         place = ".".join(map(str, [*steps[:-1], Step(step.name, None)]))
         elements = owner.get(step.name)
@@ -409,14 +410,14 @@ class _Edits:
 
 
 def _model(elements: Any, index: int) -> Any:
-    """The element of the example after which a new one is made."""
+    """The element of the example that a new one is copied from."""
     if not isinstance(elements, list) or not elements:
         return None
     return elements[index] if index < len(elements) else elements[0]
 
 
 def _leaves(value: Any, path: str) -> Iterator[str]:
-    """The paths of all that is in a value."""
+    """The paths of everything inside a value."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             place = f"{path}.{name}" if path else str(name)

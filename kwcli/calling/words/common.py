@@ -1,4 +1,4 @@
-"""Short words about records (`topic=orders offset=latest key=a`) in, what they stand for out."""
+"""Short words about records (`topic=orders offset=latest key=a`) in; records, numbers and request fields out."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NUMBER: Final = re.compile(r"-?\d{1,19}")
 def parse_moment(text: str, now_ms: int, what: str) -> int:
     """`1700000000000`, `2026-11-21`, `2026-11-21T03:04:05.123Z`, `17:34` (today; UTC unless said), `now`, `-5m`.
 
-    A bare number is milliseconds since 1970 here, as Kafka counts. Raises Failure (usage) that begins with `what`.
+    A bare number is milliseconds since 1970, as in Kafka. Raises Failure (usage) whose text begins with `what`.
     """
     if _NUMBER.fullmatch(text):
         return int(text)
@@ -68,11 +68,11 @@ def partition_of(key: bytes, count: int) -> int:
 
 # Words like `key=k value=@file header=a:b`, or records as NDJSON, in; the records to produce out.
 #
-# A word that the record at hand has already begins the next record (headers excepted: a record has as many as it
-# likes). `partition=` and `timestamp=` hold for the records that follow, too.
+# A word that the current record already has begins the next record (except headers, of which a record may have many).
+# `partition=` and `timestamp=` also hold for the records that follow.
 
 
-# The name after an @ in, what is in that file (`-`: standard input) out.
+# The name after an @ in, the contents of that file (`-`: standard input) out.
 Contents = Callable[[str], bytes]
 _INT32_MAX: Final = (1 << 31) - 1
 _BYTES: Final = frozenset({BASE64, REDACTED})
@@ -102,7 +102,7 @@ class Entry:
 
 
 def from_words(words: Iterable[RecordWord], contents: Contents, now_ms: int) -> list[Entry]:
-    """The records that the words say, in order. Raises Failure (usage)."""
+    """The records that the words describe, in order. Raises Failure (usage)."""
     entries: list[Entry] = []
     record: dict[str, Any] = {}
     headers: list[Header] = []
@@ -133,7 +133,7 @@ def from_words(words: Iterable[RecordWord], contents: Contents, now_ms: int) -> 
 
 
 def data(word: RecordWord, contents: Contents) -> bytes | None:
-    """What `key=` or `value=` says: text, a file, or JSON (null, a string, {"base64"}, any other is taken as it is)."""
+    """The bytes of `key=` or `value=`: text, a file, or JSON (null, a string, {"base64"}; any other as written)."""
     if word.text.startswith("@"):
         held = contents(word.text[1:])
         if not word.json:
@@ -147,7 +147,7 @@ def data(word: RecordWord, contents: Contents) -> bytes | None:
 
 
 def said(word: RecordWord) -> str:
-    """The text of a word that is neither key, value nor header; what is written as JSON is text or a number."""
+    """The text of a word that is neither key, value nor header; one written as JSON must be text or a number."""
     if not word.json:
         return word.text
     value = _parsed(word.text.encode("utf-8", "surrogateescape"), str(word))
@@ -157,7 +157,7 @@ def said(word: RecordWord) -> str:
 
 
 def number(word: RecordWord, largest: int, *, smallest: int = 0) -> int:
-    """An integer within bounds."""
+    """The integer that a word gives. Raises Failure (usage) outside the bounds."""
     text = said(word).strip()
     if not text.removeprefix("-").isdecimal() or not text.isascii() or len(text) > 20:
         raise _wrong(f"{word}{word.text} is no number")
@@ -167,10 +167,10 @@ def number(word: RecordWord, largest: int, *, smallest: int = 0) -> int:
 
 
 def from_lines(lines: bytes, source: str, now_ms: int) -> list[Entry]:
-    """One JSON object a line: {"key", "value", "headers", "timestamp", "partition"}, as `--records` shows records.
+    """Records from a JSON object a line: {"key", "value", "headers", "timestamp", "partition"}, as by `--records`.
 
-    What is left out is null; a value that is neither text nor {"base64"} is its JSON. An offset is passed over: the
-    broker gives it. Raises Failure that names the line.
+    Only "value" is required; a value that is neither text nor {"base64"} is sent as its JSON. An offset is ignored: the
+    broker assigns it. Raises Failure that names the line.
     """
     entries = []
     for index, line in enumerate(lines.splitlines(), 1):
@@ -206,7 +206,7 @@ def _entry(value: Mapping[str, Any], place: str, now_ms: int) -> Entry:
 
 
 def _headers(value: object, place: str) -> Iterator[Header]:
-    """`[{"key", "value"}]`, or an object of them."""
+    """The headers of a list `[{"key", "value"}]`, or of an object."""
     if isinstance(value, dict):
         value = [{"key": key, "value": held} for key, held in value.items()]
     for each in value if isinstance(value, list | tuple) else [value]:
@@ -219,7 +219,7 @@ def _headers(value: object, place: str) -> Iterator[Header]:
 
 
 def _header(word: RecordWord, contents: Contents) -> Header:
-    """`header=name:text`, `header=name:@file`, `header=name` (null), or JSON {"key", "value"}."""
+    """The header of `header=name:text`, `header=name:@file`, `header=name` (null), or JSON {"key", "value"}."""
     if word.json:
         (found,) = _headers([_parsed(word.text.encode("utf-8", "surrogateescape"), str(word))], str(word))
         return found
@@ -228,7 +228,7 @@ def _header(word: RecordWord, contents: Contents) -> Header:
 
 
 def _bytes(value: object, place: str, plain: bytes | None = None) -> bytes | None:
-    """The bytes of a JSON value; `plain` are those of its own text, where they are known."""
+    """The bytes of a JSON value; `plain` is the text that it was written as, where known."""
     if value is None:
         return None
     if isinstance(value, str) or (isinstance(value, dict) and len(value) == 1 and not _BYTES.isdisjoint(value)):
@@ -250,19 +250,19 @@ def _wrong(text: str) -> Failure:
     return Failure(text, Exit.USAGE)
 
 
-# What Produce and Fetch by short words (`topic=orders key=k`) have in common: words, versions, topic ids.
+# What Produce and Fetch by short words (`topic=orders key=k`) share: splitting words, versions, topic ids.
 
 
 _WORD: Final = re.compile(r"([A-Za-z_]+)(:?=)(.*)", re.DOTALL)
-# From this version on a topic goes by its id (KIP-516), under which field names.
+# From this version on a topic is named by its id (KIP-516); below, the field names of both by API key.
 TOPIC_IDS_FROM: Final = 13
 _TOPIC_FIELDS: Final = {0: ("name", "topic_id"), 1: ("topic", "topic_id")}
-# What an API cannot do without a cluster.
+# API key → the versions that need no cluster, and what the others need.
 OFFLINE: Final = {key: (Versions(0, TOPIC_IDS_FROM - 1), "a topic whose id is not known") for key in _TOPIC_FIELDS}
 
 
 class TopicLookup(Protocol):
-    """What a cluster must tell of topics."""
+    """The cluster's answers about topics."""
 
     def partitions(self, topic: str) -> Sequence[int]:
         """The partitions of a topic, ascending, at least one."""
@@ -287,7 +287,7 @@ def split(words: Iterable[str], names: Sequence[str]) -> tuple[list[RecordWord],
 
 
 def check_names(key: int, rest: Iterable[str], names: Sequence[str]) -> None:
-    """Raises Failure (usage) for a word that is no field but nearly one of these names."""
+    """Raise Failure (usage) for a word that is no field but almost one of these names."""
     fields = api(key).request.fields
     for text in rest:
         match = _WORD.fullmatch(text)
@@ -296,7 +296,7 @@ def check_names(key: int, rest: Iterable[str], names: Sequence[str]) -> None:
 
 
 def need(key: int, versions: Versions, needs: Sequence[tuple[Versions, str]]) -> Versions:
-    """The versions that meet all needs. Raises Failure (usage) that tells the first that cannot be met."""
+    """The versions that meet all needs. Raises Failure (usage) that names the first that cannot be met."""
     left = versions
     for wanted, what in needs:
         both = left & wanted
@@ -308,7 +308,7 @@ def need(key: int, versions: Versions, needs: Sequence[tuple[Versions, str]]) ->
 
 
 def topic_field(key: int, version: int, name: str, topics: TopicLookup | None) -> Mapping[str, Any]:
-    """The field that says which topic: by name, or by id from version 13 on."""
+    """The field that names the topic: by name, or by id from version 13 on."""
     by_name, by_id = _TOPIC_FIELDS[key]
     if version < TOPIC_IDS_FROM:
         return {by_name: name}

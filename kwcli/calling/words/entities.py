@@ -1,7 +1,7 @@
-"""Short words that go with any API (`topic=orders`, `group=billing`, `partition=0`) in, paths of its body out.
+"""Short words that go with any API (`topic=orders`, `group=billing`, `partition=0`) in, words with body paths out.
 
-A field is found by what its declaration says that it is (`is topicName`), so the words need no table of APIs; only if
-a request names a resource by type and name a row says so. A field of the body that has such a name is always meant.
+A field is found by its declared meaning (`is topicName`), so the words need no table of APIs; only requests that name a
+resource by type and name have a row. A field of the body (other than an array) that has such a name is always meant.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["WORDS", "expand"]
 _TOPIC: Final = "topicName"
 _GROUP: Final = "groupId"
 _TRANSACTION: Final = "transactionalId"
-# Word → what the field is; a partition goes by the names that it has.
+# Word → the declared meaning of its field; partitions are found by their field names.
 WORDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("topic", "topics"), _TOPIC),
     **dict.fromkeys(("group", "groups", "group_id", "consumer_group"), _GROUP),
@@ -40,20 +40,20 @@ _ACLS: Final = {
     _GROUP: ("resource_type_filter=3", "resource_name_filter="),
     _TRANSACTION: ("resource_type_filter=5", "resource_name_filter="),
 }
-# Requests that name what they are about by type and name: API key → the words, the last one without its value.
+# Requests that name a resource by type and name: API key → the words, the last one without its value.
 _RESOURCES: Final[Mapping[int, Mapping[str, tuple[str, ...]]]] = {
     **dict.fromkeys((32, 33, 44), _CONFIGS),
     29: _ACLS,
     10: {_GROUP: ("coordinator_keys[]=",), _TRANSACTION: ("key_type=1", "coordinator_keys[]=")},
 }
-# Where older versions of such a request say it.
+# The same value in older versions of such a request.
 _OLDER: Final = {(10, "coordinator_keys[]="): ("key=",)}
 
 
 def expand(api: Api, side: Side, text: str) -> list[tuple[str, ...]] | None:
-    """The words that `topic=orders` stands for, each with what stands for it in other versions; None where it is none.
+    """The words that `topic=orders` stands for, each with its alternatives in other versions; None where it is none.
 
-    Topics and partitions may be several, with commas between them.
+    Several topics or partitions are separated by commas.
     """
     name, equals, value = text.partition("=")
     entity = WORDS.get(name.replace("-", "_").lower())
@@ -77,14 +77,14 @@ def expand(api: Api, side: Side, text: str) -> list[tuple[str, ...]] | None:
 
 @cache
 def _ways(key: int, side: Side, entity: str) -> tuple[str, ...]:
-    """The paths of such a field, that of the newest version first."""
+    """The paths of the fields with this meaning, that of the newest version first."""
     if key not in NAMES:
         return ()
     message = declared(key).message(side)
     found = sorted(_paths(message.fields, entity, "", message.versions), key=_newest, reverse=True)
     kept: dict[Versions, str] = {}
     for path, versions in found:
-        if not any(versions & other for other in kept):  # the first place is meant where there are several
+        if not any(versions & other for other in kept):  # of several such fields the first is meant
             kept[versions] = path
     return tuple(kept.values())
 

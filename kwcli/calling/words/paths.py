@@ -1,4 +1,4 @@
-"""A path into a body, and what stands there out: fields, elements, batches and their records."""
+"""A path into a body in; the fields, elements, batches and records at that path out."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 
 
 RECORDS: Final = "records"
-# What follows from the records (size, crc, record_count) is not to be set.
+# Fields that follow from the records (size, crc, record_count) are left out: they cannot be set.
 _BATCH: Final = """
 message Batch
 versions 0
@@ -71,12 +71,12 @@ def below(field: Field) -> Sequence[Field]:
 
 
 def as_batches(field: Field) -> Field:
-    """A records field as the array of structs that its JSON form is."""
+    """A records field as an array of structs, which is its JSON form."""
     return field._replace(kind="struct", array=True, fields=_fields())
 
 
 def is_inside(field: Field) -> bool:
-    """Whether it is the struct of a batch, a record or a header, whose JSON form is checked as a whole elsewhere."""
+    """Whether a field is the struct of a batch, record or header, whose JSON form is checked as a whole elsewhere."""
     return field.fields != () and any(field.fields is known for known in _structs())
 
 
@@ -86,10 +86,10 @@ def _structs() -> tuple[tuple[Field, ...], ...]:
     return _fields(), records, records[-1].fields
 
 
-# `topics[0].name` in, the fields that it names out; or the error that says what there is instead.
+# A path like `topics[0].name` in, the fields that it names out; or an error that says which names there are.
 
 
-# The index of `[]`.
+# The index that stands for `[]`.
 APPEND: Final = -1
 TAGS: Final = "_tagged_fields"
 _LISTED: Final = 12
@@ -108,7 +108,7 @@ class Step(NamedTuple):
 
 
 def fail(text: str, code: Exit = Exit.USAGE) -> NoReturn:
-    """End with one line."""
+    """Raise Failure with one line of text."""
     raise Failure(text, code)
 
 
@@ -126,8 +126,9 @@ def parse_path(text: str) -> tuple[Step, ...]:
 
 
 def field_of(api: Api, side: Side, steps: Sequence[Step], *, version: int | None = None) -> Field:
-    """The field at the end of a path, in one version or in any. Raises Failure that names where it is, or what may
-    have been meant.
+    """The field at the end of a path, in one version or in any.
+
+    Raises Failure that says where the field is, or what may have been meant.
     """
     fields: Sequence[Field] = api.message(side).fields
     found: Field | None = None
@@ -157,7 +158,7 @@ def _not_into(field: Field | None, steps: Sequence[Step], number: int) -> NoRetu
 
 
 def unknown(api: Api, side: Side, before: Sequence[str], name: str, version: int | None = None) -> NoReturn:
-    """End because no field of this name is in the struct at `before` (its steps as text)."""
+    """Raise Failure: the struct at `before` (its steps as text) has no field of this name."""
     fields, whole = struct_at(api, side, before)
     place = ".".join([*before, name])
     what = api.name if side == "request" else f"{api.name} response"
@@ -195,7 +196,7 @@ def struct_at(api: Api, side: Side, before: Sequence[str]) -> tuple[Sequence[Fie
 def _paths(
     fields: Sequence[Field], before: tuple[tuple[str, str], ...] = (), whole: Versions = ALL
 ) -> Iterator[tuple[tuple[tuple[str, str], ...], Versions]]:
-    """Every field below: its steps as (folded name, text), and its versions."""
+    """Every field, at any depth: its steps as (folded name, text), and its versions."""
     for field in fields:
         steps = (*before, (field.name.replace("_", ""), field.name + ("[]" if field.array else "")))
         versions = whole & field.versions
@@ -219,16 +220,16 @@ def _joined(steps: Sequence[Step]) -> str:
     return ".".join(map(str, steps))
 
 
-# Kinds of fields whose inside a declaration does not tell.
+# Kinds of fields whose contents a declaration does not describe.
 _OPAQUE: Final = ("bytes", "records")
 
 
 class Path:
-    """Names with indices; `[]`, or no index at an array, means every element."""
+    """A path of names with indices; `[]`, or no index at an array, means every element."""
 
     def __init__(self, text: str, steps: Sequence[PathStep], versions: Versions) -> None:
         self.text = text
-        self.versions = versions  # that have it
+        self.versions = versions  # the versions that have this path
         self._steps = tuple(steps)
 
     @classmethod
@@ -257,5 +258,5 @@ class Path:
         return cls(text, steps, versions)
 
     def values(self, body: Any) -> Iterator[Any]:
-        """What is there; nothing where the way ends before."""
+        """The values at this path of `body`; nothing where the path ends early."""
         yield from values_at(body, self._steps)

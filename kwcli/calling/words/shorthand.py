@@ -1,4 +1,4 @@
-"""The APIs that take short words besides paths: words in, what they ask for out."""
+"""The short words that some APIs take besides paths in, the request that they ask for out."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from kwcli.env import Environment, Exit, Failure
 
 
 class Short(Protocol):
-    """A request said in short words; the rest of the words may still change its body by path."""
+    """A request given in short words; the other words may still change its body by path."""
 
     def narrow(self, versions: Versions, *, connected: bool = True) -> Versions:
-        """Those of the versions that can carry it. Raises Failure (usage) that says why none can."""
+        """The versions among these that can carry the request. Raises Failure (usage) that says why there is none."""
 
     def body(self, version: int, known: Offsets | None, /) -> dict[str, Any]:
-        """The request in JSON form; `known` tells of topics and offsets, None when not connected."""
+        """The request in JSON form; `known` looks up topics and offsets, None when not connected."""
 
 
 class RecordOptions(NamedTuple):
-    """Options about records; which API has them says the table below."""
+    """Options about records; the table below says which APIs have each."""
 
     compression: str | None = None
     acks: str | None = None
@@ -36,7 +36,7 @@ class RecordOptions(NamedTuple):
     values: bool = False
 
     def check(self, key: int) -> None:
-        """Raises Failure (usage) for what this API cannot keep."""
+        """Raise Failure (usage) for an option that this API does not have."""
         for name, given in self._asdict().items():
             if given is not None and given is not False and key not in _KEPT_BY[name]:
                 apis = " and ".join(api(each).name for each in sorted(_KEPT_BY[name]))
@@ -56,10 +56,10 @@ _KEPT_BY: Final = {
 def read_short(
     key: int, words: Sequence[str], given: RecordOptions, env: Environment
 ) -> tuple[Short | None, list[str]]:
-    """What the short words of this API ask for (None where there are none), and the words that are left.
+    """The request that the short words of this API ask for (None where there are none), and the words that are left.
 
-    Files, and standard input when records are to come from there, are read. Raises Failure for whatever can be known to
-    be wrong before a connection is made.
+    Files, and standard input when records are to come from there, are read. Raises Failure for everything that is known
+    to be wrong before a connection is made.
     """
     given.check(key)
     if key == PRODUCE:

@@ -31,14 +31,14 @@ PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 AWS_MSK_IAM: Final = "AWS_MSK_IAM"
 MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI", AWS_MSK_IAM)
 _CIPHERS_1_3: Final = ("TLS_AES_", "TLS_CHACHA20_")
-# What a login module's class says about the mechanism; SCRAM's says too little.
+# Class of a login module → mechanism; SCRAM's class does not say which of the two it is.
 _BY_MODULE: Final = {
     "PlainLoginModule": "PLAIN",
     "OAuthBearerLoginModule": "OAUTHBEARER",
     "Krb5LoginModule": "GSSAPI",
     "IAMLoginModule": AWS_MSK_IAM,
 }
-# Java's classes that sign OAUTHBEARER's tokens with AWS' credentials.
+# The region in host names of AWS; Java's classes that sign OAUTHBEARER's tokens with AWS' credentials.
 _AWS_HOST: Final = re.compile(r"\.kafka(?:-serverless)?\.([a-z0-9-]+)\.(?:amazonaws|api\.aws)")
 _AWS_HANDLER: Final = "software.amazon.msk.auth.iam.IAMOAuthBearer"
 _LISTENER: Final = re.compile(r"(?:^|,)\s*([A-Za-z_]+)://")
@@ -47,7 +47,7 @@ TlsVersion = Literal["TLSv1.2", "TLSv1.3"]
 
 
 def read_servers(value: Value) -> tuple[Address, ...]:
-    """The addresses of `-b` and its like."""
+    """The addresses of a setting that names servers, such as `-b`. Raises Failure (usage)."""
     try:
         return addresses(value.text)
     except AddressError as error:
@@ -55,7 +55,7 @@ def read_servers(value: Value) -> tuple[Address, ...]:
 
 
 def read_protocol(chosen: ChosenSettings, where: Value) -> Protocol:
-    """The security protocol. `SSL://` before a server says it too: in an option it wins, else the property does."""
+    """The security protocol. `SSL://` before a server names one too, which wins only in an option."""
     value = chosen.values.get("protocol")
     spoken = {name.upper() for name in _LISTENER.findall(where.text)} & set(PROTOCOLS)
     if len(spoken) == 1 and (value is None or not value.text or where.origin == where.name):
@@ -68,7 +68,7 @@ def read_protocol(chosen: ChosenSettings, where: Value) -> Protocol:
     return cast(Protocol, name)
 
 
-# What tells of TLS and of SASL, and the protocol that has both that and what was chosen.
+# Settings that only TLS and only SASL use; and the protocol that adds either to the one that was chosen.
 _TELLING: Final = {
     "SSL": ("authorities", "certificate", "key"),
     "SASL": ("mechanism", "username", "password", "oauth token", "oauth endpoint"),
@@ -82,7 +82,7 @@ _WITH: Final = {
 
 
 def unchecked(chosen: ChosenSettings, name: str) -> list[str]:
-    """What is said of settings that are there, and empty: Java takes an empty one for a word of its own."""
+    """Warnings about settings that are there, and empty: Java takes an empty one for a word of its own."""
     lines = []
     check, protocol = chosen.values.get("host name check"), chosen.values.get("protocol")
     if "SSL" in name and check is not None and not check.text and chosen.flag("verify", True):
@@ -96,7 +96,7 @@ def unchecked(chosen: ChosenSettings, name: str) -> list[str]:
 
 
 def idle_settings(chosen: ChosenSettings, name: Protocol) -> list[str]:
-    """What is said of settings that the protocol makes no use of, which is how a forgotten protocol shows."""
+    """Warnings about settings that the protocol makes no use of, which is how a forgotten protocol shows."""
     lines = []
     for word, meanings in _TELLING.items():
         given = [chosen.values[meaning] for meaning in meanings if chosen.text(meaning)]
@@ -107,7 +107,7 @@ def idle_settings(chosen: ChosenSettings, name: Protocol) -> list[str]:
 
 
 def tls(chosen: ChosenSettings, key_log: str | None) -> Tls:
-    """How to speak TLS."""
+    """The TLS settings. Raises Failure (usage)."""
     check = chosen.values.get("host name check")
     verify = chosen.flag("verify", True)
     if check is not None and check.text.lower() not in ("", "none", "https"):
@@ -158,7 +158,7 @@ def _store(chosen: ChosenSettings, meaning: str, password: str | None, key_passw
 
 
 def sasl(chosen: ChosenSettings, servers: Sequence[Address], variables: Mapping[str, str]) -> Sasl:
-    """Who we are and how we prove it."""
+    """The SASL settings: mechanism and credentials. Raises Failure (usage)."""
     mechanism = _mechanism(chosen)
     username, password = chosen.text("username"), chosen.text("password")
     if mechanism == AWS_MSK_IAM:
@@ -268,7 +268,7 @@ def _extensions(chosen: ChosenSettings) -> dict[str, str]:
 
 
 def _claims(chosen: ChosenSettings) -> dict[str, str | float | list[str]] | None:
-    """What an unsigned token is to claim, in Java's words or librdkafka's; None where nothing asks for one."""
+    """The claims of an unsigned token, in Java's words or librdkafka's; None where nothing asks for such a token."""
     claims: dict[str, str | float | list[str]] = {}
     kinds = ("StringClaim_", "NumberClaim_", "ListClaim_")
     for meaning, value in chosen.values.items():
@@ -297,13 +297,13 @@ def _claims(chosen: ChosenSettings) -> dict[str, str | float | list[str]] | None
 
 # Flags, property files, profiles and variables in, one `ClientConfig` out.
 #
-# Where two say different things the higher wins: a flag, -X, -F, --profile, KW_* variables, the active profile, and
-# localhost:9092 when nobody says where the cluster is.
+# Where two sources differ the higher one wins: a flag, -X, -F, --profile, KW_* variables, the active profile, and
+# localhost:9092 when no source says where the cluster is.
 
 
 _FILE_MAX: Final = 1024 * 1024  # of a property file; a device given by mistake is endless
 DEFAULT_SERVER: Final = "localhost:9092"
-# Variables that are more than KW_ and a property's name in capitals: KW_SASL_USERNAME is sasl.username.
+# Variables besides KW_ and a property's name in capitals (KW_SASL_USERNAME is sasl.username).
 VARIABLES: Final = {
     "KW_BOOTSTRAP_SERVER": "bootstrap.servers",
     "KW_BOOTSTRAP_CONTROLLER": "bootstrap.controllers",
@@ -315,7 +315,7 @@ _OTHERS: Final = (
 
 
 def client_config(env: Environment, asked: ConnectionOptions) -> ClientConfig:
-    """How to reach the cluster, from all that says so; Failure (usage) where it makes no sense."""
+    """The client's configuration from all sources; Failure (usage) where it makes no sense."""
     if asked.servers is not None and asked.controllers is not None:
         raise Failure("-b and --bootstrap-controller name two ways in: give one of them", Exit.USAGE)
     sources, notes = read_sources(env, properties=asked.properties, files=asked.config_files, profile=asked.profile)
@@ -328,7 +328,7 @@ def client_config(env: Environment, asked: ConnectionOptions) -> ClientConfig:
     protocol = read_protocol(chosen, where)
     addresses = read_servers(where)
     idle = idle_settings(chosen, protocol)
-    # Who states the protocol means it.
+    # A protocol that is stated is meant: settings that it does not use are remarks then, not warnings.
     forgotten = [] if chosen.text("protocol") else idle
     dialled = {**_dialled(env), **dict(asked.dial_map)}
     return ClientConfig(
@@ -351,7 +351,7 @@ def client_config(env: Environment, asked: ConnectionOptions) -> ClientConfig:
 def read_sources(
     env: Environment, *, properties: Sequence[Pair], files: Sequence[str], profile: str | None
 ) -> tuple[list[SettingSource], list[str]]:
-    """Every place that says something, the highest first, and what there is to say of the profile."""
+    """All sources of settings, the highest first, and warnings about the profile."""
     sources = [SettingSource("-X", properties), *(read_file(file) for file in reversed(files))]
     named, notes = _profiles(env, profile)
     variables = _variables(env.variables)
@@ -359,9 +359,9 @@ def read_sources(
 
 
 def _keep_secrets(env: Environment, sources: Sequence[SettingSource], servers: str) -> None:
-    """Nothing that is said from now on has a secret of these sources in it, whoever repeats it.
+    """Hide the secrets of these sources in all that is printed from now on.
 
-    What is told openly of them is none: a password that is the user's name would stand out by its absence.
+    A value that is also told openly is not hidden: a password equal to the user's name would stand out by its absence.
     """
     pairs = [pair for source in sources for pair in source.pairs]
     if not pairs:
@@ -373,7 +373,7 @@ def _keep_secrets(env: Environment, sources: Sequence[SettingSource], servers: s
 
 
 def _where(chosen: ChosenSettings, servers: str | None, controllers: str | None) -> tuple[Value, str, bool]:
-    """Where the cluster is, who says so, and whether these are controllers."""
+    """The addresses of the cluster, the source that names them, and whether they are controllers."""
     if servers is not None:
         return Value(servers, "text", "-b", "-b"), "-b", False
     if controllers is not None:
@@ -390,13 +390,13 @@ def _where(chosen: ChosenSettings, servers: str | None, controllers: str | None)
 
 
 def _origins(chosen: ChosenSettings) -> list[str]:
-    """Who says how to speak, where that is not the default: it may be another place than the one that says where."""
+    """Remarks on the sources of protocol and mechanism: they may differ from the source that names the cluster."""
     given = [chosen.values[meaning] for meaning in ("protocol", "mechanism") if chosen.text(meaning)]
     return [f"{value.name} {value.text} (from {value.where})" for value in given]
 
 
 def _profiles(env: Environment, name: str | None) -> tuple[list[SettingSource], list[str]]:
-    """The profile that is asked for, by flag; else the one of KW_PROFILE or the active one; and what to say of it."""
+    """The profile named by flag, else by KW_PROFILE, else the active one; and warnings about it."""
     folder = own_folder("config", env.variables)
     if name is None and not env.variables.get("KW_PROFILE") and not folder.is_dir():
         return [], []  # most people have none, and what deals with them takes 4 ms to load
@@ -419,10 +419,10 @@ def _profiles(env: Environment, name: str | None) -> tuple[list[SettingSource], 
 
 
 def _variables(variables: Mapping[str, str]) -> list[SettingSource]:
-    """One source each, so that people are told which variable it was."""
+    """The sources of KW_ variables, one each, so that messages name the variable."""
     given = [name for name in variables if name.startswith("KW_")]
     names = _variable_names() if given else {}
-    # The login configuration last: what it says besides may have a variable of its own.
+    # The login configuration last: variables of their own win over the options in it.
     given.sort(key=lambda name: name == "KW_SASL_JAAS_CONFIG")
     return [SettingSource(name, [(names[name], variables[name])]) for name in given if name in names]
 
@@ -432,7 +432,7 @@ def _variable_names() -> dict[str, str]:
 
 
 def _misspelt(variables: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """Variables that look like ours: what to warn of, and what may have been meant to protect the connection."""
+    """Messages about misspelt KW_ variables: warnings, and those that may have been meant to protect the connection."""
     given = [name for name in variables if name.startswith("KW_")]
     if not given:
         return [], []
@@ -457,7 +457,7 @@ def _seconds(env: Environment, name: str, default: float) -> float:
 
 
 def seconds(text: str, name: str) -> float:
-    """`10`, `10s`, `500ms`, `2m` → seconds. Failure names where it was said."""
+    """`10`, `10s`, `500ms`, `2m` → seconds. The Failure names `name`, where the text was given."""
     try:
         found = parse_duration(text.strip().lower()) / 1000
     except ValueError:
@@ -472,7 +472,7 @@ def _dialled(env: Environment) -> dict[Address, Address]:
 
 
 def dial_pair(text: str, name: str) -> tuple[Address, Address]:
-    """`HOST:PORT=HOST:PORT`: what a broker says it is, and where it is dialled instead."""
+    """A pair `HOST:PORT=HOST:PORT`: the address that a broker names, and the address that is dialled instead."""
     said, equals, dialled = text.partition("=")
     try:
         if not equals:

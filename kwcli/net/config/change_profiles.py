@@ -1,4 +1,4 @@
-"""Profiles made of what the command line says, edited, and given other names."""
+"""Options of the command line in, new profiles out; and profiles edited by the user."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SIZE_MAX: Final = 1024 * 1024
 
 
 class NewProfile(NamedTuple):
-    """What the command line says of a profile: where the cluster is, properties, files of them."""
+    """The options of a new profile: where the cluster is, properties, files of properties."""
 
     servers: str | None = None
     controllers: str | None = None
@@ -28,7 +28,7 @@ class NewProfile(NamedTuple):
 
 
 def add_profile(env: Environment, name: str, given: NewProfile) -> None:
-    """Make a profile of what was given; the later wins, and the command line over files. Raises Failure (usage)."""
+    """Make a profile of what was given; later settings win, and the command line over files. Raises Failure (usage)."""
     profiles = Profiles.of(env)
     profiles.path(name)
     if not given.force and name in profiles.names():
@@ -47,11 +47,11 @@ def add_profile(env: Environment, name: str, given: NewProfile) -> None:
 
 
 def edit_profile(env: Environment, name: str) -> None:
-    """Let the user edit a profile. Raises Failure; what was written is kept then, and its place said."""
+    """Let the user edit a profile. Raises Failure, which names the file in which the edited text is kept."""
     from kwcli.text_editor import run_editor
 
     profiles = Profiles.of(env)
-    profiles.pairs(name)  # it is there, and can be read
+    profiles.pairs(name)  # raises where it is not there or cannot be read
     path = profiles.path(name)
     with open(path, "rb") as file:
         before = file.read()
@@ -81,7 +81,7 @@ def edit_profile(env: Environment, name: str) -> None:
 
 
 def _check(env: Environment, chosen: ChosenSettings, name: str) -> None:
-    """Tell what there is to say of settings that are to be kept. Raises Failure for what no command could use."""
+    """Print warnings about settings that are to be kept. Raises Failure for settings that no command could use."""
     for fault in chosen.faults:
         raise Failure(fault, Exit.USAGE)
     where = chosen.values.get("servers") or chosen.values.get("controllers")

@@ -1,4 +1,4 @@
-"""How to reach a cluster, as values: where it is, how to speak TLS, how to authenticate, how long to wait.
+"""The settings of a client connection, as values: where the cluster is, TLS, authentication, time-outs.
 
 Made from flags, property files, profiles and variables by `kwcli.net.config.build_config`; read by drivers and
 mechanisms. A password in here is never shown: `repr` leaves it out.
@@ -37,7 +37,7 @@ class KeyStoreFile(NamedTuple):
 
 
 class Tls(NamedTuple):
-    """`authorities` None: those of the system. `certificate` may hold the key too, else `key` does."""
+    """TLS settings. `authorities` None: those of the system. `certificate` may hold the key too, else `key` does."""
 
     authorities: KeyStoreFile | None = None
     certificate: KeyStoreFile | None = None
@@ -52,9 +52,9 @@ class Tls(NamedTuple):
 
 
 class OAuth(NamedTuple):
-    """A token itself, an endpoint that gives one for client credentials (RFC 6749, 4.4), or an unsigned one's claims.
+    """A token, an endpoint that gives one for client credentials (RFC 6749, 4.4), or the claims of an unsigned token.
 
-    An endpoint `file:///…` is a file that holds the token. `url_encoded` as RFC 6749, 2.3.1 wants id and secret.
+    An endpoint `file:///…` is a file that holds the token. `url_encoded`: encode id and secret as in RFC 6749, 2.3.1.
     """
 
     token: str | None = None
@@ -73,7 +73,7 @@ class OAuth(NamedTuple):
 
 
 class Aws(NamedTuple):
-    """For which region a token is signed, and by which of AWS' credentials: without all three by the usual ones."""
+    """The region for which a token is signed, and the AWS credentials that sign it: without these the usual ones."""
 
     region: str
     profile: str | None = None
@@ -82,7 +82,7 @@ class Aws(NamedTuple):
 
 
 class Sasl(NamedTuple):
-    """`mechanism` as brokers name it: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER, GSSAPI.
+    """SASL settings. `mechanism` as brokers name it: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER, GSSAPI.
 
     With `aws` the mechanism is OAUTHBEARER, and its token is signed by AWS' own library.
     """
@@ -102,7 +102,7 @@ class Sasl(NamedTuple):
 
 
 class ClientConfig(NamedTuple):
-    """Everything a client connection needs to know. `origin` says where `servers` came from, for people."""
+    """All settings of a client connection. `origin` says where `servers` came from, for people."""
 
     servers: tuple[Address, ...]
     origin: str = "default"
@@ -119,7 +119,7 @@ class ClientConfig(NamedTuple):
 
 
 class ConnectionOptions(NamedTuple):
-    """What the command line says of all this; None where it says nothing."""
+    """The connection options of the command line; None where an option is not given."""
 
     servers: str | None = None
     controllers: str | None = None

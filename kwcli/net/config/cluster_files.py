@@ -1,7 +1,8 @@
 """A configuration file of kafkactl, kaf, rpk or kcl in, the clusters that it names out, each as client properties.
 
-Such a file is YAML or TOML and names several clusters, of which one is in use. What it is, its keys tell. Keys that say
-how to reach a cluster become properties; of the others those that would change a connection are told, the rest is left.
+Such a file is YAML or TOML and names several clusters, of which one is in use. Its keys tell which tool wrote it. Keys
+that say how to reach a cluster become properties; other keys that would change a connection are reported, the rest is
+left.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ Tree = Mapping[str, Any]
 
 
 class ForeignCluster(NamedTuple):
-    """One cluster of such a file: what the tool calls it, whether it is the one in use, and how to reach it.
+    """One cluster of a tool's file: what the tool calls it, whether it is the one in use, and how to reach it.
 
-    `unfollowed` are the keys that would change a connection and kw cannot follow, with the reason.
+    `unfollowed` are the keys that would change a connection and that kw cannot follow, with the reason.
     """
 
     tool: str
@@ -51,7 +52,7 @@ class ForeignCluster(NamedTuple):
 
 
 def read_clusters(text: str) -> list[ForeignCluster]:
-    """The clusters of a file of one of these tools; empty where it is none. ValueError where it is a broken one."""
+    """The clusters of a file of one of these tools; empty where it is none. ValueError where the file is broken."""
     tree = _toml(text) or _yaml(text)
     for tool in _READERS:
         if tree and (found := [*tool(tree)]):
@@ -73,7 +74,7 @@ _YAML: Final = re.compile(r"^(contexts|clusters|profiles|kafka_api|rpk|current-c
 
 
 def _yaml(text: str) -> Tree:
-    """Every scalar is a string: a password of digits stays what it is."""
+    """The tree of a YAML file, in which every scalar is a string: a password of digits stays as it is."""
     if not _YAML.search(text):
         return {}
     import yaml
@@ -96,34 +97,34 @@ class _Properties:
         self.unfollowed: list[str] = []
 
     def put(self, name: str, value: object) -> None:
-        """One that is there."""
+        """Add a property, unless its value is empty."""
         text = _text(value)
         if text:
             self.pairs.append((name, os.path.expanduser(text) if name.endswith(".location") else text))
 
     def servers(self, value: object) -> None:
-        """A list of brokers, or words with blanks or commas between them."""
+        """Add the brokers: a list, or words with blanks or commas between them."""
         words = value if isinstance(value, list) else re.split(r"[\s,]+", _text(value))
         self.put("bootstrap.servers", ",".join(_text(word) for word in words if _text(word)))
 
     def protocol(self, *, tls: bool, sasl: bool) -> None:
-        """What the presence of both says."""
+        """Add the security protocol, by whether there are settings of TLS and of SASL."""
         self.put("security.protocol", ("SASL_" * sasl + ("SSL" if tls else "PLAINTEXT")))
 
     def mechanism(self, value: object, default: str) -> str:
-        """The mechanism, by the broker's name for it."""
+        """Add the mechanism by the broker's name for it, and give that name."""
         word = _text(value)
         name = _MECHANISMS.get(re.sub(r"[-_ ]", "", word.lower()), word.upper()) if word else default
         self.put("sasl.mechanism", name)
         return name
 
     def unverified(self, value: object) -> None:
-        """A switch that turns the check of certificates off."""
+        """Add the property that turns the check of certificates off, where this switch is on."""
         if _is_on(value):
             self.put("enable.ssl.certificate.verification", "false")
 
     def leave(self, key: str, reason: str) -> None:
-        """A key that is not followed."""
+        """Note a key that is not followed, and why."""
         self.unfollowed.append(f"{key} is not followed: {reason}")
 
 
@@ -278,7 +279,7 @@ def _is_on(value: object) -> bool:
 
 
 def _milliseconds(value: object) -> str:
-    """Go's notation of a duration, `1m30s`, in ms."""
+    """A duration in Go's notation, `1m30s`, in ms; empty where it is none."""
     text = _text(value)
     parts = _NUMBER.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:

@@ -1,4 +1,4 @@
-"""A profile in, the same in the notation of another client out: Java's, librdkafka's, or variables of a shell."""
+"""A profile in, its properties in the notation of another client out: Java's, librdkafka's, or shell variables."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _HANDLERS: Final = {
     ),
     "AWS_MSK_IAM": ("sasl.client.callback.handler.class", "software.amazon.msk.auth.iam.IAMClientCallbackHandler"),
 }
-# What only kw has as properties.
+# Meanings that only kw has as properties.
 _OWN: Final = frozenset({"output", "oauth token", "aws region", "aws profile", "aws role", "aws session"})
-# What a login module's options say.
+# Meanings that options of a login module carry.
 _IN_LOGIN: Final = frozenset(meaning for _, options in _LOGINS.values() for _, meaning in options)
 
 
 class Exported(NamedTuple):
-    """The text of a file, and what could not be said in it; `left_out` counts the secrets."""
+    """The text of a file, and notes on properties that it cannot hold; `left_out` counts the secrets left out."""
 
     text: str
     notes: list[str]
@@ -63,7 +63,7 @@ def export(name: str, pairs: Sequence[Pair], kind: str, *, reveal: bool) -> Expo
     else:
         shown = [*pairs]
     lines, left_out = [f"# profile {name} of kw\n"], 0
-    # Whoever reads the file, kw among others, tells by the names in it which notation it is.
+    # Programs that read the file, kw among them, tell its notation by the names in it.
     plain = kind == "librdkafka" or (kind == "kw" and not is_java("".join(f"{key}=\n" for key, _ in shown)))
     line = _LINES["librdkafka" if plain else kind]
     for key, value in shown:
@@ -158,7 +158,7 @@ _LINES: Final[dict[str, Callable[[str, str], str]]] = {
 
 
 def note_lines(exported: Exported) -> Iterable[str]:
-    """What to tell of it."""
+    """The lines to print about an export: its notes, and how many secrets are left out."""
     yield from exported.notes
     if exported.left_out:
         what = f"{exported.left_out} secrets are" if exported.left_out > 1 else "1 secret is"

@@ -1,4 +1,4 @@
-"""Another client's configuration file in, a profile out; what it says that kw does not follow is told."""
+"""Another client's configuration file in, a profile out; settings that kw does not follow are reported."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FILE_MAX = 1024 * 1024
 
 
 class ImportOptions(NamedTuple):
-    """What the command line says: `context` names one cluster of a file that has several."""
+    """The options of an import: `context` names one cluster of a file that has several."""
 
     context: str | None = None
     active: bool = False
@@ -27,7 +27,7 @@ class ImportOptions(NamedTuple):
 
 
 def import_profiles(env: Environment, words: Sequence[str], options: ImportOptions) -> None:
-    """`[NAME] FILE`: keep what FILE says as NAME; without NAME every cluster of it under its own. Raises Failure."""
+    """Import `[NAME] FILE` as profile NAME; without NAME every cluster of FILE under its own name. Raises Failure."""
     name, file = (words[0], words[1]) if len(words) == 2 else (None, words[0])
     file = _found(env, file)
     text = _text(env, file)
@@ -74,7 +74,7 @@ def _import_cluster(env: Environment, name: str, cluster: ForeignCluster, file: 
     folder = os.path.dirname(file)
     pairs = [(key, absolute(key, value, folder)) for key, value in cluster.pairs]
     origin = f"{'standard input' if file == '-' else file}, {cluster.kind} {cluster.name}"
-    # Who imports all of them may have one of them in use.
+    # With all clusters imported, the one that is in use in the file becomes the active one.
     active = options.active and (options.context is not None or cluster.current)
     _keep(env, name, SettingSource(origin, pairs), options._replace(active=active))
     for line in cluster.unfollowed:
@@ -119,9 +119,9 @@ def _refuse_taken(profiles: Profiles, names: Sequence[str], options: ImportOptio
 
 
 def absolute(name: str, value: str, folder: str) -> str:
-    """A path of another program's file made good for use from anywhere; any other value as it is.
+    """A path in another program's file, made good for use from anywhere; any other value as it is.
 
-    Paths are relative to where a program runs; where such a file is not there but beside the configuration file, that
+    Paths are relative to where a program runs; where there is no such file but one beside the configuration file, that
     one is meant.
     """
     row = BY_NAME.get(name)
@@ -132,12 +132,12 @@ def absolute(name: str, value: str, folder: str) -> str:
 
 
 def _own_name(word: str) -> str:
-    """What another tool calls a cluster, as a name that a profile may have."""
+    """Another tool's name of a cluster, as a name that a profile may have."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", word).strip("-._")[:64] or "imported"
 
 
 def _found(env: Environment, word: str) -> str:
-    """The file; the name of a tool stands for the file that it keeps in the user's home. Raises Failure."""
+    """The path of a file; the name of a tool stands for its file in the user's home. Raises Failure."""
     if word not in PLACES or os.path.exists(word):
         return word
     home = env.variables.get("HOME") or os.path.expanduser("~")

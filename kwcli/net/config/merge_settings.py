@@ -1,6 +1,6 @@
 """Properties from several places in, one value for each setting out: the highest place wins, setting by setting.
 
-Two names of one setting never meet: `ssl.ca.pem` of a higher place replaces `ssl.truststore.location` of a lower one.
+Names of one setting count as one: `ssl.ca.pem` of a higher place replaces `ssl.truststore.location` of a lower one.
 A Java login configuration is taken apart here, so that a user name of a higher place replaces the one inside it.
 """
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class SettingSource(NamedTuple):
-    """One place and what it says; `origin` as people are told, `-F client.properties`.
+    """The properties of one place; `origin` is the place as people are told, `-F client.properties`.
 
-    `lines` are the numbers of the pairs' lines where the place is a file, whose name `file` adds if `origin` lacks it.
+    `lines` are the numbers of the pairs' lines where the place is a file; `file` is its name if `origin` lacks it.
     """
 
     origin: str
@@ -35,7 +35,7 @@ class SettingSource(NamedTuple):
 
 
 class Value(NamedTuple):
-    """What one setting has been given, under which name, by whom, and where exactly that stands."""
+    """The value of one setting: text and form, the name it was given under, its source, and its exact place there."""
 
     text: str
     form: properties.Form
@@ -45,19 +45,19 @@ class Value(NamedTuple):
 
     @property
     def where(self) -> str:
-        """With its line, where it has one."""
+        """The place of the value, with its line where it has one."""
         return self.place or self.origin
 
     @property
     def said(self) -> str:
-        """`sasl.mechanism (-F client.properties:3)`."""
+        """The setting and its place in words: `sasl.mechanism (-F client.properties:3)`."""
         return f"{self.name} ({self.where})" if self.origin != self.name else self.name
 
 
 class ChosenSettings:
-    """The values by meaning (as in `properties.PROPERTIES`), and what there is to say about the rest.
+    """The values by meaning (as in `properties.PROPERTIES`), and messages about the other properties.
 
-    `faults` are the properties that nobody knows and that may have been meant to protect the connection.
+    `faults` are about unknown properties that may have been meant to protect the connection.
     """
 
     __slots__ = ("faults", "remarks", "values", "warnings")
@@ -69,12 +69,12 @@ class ChosenSettings:
         self.remarks: list[str] = []
 
     def text(self, meaning: str) -> str | None:
-        """The value, None where there is none or an empty one."""
+        """The text of a setting; None where it has none or an empty one."""
         value = self.values.get(meaning)
         return (value.text or None) if value else None
 
     def flag(self, meaning: str, default: bool) -> bool:
-        """true or false."""
+        """A setting that is true or false. Raises Failure (usage) for other words."""
         value = self.values.get(meaning)
         if value is None or not value.text:
             return default
@@ -84,7 +84,7 @@ class ChosenSettings:
         return _FLAGS[word]
 
     def seconds(self, meaning: str, default: float) -> float:
-        """A number of milliseconds, as seconds."""
+        """A setting in milliseconds, as seconds. Raises Failure (usage) for other texts."""
         value = self.values.get(meaning)
         if value is None or not value.text:
             return default
@@ -113,7 +113,7 @@ _LOGIN: Final = {
     "awsRoleSessionName": "aws session",
     "awsStsRegion": "aws region",
 }
-# How options that carry a name of their own begin, and Java's options that ask for what kw does anyway or never does.
+# Prefixes of options that carry a name of their own, and Java's options for what kw does anyway or never does.
 _PREFIXES: Final = ("extension_", "unsecuredLogin")
 _IDLE: Final = frozenset(
     {
@@ -133,7 +133,7 @@ _IDLE: Final = frozenset(
 
 
 def choose(sources: Iterable[SettingSource]) -> ChosenSettings:
-    """`sources` are the highest first."""
+    """The settings of all sources, which are given with the highest first."""
     chosen = ChosenSettings()
     for source in sources:
         own: dict[str, Value] = {}

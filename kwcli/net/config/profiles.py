@@ -25,7 +25,7 @@ _SUFFIX: Final = ".properties"
 
 
 class Profiles:
-    """The profiles of one user. Every method raises Failure (usage) for what is not there or cannot be."""
+    """The profiles of one user. Every method raises Failure (usage) for a missing profile or an impossible name."""
 
     def __init__(self, folder: Path | str) -> None:
         self._folder = os.path.join(folder, "profiles")
@@ -33,11 +33,11 @@ class Profiles:
 
     @classmethod
     def of(cls, env: Environment) -> Profiles:
-        """Those in `$XDG_CONFIG_HOME/kw`, or in `~/.config/kw`."""
+        """The profiles in `$XDG_CONFIG_HOME/kw`, or in `~/.config/kw`."""
         return cls(own_folder("config", env.variables))
 
     def names(self) -> list[str]:
-        """All names, sorted."""
+        """The names of all profiles, sorted."""
         try:
             found = [entry.name for entry in os.scandir(self._folder)]
         except OSError:
@@ -46,7 +46,7 @@ class Profiles:
         return sorted(name for name in names if re.fullmatch(_NAME, name))
 
     def active(self) -> str | None:
-        """The name of the one in use, whether it is there or not."""
+        """The name of the active profile, whether it is there or not; None where none is active."""
         try:
             with open(self._active, encoding="utf-8") as file:
                 return file.read(_NAME_SIZE).strip() or None
@@ -54,17 +54,17 @@ class Profiles:
             return None
 
     def path(self, name: str) -> str:
-        """Its file."""
+        """The file of a profile."""
         if not re.fullmatch(_NAME, name):
             raise Failure(f"{name!r} is no name of a profile: letters, digits and . _ -", Exit.USAGE)
         return os.path.join(self._folder, f"{name}{_SUFFIX}")
 
     def pairs(self, name: str) -> list[Pair]:
-        """Its properties."""
+        """The properties of a profile."""
         return [*self.source(name, name).pairs]
 
     def source(self, name: str, origin: str) -> SettingSource:
-        """Its properties with their lines, under the name by which people are told of it."""
+        """The properties of a profile with their lines; `origin` is what people are told it is."""
         from kwcli.net.config import properties
 
         path = self.path(name)
@@ -81,14 +81,14 @@ class Profiles:
             raise Failure(f"profile {name} cannot be read: {_reason(error)}", Exit.USAGE) from None
 
     def open_to_others(self, name: str) -> bool:
-        """Whether somebody else may read it."""
+        """Whether other users may read a profile's file."""
         try:
             return bool(os.stat(self.path(name)).st_mode & 0o077)
         except OSError:
             return False
 
     def write(self, name: str, pairs: Mapping[str, str] | Iterable[Pair], comment: str = "") -> str:
-        """Make or replace one, whole or not at all; its file."""
+        """Make or replace a profile, whole or not at all; its file."""
         from kwcli.net.config import properties
 
         rows = pairs.items() if isinstance(pairs, Mapping) else pairs
@@ -96,13 +96,13 @@ class Profiles:
         return self.write_text(name, head + properties.write(rows))
 
     def write_text(self, name: str, text: str) -> str:
-        """Make or replace one by its whole text, comments included; its file."""
+        """Make or replace a profile by its whole text, comments included; its file."""
         path = self.path(name)
         self._put(path, text)
         return path
 
     def rename(self, name: str, other: str, *, force: bool) -> str:
-        """Give one another name; the active one stays so. Its file."""
+        """Give a profile another name; the active one stays active. Its file."""
         path = self.path(other)
         self.pairs(name)
         if name == other:
@@ -115,7 +115,7 @@ class Profiles:
         return path
 
     def in_use(self, env: Environment) -> tuple[str, str] | None:
-        """The profile that commands use without --profile, and who says so: `KW_PROFILE`, or `active`."""
+        """The profile that commands use without --profile, and what selects it: `KW_PROFILE`, or `active`."""
         asked = env.variables.get("KW_PROFILE")
         if asked:
             return asked, "KW_PROFILE"
@@ -123,14 +123,14 @@ class Profiles:
         return (active, "active") if active else None
 
     def remove(self, name: str) -> None:
-        """Take one away; the active one is then none."""
+        """Remove a profile; if it was the active one, none is active then."""
         self.pairs(name)
         os.unlink(self.path(name))
         if self.active() == name:
             self.use(None)
 
     def use(self, name: str | None) -> None:
-        """Make one the active one; with None there is none."""
+        """Make a profile the active one; with None, none is active."""
         if name is None:
             with suppress(FileNotFoundError):
                 os.unlink(self._active)
@@ -141,7 +141,7 @@ class Profiles:
     def _put(self, path: str, text: str) -> None:
         folder, name = os.path.split(path)
         made = os.path.join(folder, f".{name}.{os.getpid()}")
-        sweep(os.path.join(glob.escape(folder), ".*.*"))  # they have passwords in them
+        sweep(os.path.join(glob.escape(folder), ".*.*"))  # leftover files have passwords in them
         try:
             os.makedirs(folder, mode=0o700, exist_ok=True)
             with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
@@ -157,7 +157,7 @@ def _reason(error: Exception) -> str:
     return (error.strerror or str(error)) if isinstance(error, OSError) else "it is no text"
 
 
-# Profiles in, what `kw profile` prints of them out: lines for people, rows for programs; secrets only on demand.
+# Profiles in, the output of `kw profile` out: lines for people, rows for programs; secrets only on demand.
 
 
 Row = dict[str, Any]
@@ -182,7 +182,7 @@ def _summary(profiles: Profiles, name: str) -> Row:
 
 
 def list_lines(rows: list[Row], width: int | None) -> list[str]:
-    """Columns; the active profile has a star."""
+    """The rows of `listed` as a table; the active profile has a star."""
     if not rows:
         return ["no profiles yet; kw profile import NAME FILE makes one"]
     from kwcli.output.table import Column, draw_table
@@ -210,7 +210,7 @@ def _shown(name: str, value: str) -> Any:
 
 
 def _redacted(name: str, value: str) -> Any:
-    """Of a login configuration what is no secret stays."""
+    """A secret value, redacted; of a login configuration only the secret options are."""
     from kwcli.net.config import jaas
 
     if name == "sasl.jaas.config":
@@ -225,7 +225,7 @@ def _redacted(name: str, value: str) -> Any:
 
 
 def show_lines(row: Row) -> list[str]:
-    """As in a property file; what a terminal could take for a command is escaped."""
+    """The properties as lines of a property file; what a terminal could take for a command is escaped."""
     from kwcli.terminal import clean
 
     lines = []
@@ -236,7 +236,7 @@ def show_lines(row: Row) -> list[str]:
 
 
 def as_json(rows: list[Row], output: str) -> bytes:
-    """One object a line, or one array."""
+    """Rows as JSON: one object a line, or one array where `output` is `json`."""
     if output == "json":
         return (json.dumps(rows, indent=2, ensure_ascii=False) + "\n").encode()
     return "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows).encode()

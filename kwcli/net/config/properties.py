@@ -1,4 +1,4 @@
-"""Java properties in, names and values out: their notation, files of them, and those whose value is secret."""
+"""Files of client properties (Java's or librdkafka's) in, names and values out, and which values are secret."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Form = Literal["text", "path", "pem", "milliseconds", "flag"]
 
 
 class Property(NamedTuple):
-    """One setting: its names (some programs know several), what a value is, whether it may be shown, what it does.
+    """One setting: its names (some programs know several), the form of its value, whether it is secret, what it does.
 
-    `values` are those there are, where that is a closed set; `default` is what holds where none is given.
+    `values` are the allowed values, where that is a closed set; `default` holds where none is given.
     """
 
     meaning: str
@@ -234,7 +234,7 @@ PROPERTIES: Final[tuple[Property, ...]] = (
     _row("aws session", "sasl.aws.role.session.name", "", "AWS_MSK_IAM: the name of that role's session"),
 )
 
-# What would change a connection and kw cannot do: the reason, said as a warning.
+# Properties that would change a connection and that kw cannot follow → the reason, given as a warning.
 UNSUPPORTED: Final[dict[str, str]] = {
     "ssl.crl.location": "kw does not read revocation lists",
     "ssl.engine.id": "kw does not load OpenSSL engines",
@@ -255,7 +255,7 @@ UNSUPPORTED: Final[dict[str, str]] = {
     "sasl.oauthbearer.assertion.template.file": "kw makes no JWT assertions",
     "config.providers": "kw does not look up ${…} in values",
 }
-# Of Java's classes those whose work kw does itself.
+# Java's classes whose work kw does itself.
 _OWN_CLASSES: Final = ("software.amazon.msk.auth.iam.",)
 
 # Known, and of no meaning to a connection made by kw.
@@ -321,13 +321,13 @@ IRRELEVANT_FAMILIES: Final = (
 )
 
 BY_NAME: Final[dict[str, Property]] = {name: row for row in PROPERTIES for name in row.names}
-# Only one of the two families reads these: they tell in which spelling a file is written.
+# Names that only one of the two families reads: they tell in which spelling a file is written.
 ONLY_JAVA: Final = frozenset(name for row in PROPERTIES for name in row.java if name not in row.librdkafka)
 ONLY_LIBRDKAFKA: Final = frozenset(name for row in PROPERTIES for name in row.librdkafka if name not in row.java)
 
 
 def known_names() -> list[str]:
-    """Every property name that kw has heard of, those that mean something first."""
+    """Every property name that kw has heard of, those that kw follows first."""
     return [*BY_NAME, *UNSUPPORTED, *sorted(IRRELEVANT)]
 
 
@@ -337,12 +337,12 @@ def unfollowed(name: str, value: str) -> str | None:
 
 
 def irrelevant(name: str) -> bool:
-    """Whether another program reads this and a connection does not depend on it."""
+    """Whether the property belongs to another program and does not matter for a connection."""
     return name in IRRELEVANT or name.startswith(IRRELEVANT_FAMILIES)
 
 
 def known(name: str) -> bool:
-    """Whether kw knows what the property is about; a family of other programs' is no knowledge."""
+    """Whether kw knows the property itself; to be in a family of other programs is not enough."""
     return name in BY_NAME or name in UNSUPPORTED or name in IRRELEVANT or name in _HARMLESS
 
 
@@ -357,17 +357,17 @@ def secret(name: str) -> bool:
     return not known(name) or any(word in name for word in _TELLING)
 
 
-# Of other programs, and no secrets.
+# Properties of other programs that are no secrets.
 _HARMLESS: Final = frozenset({"schema.registry.url", "basic.auth.credentials.source"})
-# A property of the same meaning for a part of a program.
+# Prefixes of properties that have the same meaning for a part of a program.
 _PREFIXES: Final = ("producer.", "consumer.", "admin.", "topic.")
-# Among what has no meaning for kw. A command may have a password in it.
+# Words in names of secret properties without meaning for kw. A command may have a password in it.
 _TELLING: Final = ("password", "passphrase", "secret", "private.key", "kinit.cmd")
 
 # Text of a configuration file in, its properties out (and back): Java's .properties and librdkafka's plain lines.
 #
 # They differ in one thing that matters: for Java a backslash escapes and joins lines, for librdkafka it is a character
-# like any other. Which of them a text is, its property names tell; where they do not, Java's rules hold.
+# like any other. The property names tell which of them a text is; where they do not, Java's rules hold.
 
 
 Pair = tuple[str, str]
@@ -379,7 +379,7 @@ _BLANK: Final = " \t\f"
 
 
 def decoded(data: bytes) -> str:
-    """A file's text: UTF-8, else Latin-1, which is what Java reads such files as."""
+    """The text of a file: UTF-8, else Latin-1, as Java reads such files."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -387,20 +387,20 @@ def decoded(data: bytes) -> str:
 
 
 def parse(text: str) -> list[Pair]:
-    """The pairs of a file of either kind, in its order."""
+    """The pairs of a file of either kind, in the order of the file."""
     if is_java(text):
         return java_pairs(text)
     return plain_pairs(text)
 
 
 def is_java(text: str) -> bool:
-    """Whether the names in it say Java, or say nothing."""
+    """Whether a text is of Java's kind: its names are Java's, or do not tell."""
     names = {name for name, _ in plain_pairs(text)}
     return bool(names & ONLY_JAVA) or not names & ONLY_LIBRDKAFKA
 
 
 def plain_pairs(text: str) -> list[Pair]:
-    """librdkafka's kind (kcat.conf, librdkafka.config): `name=value` lines, `#` comments, nothing is escaped."""
+    """The pairs of librdkafka's kind (kcat.conf, librdkafka.config): `name=value` lines, `#` comments, no escapes."""
     return [pair for _, pair in _plain_lines(text)]
 
 
@@ -458,7 +458,7 @@ def _character(match: re.Match[str]) -> str:
 
 
 def write(pairs: Iterable[Pair]) -> str:
-    """The same pairs as Java's kind."""
+    """The text of a file of Java's kind with these pairs."""
     return "".join(f"{_escaped(name, ' =:#!')}={_escaped(value, '')}\n" for name, value in pairs)
 
 
@@ -475,9 +475,9 @@ def _escaped(text: str, special: str) -> str:
     return "\\" + written if written.startswith(" ") else written
 
 
-# Properties in, what may be shown of them out: a name that nobody knows may be a password that was put in its place.
+# Properties in, the parts that may be shown out: an unknown name may be a password that was put in its place.
 #
-# What is known to be harmless is shown, all else is `{redacted N}`; of an address its user and query are hidden.
+# Names and values known to be harmless are shown, others are `{redacted N}`; of a URL its user and query are hidden.
 
 
 # Options of Java's login modules that are no secrets.
@@ -493,9 +493,9 @@ _PLACE: Final = re.compile(
 )
 _CLIENT: Final = frozenset(name for name, row in BY_NAME.items() if row.meaning == "oauth client")
 _CLIENT_SECRET: Final = frozenset(name for name, row in BY_NAME.items() if row.meaning == "oauth secret")
-# The user of an address in a list of some, which has no query.
+# The user of each URL in a list; such URLs have no query.
 _USER: Final = re.compile(r"(?<=://)[^/\s,]*@")
-# A value of an unknown property that is shorter is a number or a word as any; a password hardly is.
+# Shorter values are numbers or words as any, and hardly passwords; the second limit is for unknown properties.
 _SHORTEST: Final = 4
 _SHORTEST_UNKNOWN: Final = 6
 
@@ -506,7 +506,7 @@ def hidden(name: str, value: str) -> bool:
 
 
 def shown_name(name: str, value: str = "") -> str:
-    """The name of a property; what cannot be one, as a password on a line of its own, is hidden."""
+    """The name of a property; a text that cannot be one, as a password on a line of its own, is hidden."""
     if known(name) or not name:
         return name
     first = name.split()[0] if name.split() else ""
@@ -524,7 +524,7 @@ def _is_near(name: str) -> bool:
 
 
 def shown_url(text: str) -> str:
-    """An address without its user and its query; what is none is hidden."""
+    """A URL without its user and its query; a text that is no URL is hidden."""
     match = _PLACE.fullmatch(text)
     if match is None:
         return hole(text)
@@ -534,18 +534,18 @@ def shown_url(text: str) -> str:
 
 
 def shown_value(name: str, value: str) -> str:
-    """A value that is not `hidden`, without what an address in it holds of a secret."""
+    """A value that is not `hidden`, with the users and queries of URLs in it hidden."""
     if name.endswith(".url"):
         return ",".join(shown_url(word) if "://" in word else word for word in value.split(","))
     return _USER.sub(lambda match: f"{hole(match[0][:-1])}@", value)
 
 
 def secrets_of(pairs: Iterable[Pair]) -> Iterator[str]:
-    """What must not be told of properties, whoever says it."""
+    """The secret texts of these properties, which no output may repeat."""
     pairs = list(pairs)
     clients = {value for name, value in pairs if name in _CLIENT}
     for name, value in pairs:
-        if name in _CLIENT_SECRET:  # as HTTP carries it
+        if name in _CLIENT_SECRET:  # id and secret as HTTP carries them
             yield from (b64encode(f"{client}:{value}".encode()).decode() for client in clients)
         if name == "sasl.jaas.config":
             yield from _of_login(value)
@@ -557,7 +557,7 @@ def secrets_of(pairs: Iterable[Pair]) -> Iterator[str]:
 
 
 def public_of(pairs: Iterable[Pair]) -> Iterator[str]:
-    """What is told of properties as it is."""
+    """The texts of these properties that are shown as they are."""
     for name, value in pairs:
         if name == "sasl.jaas.config":
             yield from (text for word, text in _options(value).items() if word in PUBLIC_OPTIONS)
@@ -582,7 +582,7 @@ def _options(value: str) -> dict[str, str]:
 
 
 def _of_address(name: str, value: str) -> Iterator[str]:
-    """User and query, and their parts."""
+    """User and query of the URLs in a value, and the parts of both."""
     match = _PLACE.fullmatch(value) if name.endswith(".url") else None
     texts = [match["user"], match["rest"]] if match else [found[:-1] for found in _USER.findall(value)]
     for text in texts:

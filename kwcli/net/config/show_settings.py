@@ -1,4 +1,4 @@
-"""What `-X list` and `-X dump` print: all properties that kw knows; those in force, each with its place."""
+"""The tables of `-X list` and `-X dump`: all properties that kw knows; those in force, each with its place."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from kwcli.net.config.properties import (
 )
 
 Row = dict[str, Any]
-# In the table's order, each with the first of its rows.
+# Meaning → the first of its rows, in the table's order.
 _BY_MEANING: Final[dict[str, Property]] = {
     meaning: next(row for row in PROPERTIES if row.meaning == meaning)
     for meaning in dict.fromkeys(row.meaning for row in PROPERTIES)
 }
 _SECRET: Final = frozenset(row.meaning for row in PROPERTIES if row.secret and row.form != "pem") - {"login"}
-# What the command line says in options of its own.
+# Settings that have command-line options of their own.
 OPTIONS: Final[dict[str, tuple[str, str]]] = {
     "servers": ("bootstrap.servers", "-b"),
     "controllers": ("bootstrap.controllers", "--bootstrap-controller"),
@@ -104,7 +104,7 @@ def dump_rows(
     options: Sequence[tuple[str, Any]],
     reveal: bool = False,
 ) -> list[Row]:
-    """One row a setting that is in force: its value, and the place that it is from. `options` are those of OPTIONS."""
+    """One row for each setting in force: its value, and the place that it is from. `options` are those of OPTIONS."""
     from kwcli.net.config.build_config import read_sources
 
     sources, _ = read_sources(env, properties=properties, files=files, profile=profile)
@@ -130,7 +130,7 @@ def dump_rows(
 
 
 def _others(sources: Sequence[SettingSource], reveal: bool) -> list[Row]:
-    """What is set and not followed."""
+    """One row for each property that is set and not followed."""
     rows: dict[str, Row] = {}
     for source in sources:
         for index, (name, text) in enumerate(source.pairs):
@@ -160,7 +160,7 @@ def _shown(name: str, text: str, reveal: bool) -> Any:
 
 
 def _origin(value: Value, source: SettingSource) -> tuple[str, str]:
-    """The kind of a place, and the place as people are told."""
+    """The kind of a value's place, and the place as people are told."""
     if source.origin == "-X":
         return "command line", "-X"
     if source.origin.startswith("-F "):
@@ -192,7 +192,7 @@ def _said_ms(text: str) -> str:
 
 
 def dump_lines(rows: list[Row], width: int | None) -> Iterator[str]:
-    """A table; what is not followed says so behind its place."""
+    """The rows of `-X dump` as a table; a property that is not followed says so after its place."""
     values = [
         f"{{redacted {row['value']['redacted']}}}" if isinstance(row["value"], dict) else row["value"] for row in rows
     ]
@@ -203,7 +203,7 @@ def dump_lines(rows: list[Row], width: int | None) -> Iterator[str]:
 
 
 def csv_rows(rows: list[Row]) -> list[list[Any]]:
-    """A line of titles, then one a row; lists have commas between their words."""
+    """The rows as cells of CSV: a line of titles, then one line a row; lists have commas between their words."""
     titles = list(dict.fromkeys(name for row in rows for name in row))
     return [titles, *([_cell(row.get(title)) for title in titles] for row in rows)]
 

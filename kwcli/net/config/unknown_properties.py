@@ -1,4 +1,4 @@
-"""A property that nobody knows in; whether it may have been meant to protect the connection, and what to write, out."""
+"""An unknown property in; whether it may have been meant to protect the connection, and what to write, out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SWITCHES: Final = frozenset({
     *("tls", "ssl", "mtls", "usetls", "usessl", "enabletls", "enablessl", "tlsenable", "sslenable", "tlsenabled"),
     *("sslenabled", "securitytls", "securityssl", "secure"),
 })  # fmt: skip
-# What kw takes, and the words of other clients for it.
+# The property to write in kw, and the words of other clients for it.
 _WRITTEN: Final[tuple[tuple[str, str], ...]] = (
     (
         "ssl.ca.location=FILE",
@@ -84,7 +84,7 @@ _NO: Final = frozenset({"", "0", "f", "false", "n", "no", "off"})
 
 
 def is_foreign_word(name: str) -> bool:
-    """Whether another client calls a setting so: it is no password that was put in the place of a name."""
+    """Whether another client has a setting of this name: then it is no password in the place of a name."""
     folded = _folded(name)
     return folded in _SWITCHES or folded in _MEANT
 
@@ -101,9 +101,10 @@ def is_about_security(name: str, value: str) -> bool:
 
 
 def proposal(name: str, value: str, *, option: bool = False) -> str:
-    """`: write security.protocol=SSL`, ` (did you mean "sasl.password"?)`, or where to look: never empty for security.
+    """What to write instead of an unknown property; never empty for one about security.
 
-    `option`: the property was given by -X, and what is proposed is to be typed there.
+    `: write security.protocol=SSL`, ` (did you mean "sasl.password"?)`, or where to look. `option`: the property was
+    given by -X, and the proposal is to be typed there.
     """
     folded, how = _folded(name), "-X " * option
     if folded in _SWITCHES:
@@ -119,7 +120,7 @@ def proposal(name: str, value: str, *, option: bool = False) -> str:
 
 
 def _known(name: str) -> str | None:
-    """The property that is near in spelling: without letters swapped or missing, separators, or a prefix."""
+    """The known property with a similar spelling: letters swapped or missing, other separators, a prefix."""
     from kwcli.spelling import nearest_words
 
     for row in PROPERTIES:

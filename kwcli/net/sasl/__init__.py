@@ -10,9 +10,10 @@ __all__ = ["Mechanism", "SaslRefused", "mechanism"]
 
 
 def mechanism(sasl: Sasl, host: str, token: str | None) -> Mechanism:
-    """A fresh authentication to the broker on `host`; `token` is what OAUTHBEARER presents.
+    """A fresh mechanism for a login to the broker on `host`; `token` is the token for OAUTHBEARER.
 
-    SaslRefused where what there is to present cannot be presented, Failure (usage) for what is missing.
+    SaslRefused where the mechanism cannot carry the credentials, Failure (usage) for an unknown mechanism or a missing
+    package.
     """
     match sasl.mechanism:
         case "PLAIN":

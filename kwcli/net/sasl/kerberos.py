@@ -18,11 +18,11 @@ _NO_TICKET: Final = "get a ticket by kinit, or name -X sasl.kerberos.keytab=FILE
 _OTHER: Final = "check sasl.kerberos.service.name, the broker's host name and krb5.conf (KRB5_CONFIG)"
 # The library's lines say a number and its meaning, first of the major code, then of the minor one.
 _SAID: Final = re.compile(r"Minor \(\d+\): ([^\n]+)")
-_NO_LAYER: Final = 1  # of the security layers: none, which is all that Kafka's brokers do
+_NO_LAYER: Final = 1  # the bit for no security layer, which is all that Kafka's brokers do
 
 
 class Gssapi:
-    """A login by keytab where `sasl` names one, else by the user's ticket cache."""
+    """A GSSAPI login by keytab where `sasl` names one, else by the user's ticket cache."""
 
     name = "GSSAPI"
     reason: str | None = None

@@ -1,4 +1,4 @@
-"""What every SASL mechanism does: bytes of the server in, bytes for the server out, until it is done."""
+"""The interface of SASL mechanisms: bytes of the server in, bytes for the server out, until it is done."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from decoders.wire.text import in_bytes
 
 
 class SaslRefused(Exception):
-    """The exchange cannot go on: the server is not who it should be, or says no; `text` is one line without secrets."""
+    """The exchange cannot go on: the server is not who it should be, or refuses; `text` is a line without secrets."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -16,10 +16,10 @@ class SaslRefused(Exception):
 
 
 class Mechanism(Protocol):
-    """One authentication, good for one connection and one time.
+    """One authentication, for one login on one connection.
 
-    `first` gives what is sent first, `answer` what is sent next (None: nothing). `done`: the server has nothing more
-    to prove. `reason`: what the server said against us, when it expects another answer before it refuses.
+    `first` gives the first message, `answer` the next one (None: nothing is sent). `done`: the server has nothing more
+    to prove. `reason`: why the server refuses us, when it expects another answer before it does.
     """
 
     @property
@@ -37,7 +37,7 @@ class Mechanism(Protocol):
 
 
 class Around:
-    """A mechanism that leaves its work to another: for who changes one step of it."""
+    """A mechanism that passes every step on to another one; subclasses change single steps."""
 
     def __init__(self, inner: Mechanism) -> None:
         self._inner = inner
@@ -62,7 +62,7 @@ class Around:
 
 
 class PlainMechanism:
-    """The server's answer to the one message is empty."""
+    """PLAIN: one message, to which the server's answer is empty."""
 
     name = "PLAIN"
     reason: str | None = None

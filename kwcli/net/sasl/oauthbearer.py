@@ -22,7 +22,7 @@ _REASON_SIZE: Final = 64 * 1024
 
 
 class OAuthBearer:
-    """`extensions` go with the token (KIP-342)."""
+    """A login by a bearer token; `extensions` go with it (KIP-342)."""
 
     name = "OAUTHBEARER"
 
@@ -66,7 +66,7 @@ def _reason(challenge: bytes) -> str:
 
 
 def _good_until(token: str) -> str | None:
-    """When a JWT says that it ends, in UTC; None for other tokens."""
+    """The time at which a JWT expires, in UTC; None for other tokens."""
     parts = token.split(".")
     try:
         claims = json.loads(b64decode(parts[1] + "===", b"-_"))

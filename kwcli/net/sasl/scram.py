@@ -1,6 +1,6 @@
-"""SCRAM (RFC 5802, 7677): a user name and a password in, messages that prove the password without telling it out.
+"""SCRAM (RFC 5802, 7677): a user name and a password in, messages that prove the password without revealing it out.
 
-The server proves in its last message that it knows the password as well; without that proof we are not done. Kafka
+The server proves in its last message that it knows the password as well; without that proof the login fails. Kafka
 takes user names and passwords as they are (no SASLprep), and marks a delegation token by an extension (KIP-48).
 """
 
@@ -15,13 +15,13 @@ from typing import Final
 from decoders.protocols.scram import LEAST_ITERATIONS, make_proofs, xor
 from kwcli.net.sasl.mechanism import SaslRefused
 
-# Keeps a hostile server from our processor.
+# Keeps a hostile server from using up our processor time.
 MOST_ITERATIONS: Final = 1_000_000
 _MESSAGE_SIZE: Final = 64 * 1024
 
 
 class Scram:
-    """`nonce` is random unless a test gives one."""
+    """A SCRAM login; `nonce` is random unless a test gives one."""
 
     reason: str | None = None
 

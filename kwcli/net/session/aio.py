@@ -1,7 +1,7 @@
-"""Addresses and settings in, connected asyncio transports and mechanisms to log in by out: the proxy's way to brokers.
+"""Addresses and settings in, connected asyncio transports and login mechanisms out: the proxy's way to brokers.
 
-Every failure is a Failure of one line that begins with the address, in the words of `kw call`. What may take its time
-and cannot be asked to stop (name servers, token endpoints, Kerberos) runs in threads, bounded by a deadline.
+Every failure is a Failure of one line that begins with the address, in the words of `kw call`. Calls that may take long
+and cannot be interrupted (name servers, token endpoints, Kerberos) run in threads, bounded by a deadline.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from kwcli.net.sasl.mechanism import Mechanism
 
-# These need nothing but what is known already.
+# Mechanisms that need no network.
 _AT_ONCE: Final = frozenset({"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"})
 
 _ACCEPT_AGAIN_S: Final = 0.5
@@ -46,7 +46,7 @@ class Dialler:
     async def dial(self, address: Address, factory: Factory) -> asyncio.Transport:
         """A transport whose protocol comes from `factory`, speaking TLS where that is wanted. Raises Failure.
 
-        The broker's certificate is held against the host of `address`, wherever --dial-map leads.
+        The broker's certificate is checked against the host of `address`, wherever --dial-map leads.
         """
         way = Connector(address, self._config)
         deadline = Deadline(self._config.connect_timeout_s, time.monotonic)
@@ -69,7 +69,7 @@ class Dialler:
         return transport
 
     def alerted(self, address: Address, error: BaseException | None) -> str | None:
-        """With TLS 1.3 a broker's verdict on our certificate comes in answer to our first bytes: what it is."""
+        """The broker's alert about our certificate, which TLS 1.3 brings only after our first bytes; else None."""
         if not isinstance(error, OSError):
             return None
         way = Connector(address, self._config)
@@ -105,7 +105,7 @@ class Logins:
         self._credentials = credentials_of(config)
 
     async def mechanism(self, address: Address) -> Mechanism:
-        """One for one login to the broker at `address`; its first message is made already. Raises Failure."""
+        """A mechanism for one login to the broker at `address`; its first message is made already. Raises Failure."""
         if self._sasl.mechanism in _AT_ONCE:
             return self._make(address)
         return await asyncio.get_running_loop().run_in_executor(None, self._make, address)
@@ -127,7 +127,7 @@ class Logins:
 class TlsServer:
     """Accepts connections on a socket that listens, and does the handshake before a protocol gets them.
 
-    asyncio's own servers tell nobody of handshakes that fail: `failed` gets the client's address and why.
+    asyncio's own servers do not report handshakes that fail: `failed` gets the client's address and the error.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class TlsServer:
         *,
         timeout_s: float,
     ) -> None:
-        """Begins at once, in the running loop; `context` is asked for each connection."""
+        """Begin to accept at once, in the running loop; `context` is called for each connection."""
         self._sock = sock
         self._context = context
         self._factory = factory
@@ -194,7 +194,7 @@ async def _connect(place: Place) -> socket.socket:
     link = socket.socket(family, socket.SOCK_STREAM)
     try:
         link.setblocking(False)
-        link.connect_ex(where)  # on one machine it is done then, and need not be waited for (tests/bench/fairness.py)
+        link.connect_ex(where)  # within one machine it is done then, and not waited for (tests/bench/fairness.py)
         await asyncio.get_running_loop().sock_connect(link, where)
         link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except BaseException:

@@ -1,4 +1,4 @@
-"""A SASL mechanism in, the conversation that authenticates with it out, as a generator like that of negotiation.
+"""A SASL mechanism in, the conversation that authenticates with it out, as a generator like `opening.negotiate`.
 
 A broker that has SaslAuthenticate carries tokens in it (KIP-152); older ones take bare tokens after SaslHandshake 0,
 and 0.9 takes bare GSSAPI tokens from the first byte on.
@@ -24,7 +24,7 @@ _AUTHENTICATE_HIGHEST: Final = 2
 _UNSUPPORTED_MECHANISM: Final = 33
 _ILLEGAL_SASL_STATE: Final = 34
 _AUTHENTICATION_FAILED: Final = 58
-# More tokens than any mechanism needs; a peer that challenges for ever is none.
+# More tokens than any mechanism needs; a peer that challenges for ever is given up.
 _ROUNDS: Final = 16
 _MESSAGE_MAX: Final = 300
 
@@ -40,9 +40,9 @@ _REMEDIES: Final = {
 def authenticate(
     mechanism: Mechanism, versions: Mapping[int, Versions], *, tls: bool
 ) -> Generator[Step, TimedFrame, tuple[int, int]]:
-    """Returns for how many ms the broker takes us as authenticated (KIP-368), 0 where it sets no end, and since when.
+    """Authenticate. Returns the session lifetime in ms (KIP-368), 0 where it has no end, and its begin in ns.
 
-    Raises Stop.
+    Raises ConnectionStop.
     """
     framed = _framed(versions)
     if SASL_HANDSHAKE in versions:
@@ -69,7 +69,7 @@ def authenticate(
             if mechanism.done:
                 return lifetime, at_ns
             break
-        # A client that is done may have to say so; only who carries tokens in requests is answered.
+        # A client that is done may have to send a last token; only a token carried in a request is answered.
         token, last = answer, mechanism.done
     raise broken(f"ended {mechanism.name} without proving who it is", "do not trust it")
 
@@ -90,13 +90,13 @@ def _answer(mechanism: Mechanism, challenge: bytes, sent: list[bytes]) -> bytes 
 
 
 def _without(sent: list[bytes], said: str) -> str:
-    """What a broker says, without what it repeats of the tokens that it was sent."""
+    """A broker's error message, without the parts of the sent tokens that it repeats."""
     conceal = concealer(spellings(sent))
     return said if conceal is None else conceal(said)
 
 
 def failed(name: str, refused: SaslRefused) -> ConnectionStop:
-    """What the mechanism itself does not put up with."""
+    """The stop for a login that the mechanism itself refuses."""
     return ConnectionStop(Cause.REFUSED, f"could not be logged in to by {name}: {refused.text}", code=Exit.REFUSED)
 
 
@@ -145,7 +145,7 @@ def _refused(name: str, said: str) -> ConnectionStop:
 
 
 def hung_up(name: str, api_key: int | None) -> ConnectionStop:
-    """The broker closed where it should have answered a request of the login, or a bare token (None)."""
+    """The stop for a broker that closed instead of answering a request of the login, or a bare token (None)."""
     if api_key == SASL_HANDSHAKE:
         return ConnectionStop(
             Cause.SASL, "closed the connection after SaslHandshake", remedy="the broker's log says why"

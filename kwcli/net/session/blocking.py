@@ -1,6 +1,6 @@
-"""A broker's address in, requests' bytes in, answers' bytes and times out: the driver that blocks, used by `kw call`.
+"""A broker's address and requests' bytes in, answers' bytes and times out: the blocking driver, used by `kw call`.
 
-Everything is bounded by one deadline; whatever goes wrong is a Failure of one line that begins with the address.
+Everything is bounded by one deadline; every error is a Failure of one line that begins with the address.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Connection", "Record", "Reply", "Timing", "now_ns"]
 
 RECEIVE: Final = 256 * 1024
-# What every socket takes without waiting for the peer.
+# Bytes that every socket takes without waiting for the peer.
 AT_ONCE: Final = 16 * 1024
 # Wall-clock nanoseconds that never go back within one process.
 _EPOCH_NS: Final = time.time_ns() - time.perf_counter_ns()
@@ -40,9 +40,9 @@ def now_ns() -> int:
 
 
 class Reply:
-    """A request and what came back, frames with their size fields, times in wall-clock ns.
+    """A request and its answer: frames with their size fields, times in wall-clock ns.
 
-    `api_key` is None for bytes that are no request by our knowledge (a bare SASL token, raw bytes). Without an answer
+    `api_key` is None for bytes that are not known to be a request (a bare SASL token, raw bytes). Without an answer
     `response_frame` is None and `first_ns`, `last_ns` are 0.
     """
 
@@ -76,8 +76,8 @@ Record = Callable[[Reply], None]
 class Connection:
     """An open, negotiated and authenticated connection to one broker; a context manager that closes it.
 
-    `address` is what was asked for, `local` and `peer` the ends of the socket as `host:port`, `remarks` lines that the
-    user should be told. `deadline` ends everything, and may be replaced between requests.
+    `address` is the address asked for, `local` and `peer` the ends of the socket as `host:port`, `remarks` lines for
+    the user. `deadline` ends everything, and may be replaced between requests.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Connection:
         node_id: int | None = None,
         record: Record | None = None,
     ) -> None:
-        """Takes a connected socket; `open` is the way to get one. Raises Stop."""
+        """Take over a connected socket; callers use `open`. Raises ConnectionStop."""
         self.address = way.address
         self.node_id = node_id
         self.deadline = deadline
@@ -122,10 +122,11 @@ class Connection:
         record: Record | None = None,
         credentials: Credentials | None = None,
     ) -> Connection:
-        """Resolve, connect, negotiate, authenticate. `record` is told every request made on it. Raises Failure.
+        """Resolve, connect, negotiate, authenticate. `record` is called with every request made on it. Raises Failure.
 
-        Give `cluster_id` only where brokers are known to speak ApiVersions 5, which says whom we believe to reach
-        (KIP-1242); elsewhere it costs one more round. `credentials` are shared by the connections of a cluster.
+        Give `cluster_id` only where brokers are known to speak ApiVersions 5, which names the cluster that we believe
+        to reach (KIP-1242); elsewhere it costs one more round. `credentials` are shared by the connections of a
+        cluster.
         """
         way = Connector(address, config)
         login = _login(config, address, deadline, credentials)
@@ -199,9 +200,9 @@ class Connection:
         respond: bool = True,
         header_tags: Mapping[int, bytes] | None = None,
     ) -> Reply:
-        """Send one request and wait for its answer, if there is to be one. Raises Failure.
+        """Send one request and wait for its answer, if one is expected. Raises Failure.
 
-        A login that is about to end is renewed before that.
+        A login that is about to end is renewed first.
         """
         try:
             self._renew()
@@ -232,7 +233,7 @@ class Connection:
             self._converse(self._session.authenticate_again())
 
     def _converse(self, events: list[Event]) -> None:
-        """Until the session is open (again)."""
+        """Send and receive until the session is open (again)."""
         since = 0
         while not self._opened(events):
             if not since and self._session.phase is SessionPhase.AUTHENTICATING:
@@ -261,7 +262,7 @@ class Connection:
                         self._answered += 1
                         return self._told(Reply(out, event))
         except (ConnectionStop, Failure, KeyboardInterrupt):
-            if out.begun_ns:  # what was sent and not answered is told as well
+            if out.begun_ns:  # a request that was sent and not answered is recorded as well
                 out.sent_ns = out.sent_ns or out.begun_ns
                 self._told(Reply(out, None))
             raise
@@ -284,8 +285,8 @@ class Connection:
             except OSError:
                 if not out.respond:
                     raise closed(f"closed the connection while {out} was sent") from None
-            # A small frame is handed over at once: what passes until the call comes back is no part of sending it, and
-            # on a busy machine the answer may be there before.
+            # A small frame is handed over at once: the time until the call returns is no part of sending it, and on a
+            # busy machine the answer may be there before.
             out.sent_ns = out.begun_ns if len(out.frame) <= AT_ONCE else now_ns()
 
     def _receive(self) -> list[Event]:
@@ -335,7 +336,7 @@ def _older(
     *,
     worth: bool,
 ) -> Connection:
-    """A connection to a broker of before 0.10, which closes on ApiVersions; Failure where it is none."""
+    """A connection to a broker of before 0.10, which closes on ApiVersions; Failure where the peer is none."""
     if worth:
         try:
             made = attempt(assumed_offer(), deadline.sooner(QUESTION_S))

@@ -1,4 +1,4 @@
-"""Settings in, fresh SASL credentials out: passwords, tokens of a provider, tickets."""
+"""SASL settings in, tokens for OAUTHBEARER out: as given, unsigned, from a file or an endpoint, or signed by AWS."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from kwcli.net.config.client_config import Aws, OAuth, Sasl, Tls
 from kwcli.net.config.properties import shown_url
 from kwcli.net.deadline import Deadline, in_time
 
-# A year: no connection lives as long, and larger numbers may be too large to reckon with.
+# A year: no connection lives as long, and larger numbers may be too large to compute with.
 _LIFETIME_MAX_S: Final = 365 * 86_400
 # How much of an answer that is no token is shown.
 _SHOWN: Final = 200
 
 
 class OAuthToken(NamedTuple):
-    """A token, and for how many seconds it is good (None where the endpoint does not say)."""
+    """A token and its lifetime in seconds (None where the endpoint does not say)."""
 
     text: str
     lifetime_s: float | None
 
 
 class TokenRefused(ValueError):
-    """The endpoint gave no token; the message says what it said instead, and shows no secret."""
+    """The endpoint gave no token; the message has its answer, without secrets."""
 
 
 def unsigned(oauth: OAuth, now_s: float) -> str:
@@ -42,7 +42,7 @@ def unsigned(oauth: OAuth, now_s: float) -> str:
 
 
 def form(oauth: OAuth) -> bytes:
-    """The body of the request."""
+    """The body of a token request."""
     fields = {"grant_type": "client_credentials"}
     if oauth.scope:
         fields["scope"] = oauth.scope
@@ -50,7 +50,7 @@ def form(oauth: OAuth) -> bytes:
 
 
 def authorization(oauth: OAuth) -> str:
-    """Who asks: the header that carries client id and secret."""
+    """The Authorization header of a token request, with client id and secret."""
     client, secret = oauth.client_id or "", oauth.client_secret or ""
     if oauth.url_encoded:
         client, secret = quote_plus(client), quote_plus(secret)
@@ -58,7 +58,7 @@ def authorization(oauth: OAuth) -> str:
 
 
 def read(status: int, content: bytes) -> OAuthToken:
-    """The token in an answer. TokenRefused says what is there instead."""
+    """The token in the endpoint's answer. TokenRefused says what the answer has instead."""
     try:
         answer = json.loads(content)
     except (ValueError, RecursionError):
@@ -75,7 +75,7 @@ def read(status: int, content: bytes) -> OAuthToken:
 
 
 def _lifetime_s(told: Any) -> float | None:
-    """Seconds, where that is what was told: no number below 0, none that is no number, and no more than can matter."""
+    """A lifetime in seconds, at most a year; None where the endpoint told no number, or one below 0."""
     if not isinstance(told, int | float) or not told >= 0:
         return None
     return float(min(told, _LIFETIME_MAX_S))
@@ -90,7 +90,7 @@ def _quoted(content: bytes) -> str:
 
 
 _ANSWER_MAX: Final = 1024 * 1024
-# The part of a token's life in which it is used again: brokers refuse one that ends while it is on its way.
+# The part of a token's life in which it is used again: brokers refuse a token that expires on its way.
 _GOOD_FOR: Final = 0.8
 
 
@@ -116,7 +116,7 @@ class Credentials:
         return self._kept_token(lambda: ask(oauth, deadline))
 
     def _kept_token(self, fetch: Callable[[], OAuthToken]) -> str:
-        """The last one while it is good, else a fresh one."""
+        """The last token while it is good, else a fresh one."""
         if self._kept is None or self._monotonic() >= self._kept[1]:
             asked = self._monotonic()
             token = fetch()
@@ -125,7 +125,7 @@ class Credentials:
 
 
 def signed_by_aws(aws: Aws, deadline: Deadline, now_s: Callable[[], float]) -> OAuthToken:
-    """A token for Amazon MSK, signed (SigV4) by the library of its makers. Raises Failure.
+    """A token for Amazon MSK, signed (SigV4) by AWS' own library. Raises Failure.
 
     Signing needs no network, getting credentials may: a role is assumed, an instance asks its metadata service.
     """
@@ -166,7 +166,7 @@ def ask(oauth: OAuth, deadline: Deadline) -> OAuthToken:
     try:
         url = urlsplit(oauth.endpoint or "")
         where = f"{url.hostname}:{url.port}" if url.port is not None else url.hostname
-    except ValueError:  # says what it does not like, which may be a password
+    except ValueError:  # the error repeats a part of the URL, which may be a password
         raise _no_address(oauth.endpoint or "") from None
     if url.scheme == "file":
         return _from_file(unquote(url.path))
@@ -194,11 +194,11 @@ def _from_file(path: str) -> OAuthToken:
 
 
 class _Exchange:
-    """One request to the token endpoint: run in a thread, its outcome read by another."""
+    """One request to the token endpoint: run in a thread, its outcome read by another thread."""
 
     def __init__(self, oauth: OAuth, url: SplitResult, where: str) -> None:
         self._oauth = oauth
-        self.where = where  # as people are told: without a user, who may come with a password
+        self.where = where  # for messages: without the URL's user, which may come with a password
         self._url = url
         host, port = url.hostname or "", url.port
         if url.scheme == "https":
@@ -217,7 +217,7 @@ class _Exchange:
                 self._connection.sock.shutdown(2)
 
     def token(self, deadline: Deadline) -> OAuthToken:
-        """Ask. Raises Failure."""
+        """Ask for a token. Raises Failure."""
         where = self.where
         try:
             status, content = self._ask(deadline.left())

@@ -22,7 +22,7 @@ Outcome = TypeVar("Outcome")
 
 
 class SaslLogin:
-    """The logins of one connection. `deadline` is for what must be asked before; it moves on with the connection's."""
+    """The logins of one connection. `deadline` bounds requests for tokens and tickets; the connection moves it on."""
 
     def __init__(self, sasl: Sasl, address: Address, deadline: Deadline, credentials: Credentials | None) -> None:
         self.deadline = deadline
@@ -32,7 +32,7 @@ class SaslLogin:
         self._made: list[Mechanism] = [self._make()]
 
     def __call__(self) -> Mechanism:
-        """A fresh one. Raises Failure."""
+        """A fresh mechanism for one login. Raises Failure."""
         return self._made.pop() if self._made else self._make()
 
     def _make(self) -> Mechanism:
@@ -47,7 +47,7 @@ class SaslLogin:
 
 
 class Begun(Around):
-    """A mechanism whose first message, for which a KDC may have to be asked, is there."""
+    """A mechanism whose first message, for which a KDC may have to be asked, is made at once."""
 
     def __init__(self, inner: Mechanism) -> None:
         super().__init__(inner)
@@ -58,7 +58,7 @@ class Begun(Around):
 
 
 class _Patient(Around):
-    """GSSAPI, whose library asks a KDC and waits for it as long as it pleases."""
+    """GSSAPI within the deadline of a login: its library would wait for a KDC without end."""
 
     def __init__(self, sasl: Sasl, host: str, login: SaslLogin) -> None:
         self._login = login
@@ -77,7 +77,7 @@ class _Patient(Around):
 
 
 def credentials_of(config: ClientConfig) -> Credentials | None:
-    """Where tokens come from, to be shared by all connections of a cluster; None where none are wanted."""
+    """The source of tokens, shared by all connections of a cluster; None where the login needs no tokens."""
     if config.sasl is None or (config.sasl.oauth is None and config.sasl.aws is None):
         return None
     from kwcli.net.session.credentials import Credentials

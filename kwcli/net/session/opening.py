@@ -17,13 +17,13 @@ from decoders.schema.model import Versions
 from decoders.wire.text import in_bytes
 from kwcli.net.connection_stops import broken
 
-# So much of what is no frame tells what it is.
+# Bytes that are kept of a stream that is not Kafka, to find out its protocol.
 _STRANGE_MAX: Final = 1024
 _SHOWN: Final = 64
 
 
 class TimedFrame(NamedTuple):
-    """`data` begins with the size field; times are those at which its first and last byte were handed in."""
+    """A frame that begins with its size field, and the times at which its first and last byte were handed in."""
 
     data: bytes
     first_ns: int
@@ -31,7 +31,7 @@ class TimedFrame(NamedTuple):
 
 
 class BadSize(Exception):
-    """A size field that no frame here can have; `head` is what came from there on, `size` None below 4 bytes."""
+    """A size field that no frame here can have; `head` is the data from that size field on."""
 
     def __init__(self, size: int, head: bytes) -> None:
         super().__init__(f"a frame of {in_bytes(size)}")
@@ -40,7 +40,7 @@ class BadSize(Exception):
 
 
 class FrameReader:
-    """Cuts a stream into frames. `largest` and `least` bound the sizes believed; they may be changed between frames."""
+    """Cuts a stream into frames. `largest` and `least` bound the sizes taken; they may be changed between frames."""
 
     __slots__ = ("_first_ns", "_framer", "largest", "least", "whole")
 
@@ -87,25 +87,25 @@ class FrameReader:
         self._first_ns = first_ns
 
 
-# The ApiVersions conversation: what to ask a broker, what its answers say about the versions that it takes.
+# The ApiVersions conversation: the requests to send, and the versions that the broker's answers offer.
 #
-# A generator: it yields what is to be sent and is sent the frame that answers it (KIP-35, KIP-511, KIP-1242).
+# A generator: it yields the requests to send, and is sent the frames that answer them (KIP-35, KIP-511, KIP-1242).
 
 
-# Version 5 says whom the client believes to speak to (KIP-1242), so it is for those who know.
+# Version 5 names the broker that the client believes to reach (KIP-1242), so it is for clients that know.
 HIGHEST: Final = 4
 HIGHEST_KNOWING: Final = 5
 UNSUPPORTED_VERSION: Final = 35
-# Behind the size field and the correlation id.
+# After the size field and the correlation id.
 _ERROR_AT: Final = 8
 # More rounds than any honest broker needs: 5, 4, 0.
 _ROUNDS: Final = 4
-# The oldest release whose brokers might be met, and what all of them answer without doing anything for it.
+# The oldest release whose brokers might be met.
 OLD_RELEASE: Final = "0.9.0"
 
 
 class Ask(NamedTuple):
-    """A request of the opening: the frame of its answer comes back."""
+    """A request of the opening; the generator is sent the frame of its answer."""
 
     api_key: int
     version: int
@@ -113,16 +113,16 @@ class Ask(NamedTuple):
 
 
 class BareToken(NamedTuple):
-    """Bytes that go out after a bare size field (SASL after handshake 0); such a frame comes back, if any."""
+    """Bytes to send after a bare size field (SASL after handshake 0); the answer, if any, is such a frame, too."""
 
     data: bytes
     respond: bool = True
 
 
 class Offer(NamedTuple):
-    """What a broker speaks. `answer` is its ApiVersions response as decoded, in the layout of `answer_version`.
+    """The versions that a broker speaks. `answer` is its ApiVersions response, in the layout of `answer_version`.
 
-    `assumed` is the release whose versions these are, of a broker too old to know the question; `answer` is then empty.
+    `assumed` is the release whose versions these are, for a broker too old to know ApiVersions; `answer` is then empty.
     """
 
     versions: dict[int, Versions]
@@ -138,9 +138,9 @@ Steps = Generator[Step, TimedFrame, None]
 def negotiate(
     software: tuple[str, str], cluster_id: str | None = None, node_id: int | None = None
 ) -> Generator[Step, TimedFrame, Offer]:
-    """Ask with the highest version there is sense in; a broker that knows less says what it knows, or gets version 0.
+    """Ask with the highest sensible ApiVersions; a broker that knows less names its versions, or is asked with 0.
 
-    Raises Stop.
+    Raises ConnectionStop.
     """
     body: dict[str, Any] = {"client_software_name": software[0], "client_software_version": software[1]}
     version = HIGHEST
@@ -170,12 +170,12 @@ def negotiate(
 
 
 def _unsupported(frame: TimedFrame) -> bool:
-    """Whether an answer that is broken behind it begins with UNSUPPORTED_VERSION: librdkafka's mock sends such."""
+    """Whether an answer that cannot be decoded begins with UNSUPPORTED_VERSION, as librdkafka's mock sends it."""
     return frame.data[_ERROR_AT : _ERROR_AT + 2] == UNSUPPORTED_VERSION.to_bytes(2, "big")
 
 
 def probe_old(client: str) -> Generator[Step, TimedFrame, None]:
-    """Make sure that a broker which did not know ApiVersions is one at all: ask for no offsets of no group."""
+    """Make sure that a peer that did not know ApiVersions is a broker: ask for no offsets. Raises ConnectionStop."""
     body = encode_message(OFFSET_FETCH, 0, "request", {"group_id": client, "topics": []})
     frame = yield Ask(OFFSET_FETCH, 0, body)
     try:
@@ -185,17 +185,17 @@ def probe_old(client: str) -> Generator[Step, TimedFrame, None]:
 
 
 def assumed_offer() -> Offer:
-    """What a broker of before 0.10 is taken to speak."""
+    """The versions that a broker of before 0.10 is assumed to speak."""
     return Offer(dict(spoken(OLD_RELEASE)), {}, assumed=OLD_RELEASE)
 
 
 def is_controller(versions: Mapping[int, Versions]) -> bool:
-    """Whether these are the APIs of a listener of KRaft controllers: it takes votes, and nobody's records."""
+    """Whether these are the APIs of a listener of KRaft controllers: it takes Vote, and no Produce."""
     return VOTE in versions and PRODUCE not in versions
 
 
 def impossible(answer: Mapping[str, Any]) -> list[str]:
-    """The APIs that a broker offers in versions that are none, in words; -1 to -1 says honestly that there are none."""
+    """The APIs that a broker offers in impossible versions, in words; -1 to -1 is the honest way to offer none."""
     found = []
     for row in answer.get("api_keys") or ():
         low, high = row["min_version"], row["max_version"]
@@ -205,7 +205,7 @@ def impossible(answer: Mapping[str, Any]) -> list[str]:
 
 
 def _ranges(answer: Mapping[str, Any]) -> dict[int, Versions]:
-    """API key → versions; a range that is none is left out, of two for one API the first counts."""
+    """API key → versions; an impossible range is left out, of two ranges for one API the first counts."""
     ranges: dict[int, Versions] = {}
     for row in answer["api_keys"]:
         versions = Versions(row["min_version"], row["max_version"])

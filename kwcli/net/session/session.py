@@ -5,8 +5,8 @@
     until an Opened is among the events:         # send session.outgoing() until it is None, then
         events = session.receive(data, now_ns)
 
-`receive` and `end` raise Stop where the connection cannot go on. Answers come in the order of the requests, as brokers
-give them; anything else is such an end.
+`receive` and `end` raise ConnectionStop where the connection cannot go on. Answers come in the order of the requests,
+as brokers give them; any other frame ends the connection.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # ApiVersions of 100 APIs take 2 KiB, SASL tokens with a whole Kerberos ticket 64 KiB.
 OPENING_FRAME_MAX: Final = MIB
-# Of its lifetime a login is used this much before it is renewed, as Java's client does at the earliest.
+# The part of its lifetime after which a login is renewed: where Java's client does so at the earliest.
 RENEW_AFTER: Final = 0.85
 _LONGER: Final = "give it more time by --timeout"
 _CORRELATION_IDS: Final = 1 << 31
@@ -49,9 +49,9 @@ class SessionPhase(Enum):
 
 
 class Outgoing:
-    """Something to send, and what is known of it: a request's frame or a bare token's, both with their size fields.
+    """A frame to send, of a request or of a bare token, with its size field, and what is known of it.
 
-    `api_key` is None for what is no request. Drivers stamp `begun_ns` and `sent_ns` when they have written it.
+    `api_key` is None where it is no request. Drivers set `begun_ns` and `sent_ns` when they have written it.
     """
 
     __slots__ = ("api_key", "begun_ns", "correlation_id", "frame", "own", "respond", "sent_ns", "version")
@@ -70,7 +70,7 @@ class Outgoing:
 
     @property
     def api_name(self) -> str:
-        """`Metadata`, without its version; words for what is no request."""
+        """The name of the API, `Metadata`, without its version; words where it is no request."""
         if self.api_key is None:
             return "a SASL token" if self.own else "these bytes"
         return api(self.api_key).name if self.api_key in NAMES else f"API {self.api_key}"
@@ -101,8 +101,8 @@ Event = Opened | Answer
 class Session:
     """The state of one connection.
 
-    `offer` is what the broker said it speaks; `renew_ns` when the login must be renewed, None where it lasts. Nothing
-    is asked of a broker for which an offer is `assumed`, but a sign of life.
+    `offer` has the versions that the broker speaks; `renew_ns` is the time when the login must be renewed, None where
+    it lasts. A broker whose offer is `assumed` is not asked for its versions, only for a sign of life.
     """
 
     __slots__ = (
@@ -135,7 +135,7 @@ class Session:
         assumed: Offer | None = None,
         tls: bool = False,
     ) -> None:
-        """`mechanism` makes one for each login; `tls` says what carries the bytes, for the advice that errors give."""
+        """`mechanism` makes one mechanism for each login; `tls`: TLS carries the bytes, for the remedies in errors."""
         self._client_id = client_id
         self._mechanism = mechanism
         self._name = ""
@@ -159,12 +159,12 @@ class Session:
         return self.offer.versions if self.offer else {}
 
     def number_from(self, correlation_id: int) -> None:
-        """Count the next requests from here: for who shares the connection with somebody else's requests."""
+        """Number the next requests from here, where the connection also carries somebody else's requests."""
         self._correlation_id = correlation_id % _CORRELATION_IDS
 
     @property
     def due(self) -> Outgoing | None:
-        """What the peer has to answer next."""
+        """The request that the peer has to answer next; None where none is waiting."""
         return self._in_flight.due
 
     def open(self) -> list[Event]:
@@ -184,7 +184,7 @@ class Session:
         return self._begin(self._authentication())
 
     def outgoing(self) -> Outgoing | None:
-        """The next thing to send, if there is any."""
+        """The next frame to send; None where there is none."""
         return self._outgoing.popleft() if self._outgoing else None
 
     def request(
@@ -200,13 +200,13 @@ class Session:
         return self._queue(api_key, version, body, respond=respond, header_tags=header_tags)
 
     def raw(self, frame: bytes, *, respond: bool = True) -> Outgoing:
-        """Queue bytes as they are, with whatever size field they have; the next frame, whatever it is, answers them."""
+        """Queue bytes as they are, with any size field; the next frame, whatever it is, answers them."""
         out = Outgoing(None, 0, -1, frame, respond=respond, own=False)
         self._put(out)
         return out
 
     def receive(self, data: bytes, now_ns: int) -> list[Event]:
-        """What these bytes, which came at `now_ns`, bring. Raises Stop."""
+        """The events from these bytes, which came at `now_ns`. Raises ConnectionStop."""
         self.heard = True
         events: list[Event] = []
         try:
@@ -217,7 +217,7 @@ class Session:
         return events
 
     def end(self) -> None:
-        """The peer has closed. Raises Stop where something was due; else the connection is simply over."""
+        """Take note that the peer has closed. Raises ConnectionStop where an answer was due."""
         due, phase = self.due, self.phase
         self.phase = SessionPhase.OVER
         if due is None:
@@ -237,13 +237,13 @@ class Session:
         raise closed(f"closed the connection instead of answering {due}", "the broker's log says why")
 
     def _answers(self, due: Outgoing) -> bool:
-        """Whether the frame that is not whole yet begins as the answer to this would, and no other protocol does."""
+        """Whether the frame that is not whole yet begins as the answer to `due`, and as no other protocol does."""
         head = self._reader.pending
         number = due.correlation_id.to_bytes(4, "big")
         return len(head) >= 4 and number.startswith(head[4:8]) and named(head) is None
 
     def silence(self) -> tuple[str, str]:
-        """What is being waited for, in words that follow the address, and a remedy: for a driver whose time is up."""
+        """What was waited for, in words that follow the address, and a remedy: for a driver whose time is up."""
         due = self.due
         if due is None:
             return "was not heard", _LONGER
@@ -370,5 +370,5 @@ class Session:
 
 
 def _part(have: int, size: int) -> str:
-    """How much of an answer is there; its size is known when it is more than that of a size field."""
+    """How much of an answer came, in words; its size is known once it is more than a size field's."""
     return f"{have:,} of {size:,} bytes" if size > 4 else in_bytes(have)

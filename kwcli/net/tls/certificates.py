@@ -1,4 +1,4 @@
-"""Names in, keys and X.509 certificates out: authorities, and what they sign for brokers, proxies and clients."""
+"""Names in, keys and X.509 certificates out: authorities, and certificates for brokers, proxies and clients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-SKEW: Final = timedelta(days=1)  # a clock that is behind ours
+SKEW: Final = timedelta(days=1)  # for machines whose clock is behind ours
 TEN_YEARS: Final = timedelta(days=3650)
 _COMMON_NAME_MAX: Final = 64  # X.520
 
@@ -26,7 +26,7 @@ class Issued(NamedTuple):
 
     @property
     def key_pem(self) -> bytes:
-        """PKCS#8, not locked."""
+        """The key as PKCS#8 in PEM, not encrypted."""
         return self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
     @property

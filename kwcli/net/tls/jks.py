@@ -1,4 +1,4 @@
-"""PEM text and JKS bytes in, their blocks, certificates and keys out; nothing is imported for it."""
+"""PEM text and JKS bytes in, their blocks, certificates and keys out, with the standard library alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WIDTH: Final = 64
 
 
 class Block(NamedTuple):
-    """`CERTIFICATE`, `PRIVATE KEY`, … and the text of the whole block."""
+    """A PEM block: its label (`CERTIFICATE`, `PRIVATE KEY`, …) and the text of the whole block."""
 
     label: str
     text: str
@@ -29,7 +29,7 @@ class Block(NamedTuple):
 
     @property
     def is_locked(self) -> bool:
-        """Whether it takes a password to read the key."""
+        """Whether the block is a key that takes a password to be read."""
         return self.label == "ENCRYPTED PRIVATE KEY" or "Proc-Type: 4,ENCRYPTED" in self.text
 
 
@@ -46,7 +46,7 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def written(label: str, contents: Iterable[bytes]) -> str:
-    """DER as blocks of one kind."""
+    """DER contents as PEM blocks with one label."""
     found = []
     for content in contents:
         letters = b64encode(content).decode()
@@ -71,7 +71,7 @@ _SUN: Final = bytes.fromhex("060a2b060104012a02110101")
 
 
 class StoreError(ValueError):
-    """The store cannot be read; the message says why. `password` names the one that another value may help."""
+    """The store cannot be read; the message says why. `password` names the password whose value may be at fault."""
 
     def __init__(self, text: str, *, password: Literal["", "store", "key"] = "") -> None:
         super().__init__(text)
@@ -79,7 +79,7 @@ class StoreError(ValueError):
 
 
 class Jks(NamedTuple):
-    """Trusted certificates; the chain and the PKCS#8 of the first key entry (`key` None where there is none)."""
+    """The contents of a store: trusted certificates; chain and PKCS#8 of the first key entry (None: no key)."""
 
     trusted: list[bytes]
     chain: list[bytes]
@@ -87,7 +87,7 @@ class Jks(NamedTuple):
 
 
 def read_jks(content: bytes, password: str | None, key_password: str | None, *, with_key: bool = True) -> Jks:
-    """All that is in a store. Without a password trusted certificates are taken unchecked, as Java does.
+    """The contents of a JKS store. Without a password trusted certificates are taken unchecked, as Java does.
 
     Raises StoreError.
     """
@@ -127,7 +127,7 @@ def _read(content: bytes, password: str | None, key_password: str | None, with_k
 
 
 class _SizedReader:
-    """Sizes and contents, one after the other; IndexError past the end."""
+    """A reader of sizes and contents, one after the other; IndexError past the end."""
 
     def __init__(self, content: bytes, at: int) -> None:
         self._content = content

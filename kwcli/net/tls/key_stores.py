@@ -131,7 +131,7 @@ def _pem(text: str, store: KeyStoreFile, what: str) -> Identity:
 
 
 def read_pkcs12(content: bytes, password: str | None) -> Jks:
-    """All that is in a store: with a key its chain, else every certificate as a trusted one. Raises StoreError."""
+    """The contents of a PKCS12 store: a key with its chain, else all certificates as trusted. Raises StoreError."""
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, pkcs12
 
     try:
@@ -141,7 +141,7 @@ def read_pkcs12(content: bytes, password: str | None) -> Jks:
             raise StoreError(f"it is damaged or of an unknown kind ({error})") from None
         needed = "it needs a password" if password is None else "the password is wrong, or the store is damaged"
         raise StoreError(needed, password="store") from None
-    except Exception as error:  # what OpenSSL was built without
+    except Exception as error:  # an algorithm that OpenSSL was built without
         raise StoreError(f"it cannot be read here ({error})") from None
     others = [each.certificate.public_bytes(Encoding.DER) for each in store.additional_certs]
     if store.key is None:
@@ -151,7 +151,7 @@ def read_pkcs12(content: bytes, password: str | None) -> Jks:
 
 
 def locked(key: str, password: str | None, new_password: str) -> str:
-    """A PEM key, perhaps locked with `password`, as one that is locked with another. Raises StoreError."""
+    """A PEM key, perhaps locked with `password`, locked with `new_password` instead. Raises StoreError."""
     from cryptography.hazmat.primitives.serialization import (
         BestAvailableEncryption,
         Encoding,

@@ -36,7 +36,7 @@ __all__ = [
     "open_ranges",
 ]
 
-# The scheme of a URL → the extra that reads it; "" where fsspec does so alone (all of them but file: need that).
+# The scheme of a URL → the extra that reads it; "" where fsspec does so alone. All of them but file: need fsspec.
 SCHEMES: Final = {
     "abfs": "azure",
     "abfss": "azure",
@@ -52,15 +52,15 @@ SCHEMES: Final = {
     "s3a": "s3",
 }
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-# How what PyArrow says begins where it finds no libjvm or no libhdfs, before a list of all places where it looked.
+# The beginning of PyArrow's message where it finds no libjvm or no libhdfs; a list of all places searched follows.
 _NO_HADOOP: Final = "Unable to load lib"
-# What is asked of a remote store at once: a request has the cost of about a MiB.
+# Bytes of one request to a remote store: a request costs as much as about a MiB.
 _REMOTE_SIZE: Final = 8 << 20
-# Less takes longer to ask for than to read.
+# A smaller range takes longer to ask for than to read.
 _REMOTE_MIN: Final = 256 << 10
-# The local files of this process, which may be of as many captures as overlap in time.
+# The local files of this process: as many captures as overlap in time may be open at once.
 _FILES: Final = OpenFiles()
-# By what a store tells one version of an object from another, the most telling first.
+# Fields by which a store tells one version of an object from another, the most telling first.
 _STAMPS: Final = (
     "ETag",
     "etag",
@@ -75,8 +75,9 @@ _STAMPS: Final = (
 
 
 class FoundFile(NamedTuple):
-    """One file: its absolute path or URL, what the user called it, its size, what changes when it is written, and by
-    what it is known again where it has several names.
+    """One file: its absolute path or URL, its name as the user called it, and its size.
+
+    `stamp` changes when the file is written; `identity` is the same for all names of a file.
     """
 
     path: str
@@ -101,10 +102,9 @@ class RangeFile(Protocol):
 
 
 def list_files(word: str) -> Iterator[tuple[FoundFile | Problem, bool]]:
-    """The files that a path, a pattern or a URL stands for, or what is wrong with one; those not named one by one, but
-    found in a folder or by a pattern, are marked True.
+    """The files (or problems of files) that a path, a pattern or a URL stands for, each with a mark.
 
-    Raises InputProblem where it stands for none.
+    The mark is True for a file that was found in a folder or by a pattern. Raises InputProblem where there is no file.
     """
     if word == "-":
         raise InputProblem("-: standard input can be read only once: write it to a file, or use kw sniff")
@@ -118,7 +118,7 @@ def list_files(word: str) -> Iterator[tuple[FoundFile | Problem, bool]]:
 
 
 def open_ranges(path: str, name: str) -> RangeFile:
-    """Open what `places` named; `name` is what problems call it."""
+    """Open a file that `list_files` found, by its path or URL; `name` is its name in problems."""
     scheme = _scheme(path)
     return _Local(path, name) if scheme is None else _Remote(path, name, scheme)
 
@@ -156,7 +156,7 @@ def _placed(path: str) -> FoundFile | Problem:
 
 
 class _Local:
-    """A file of this machine, a piece at a time: so much stays in the processor's cache."""
+    """A local file, read a piece at a time: a piece stays in the processor's cache."""
 
     def __init__(self, path: str, name: str) -> None:
         self._name = name
@@ -194,7 +194,7 @@ class _Local:
 
 @contextmanager
 def _asked(name: str, scheme: str) -> Iterator[None]:
-    """What a store's library raises, which may be anything, as one line."""
+    """Turns what a store's library raises, which may be anything, into a Failure or InputProblem of one line."""
     try:
         yield
     except Failure:
@@ -251,13 +251,13 @@ def _remote(url: str, scheme: str) -> Iterator[tuple[FoundFile, bool]]:
 
 
 def _found(system: Any, path: str, extra: str) -> list[tuple[str, Any]]:
-    """What exists under this name, else what it is a pattern of."""
+    """The file or folder of this name, else the files that it is a pattern of, each with its information."""
     try:
         about = system.info(path)
-        # Over HTTP there are no folders: a page with links is one where its name ends as a folder's.
+        # Over HTTP there are no folders: a page with links is taken for one if its name ends with a slash.
         return [(path, about | {"type": "directory"} if extra == "http" and path.endswith("/") else about)]
     except FileNotFoundError as error:
-        cause = error.__cause__  # over HTTP all that goes wrong is a file not found, for a reason
+        cause = error.__cause__  # over HTTP every error is a FileNotFoundError, with a cause
         if isinstance(cause, OSError) or getattr(cause, "status", 404) != 404:
             raise cause from None  # type: ignore[misc]  # it is an exception
         return sorted(system.glob(path, detail=True).items()) if glob.has_magic(path) else []
@@ -268,9 +268,9 @@ def _hidden(path: str) -> bool:
 
 
 class _Remote:
-    """A file of a store, in large ranges of which one is kept: smaller ones where many are open at a time."""
+    """A file of a remote store, fetched in large ranges, of which one is kept; in smaller ones where many are open."""
 
-    count = 0  # of those that are open
+    count = 0  # of the files that are open
 
     def __init__(self, path: str, name: str, scheme: str) -> None:
         self._name = name
@@ -301,7 +301,7 @@ class _Remote:
     def _fetched(self, begin: int, end: int) -> bytes:
         if SCHEMES[self._scheme] != "http":
             return bytes(self._system.cat_file(self._path, start=begin, end=end))
-        # Asked like this, a server that gives whole files only is not taken at its word.
+        # Opened like this, fsspec raises ValueError for a server that gives whole files only.
         with self._system.open(self._path, "rb", cache_type="none", size=self._size) as file:
             file.seek(begin)
             try:
@@ -327,9 +327,9 @@ class _Remote:
 # Words of the command line in, the captures that they stand for out: paths, patterns, folders, URLs; capture points.
 #
 # A file's fingerprint is the SHA-256 of its path or URL, its size, its time of change (a store's ETag, where there is
-# one), and its first and last 64 KiB. Captures are written at their end, so a capture that went on has another size and
-# another end; what was copied over it has another time or another beginning. Its path is in it, since the same bytes
-# found at another place are another source: they were captured there, or somebody wants them twice.
+# one), and its first and last 64 KiB. Captures are written at their end, so a capture that grew has another size and
+# another end; a file copied over it has another time or another beginning. The path is in the fingerprint, since the
+# same bytes at another place are another source: they were captured there, or the user wants them twice.
 
 
 _ENDS_SIZE: Final = 64 << 10
@@ -340,7 +340,7 @@ _BEGIN_SIZE: Final = 64 << 10
 class SourceFile(NamedTuple):
     """One capture of a capture point: its absolute path or URL, bytes and fingerprint; `name` as the user called it.
 
-    `log` says that it is no capture but a broker's request log, and `inflate` that it is compressed.
+    `log`: the file is no capture but a broker's request log; `inflate`: that log is compressed.
     """
 
     point: str
@@ -353,7 +353,7 @@ class SourceFile(NamedTuple):
 
 
 class FoundCaptures(NamedTuple):
-    """The files in the order of the words, what could not be had, and what is worth a line."""
+    """The files in the order of the words, problems of files that could not be had, and notes for the user."""
 
     files: list[SourceFile]
     problems: list[Problem]
@@ -363,10 +363,10 @@ class FoundCaptures(NamedTuple):
 def find_captures(words: Iterable[str], points: Iterable[tuple[str, str]] = ()) -> FoundCaptures:
     """The captures of `words`, of the point "", and of the named points (name, path or pattern); each file once.
 
-    A file of the words that is also one of a named point belongs to that. Of the files of a folder or a pattern those
-    that are no captures are passed over, but for those named as if they were: of them something is wrong. Raises
-    Failure where nothing can be asked (an unknown kind of URL, a package that is missing) and where a file would belong
-    to two named points; whatever else is wrong with one word is a problem of that, and the others go on.
+    A file of both the words and a named point belongs to the named point. Files of a folder or a pattern that are no
+    captures are passed over, except files named like captures: something is wrong with them. Raises Failure where
+    nothing can be read (an unknown kind of URL, a package that is missing) and where a file would belong to two named
+    points; any other error of a word becomes a problem, and the other words go on.
     """
     found: dict[tuple[object, ...], SourceFile] = {}
     problems: list[Problem] = []
@@ -419,7 +419,7 @@ def _fingerprint(place: FoundFile) -> str:
 
 
 class _Kind(NamedTuple):
-    """As what a file begins, decompressed where need be."""
+    """Whether a file, decompressed where need be, begins as a capture or a request log; whether it is compressed."""
 
     capture: bool
     log: bool = False
@@ -427,7 +427,7 @@ class _Kind(NamedTuple):
 
 
 def _kind_of(place: FoundFile) -> _Kind:
-    """A file that cannot be read is a problem."""
+    """The kind of a file. Raises InputProblem where it cannot be read."""
     with open_ranges(place.path, place.name) as file:
         magic = file.read(0, 4)
         if magic in CAPTURE_MAGICS:
@@ -437,7 +437,7 @@ def _kind_of(place: FoundFile) -> _Kind:
 
 
 def begin_of(file: RangeFile, name: str) -> bytes:
-    """How a file begins, decompressed where need be: so much that a request log shows itself; b"" of a damaged one."""
+    """The beginning of a file, decompressed where need be: enough to know a request log; less of a damaged file."""
     head = b""
     try:
         for piece in as_input(file, name).plain():
@@ -450,7 +450,7 @@ def begin_of(file: RangeFile, name: str) -> bytes:
 
 
 def as_input(file: RangeFile, name: str, size: int | None = None) -> CaptureSource:
-    """The first `size` bytes of a file as an input like any other, which is decompressed where it is compressed."""
+    """The first `size` bytes of a file (None: all) as a CaptureSource, which decompresses them where need be."""
     at = 0
 
     def read(count: int) -> bytes:

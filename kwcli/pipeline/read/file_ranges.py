@@ -1,4 +1,4 @@
-"""What a run over captures is cut into: pieces of files, splits of a capture point; what was wrong with a file."""
+"""The parts of a run over captures: pieces of files, splits of a capture point; and the problems of files."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["FileRange", "Problem", "Split", "problem_of"]
 
 
 class Problem(NamedTuple):
-    """What is wrong with a file, as the user called it: `text`, at the byte `at` of the capture where one is to blame.
+    """What is wrong with a file, by its name as the user called it: `text`, and the byte `at` where one is to blame.
 
-    `str()` is the line for the user. What lies before that byte was read.
+    `str()` is the line for the user. The bytes before `at` were read.
     """
 
     file: str
@@ -29,7 +29,7 @@ class Problem(NamedTuple):
 
 
 def problem_of(file: str, error: Failure | DecodeError) -> Problem:
-    """A failure of an input, or of what is in it, as a problem of that file."""
+    """An error in reading a file, or in decoding what is in it, as a Problem of that file."""
     at = getattr(error, "offset", None)
     return Problem(file, at, error.text.removeprefix(f"{file}: "))
 
@@ -38,17 +38,17 @@ def problem_of(file: str, error: Failure | DecodeError) -> Problem:
 class FileRange:
     """The bytes `begin` to `end`, both between two packets, of file number `file`: its `path` or URL, and its `name`.
 
-    `state` is what a `CaptureReader` resumes with that is fed from byte `lead` on: what comes before `begin` only
-    completes IP fragments. It is b"" for a reader that begins with the file. Fragmented packets that begin between the
-    bytes `own` and `handed` are this piece's, to be missed if they are not whole at its end; `handed` is the `own` of
-    the file's next piece, None for the last one.
+    A `CaptureReader` resumes with `state` at byte `lead`; the bytes before `begin` only complete IP fragments. `state`
+    is b"" for a reader that begins with the file. Fragmented packets that begin between the bytes `own` and `handed`
+    belong to this piece, and are missed if they are not whole at its end; `handed` is the `own` of the file's next
+    piece, None for the last one.
 
-    A file that is read while it grows `grows`: of all its pieces one reader is handed on, which `state` is that of at
-    `begin`. What is behind `end` comes later where it `goes_on`.
+    `grows`: the file is read while it grows. One reader is then handed on through all its pieces, and `state` is the
+    reader's state at `begin`. `goes_on`: the bytes behind `end` come later.
 
-    `low_ns` and `high_ns` are the earliest and the latest packet time, None where nobody looked (the end of a
-    compressed file that is alone), and so is the count of `packets`. `inflate`: the file is compressed, and this is all
-    of it; `weight` is the size of what is in it as far as that is known. `log`: it is a request log, read by its lines.
+    `low_ns` and `high_ns` are the earliest and the latest packet time, None where they were not looked for (the end of
+    a compressed file that is alone), and so is the count of `packets`. `inflate`: the file is compressed, and this
+    piece is all of it; `weight` is the size of its content as far as known. `log`: it is a request log, read by lines.
     """
 
     file: int
@@ -71,13 +71,13 @@ class FileRange:
 
     @property
     def size(self) -> int:
-        """Its bytes in the file."""
+        """The bytes of this piece in its file."""
         return self.end - self.begin
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """What one task reads. The splits of a `point` ascend in capture time, and so do their numbers `ord` (from 0).
+    """The pieces that one task reads. The splits of a `point` ascend in capture time, by their numbers `ord` (from 0).
 
     The pieces are read one after the other, or merged by packet time as `kw sniff` does with several files.
     """
@@ -89,5 +89,5 @@ class Split:
 
     @property
     def size(self) -> int:
-        """Its bytes in the files."""
+        """The bytes of all pieces in their files."""
         return sum(piece.size for piece in self.pieces)

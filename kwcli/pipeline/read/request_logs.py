@@ -1,7 +1,7 @@
 """Brokers' request logs in, rows of the tables out: beside captures, as another source of the same exchanges.
 
-A log is read line by line as everywhere in kw (messages/request_log.py). A row's place is that of its line, so that
-log and place are what identifies it. One that grows is read as captures are, its reader's state handed on.
+A log is read line by line as everywhere in kw (messages/request_log.py). A row's place is the place of its line, so log
+and place identify the row. A log that grows is read as captures are: its reader's state is handed on.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 __all__ = ["RequestLogDecoder", "read_request_logs"]
 
-# Rows of a log name their file in place of a packet: file 1 of these, whose packet 0 is none.
+# Rows of a log name their file by a packet number: file 1, with the packet 0, which does not exist.
 _FILE: Final = before(1)
 
 
 class RequestLogDecoder:
-    """The bytes of one log in, its rows into a writer; `problems`, `taken` and `left` are those of a `SplitReader`."""
+    """The bytes of one log in, its rows into a writer; `problems`, `taken` and `left` are as in `SplitReader`."""
 
     def __init__(self, spec: JobSpec, point: str, choice: RowFilter, writer: TableWriter) -> None:
         self.problems: list[Problem] = []
@@ -101,7 +101,7 @@ class RequestLogDecoder:
 def read_request_logs(
     spec: JobSpec, files: Sequence[SourceFile], staging: Staging, progress: Progress | None = None
 ) -> EngineResult:
-    """All of these logs, one after the other, in this process. Raises OSError when the tables cannot be written."""
+    """Read request logs into tables, one after the other, in this process. Raises OSError when writing fails."""
     choice = RowFilter(spec)
     problems: list[Problem] = []
     taken = 0

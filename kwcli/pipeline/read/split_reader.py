@@ -1,4 +1,4 @@
-"""A split in, its segments out in batches; what was counted and what was wrong afterwards."""
+"""A split in, its segments out in batches; afterwards the counts and problems of its files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["GrowingState", "ReadPosition", "SplitReader", "read_between"]
 
 
 class ReadPosition(NamedTuple):
-    """A byte of a piece, with the state of its reader there; None: where the piece begins."""
+    """Byte `at` of a piece (None: its beginning), with the state of its reader there."""
 
     piece: int
     at: int | None
@@ -32,7 +32,7 @@ class ReadPosition(NamedTuple):
 
 
 class GrowingState(NamedTuple):
-    """How far a file is read that goes on, the state of its reader there, and bytes of a packet that is not whole."""
+    """How far a growing file is read: byte `at`, the reader's state there, and bytes of a packet that is not whole."""
 
     at: int
     state: bytes
@@ -40,15 +40,14 @@ class GrowingState(NamedTuple):
 
 
 class SplitReader:
-    """The segments of one split, to be iterated once; packet numbers are `file << 40 | number` (`numbering`).
+    """The segments of one split, to be iterated once; packet numbers are `file << 40 | number` (merge.py).
 
-    `counts` and `problems` grow as it is read: what `CaptureReader.counts` says, over all splits of a file the same as
-    of the whole file; and what ended the reading of a file before the end of its piece. `taken` counts bytes of files.
-    `cut_receiver` gets what notes say in a capture that was cut out of another one (cut_notes.py).
+    `counts` and `problems` grow during the iteration. `counts` has what `CaptureReader.counts` says; over all splits of
+    a file it adds up to the counts of the whole file. `problems` has what ended the reading of a file before the end of
+    its piece. `taken` counts bytes of files. `cut_receiver` gets what notes say in a capture that was cut out of
+    another one (cut_notes.py). `left` has the states of files that go on, by the files' numbers.
 
-    `left` is what the readers of files that go on leave, by the files' numbers.
-
-    Where it `repeats`, what was read since `mark` can be read once more: neither merged nor decompressed.
+    `repeats`: the split is neither merged nor decompressed, so `again` can give the segments since `mark` once more.
     """
 
     def __init__(self, split: Split, cut_receiver: CutReceiver | None = None) -> None:
@@ -64,19 +63,19 @@ class SplitReader:
 
     @property
     def now(self) -> ReadPosition:
-        """How far it is, without a state."""
+        """The position that was read to, without the state of the reader."""
         return self._now
 
     def place(self) -> ReadPosition:
-        """The same, where `between` can begin."""
+        """The position that was read to, with the state of the reader: `read_between` can begin there."""
         return self._now._replace(state=b"" if self._reader is None else self._reader.export())
 
     def mark(self) -> None:
-        """What was given so far is not asked for again."""
+        """Mark the current position: `again` begins here."""
         self._marked = self.place()
 
     def again(self) -> Iterator[list[Segment]]:
-        """What was given since the mark."""
+        """The segments since the mark, read from the files once more."""
         begin, end = self._marked, self._now
         for number in range(begin.piece, end.piece + 1):
             place = begin if number == begin.piece else ReadPosition(number, None)
@@ -91,7 +90,7 @@ class SplitReader:
                 yield from feed
 
     def _piece(self, number: int, piece: FileRange) -> Iterator[list[Segment]]:
-        """What is wrong with a piece is noted, not raised."""
+        """The segments of a piece; what is wrong with it is added to `problems`, not raised."""
         reader = CaptureReader(before=before(piece.file))
         reader.cut_receiver = self._cut_receiver
         try:
@@ -133,7 +132,7 @@ class SplitReader:
                 while at < stop:
                     data = file.read(at, min(PIECE_SIZE, stop - at))
                     if not data:
-                        if at < piece.begin:  # of what leads there nothing is this piece's
+                        if at < piece.begin:  # the bytes up to there are not this piece's
                             self._count(reader, -1)
                             since = reader.fragmented
                         raise InputProblem(f"{piece.name}: has become shorter while it was read")

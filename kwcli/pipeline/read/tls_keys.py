@@ -1,7 +1,7 @@
-"""Key logs, and captures that hold secrets, in; the keys of a run out.
+"""Key logs, and captures that hold TLS secrets, in; the keys of a run out.
 
-Keys are never handed from process to process, nor written: each reads them where they are, once. So the key log has to
-be where every process of a run can read it, under the same name.
+Keys are never handed from process to process, nor written: each process reads the files itself, once. So every process
+of a run has to be able to read the key log, under the same name.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 __all__ = ["captures_with_secrets", "read_keys"]
 
-# Secrets come before the packets that need them: in these bytes they begin, or there are packets.
+# Secrets come before the packets that need them: within these bytes either secrets or packets begin.
 _HEAD: Final = 4096
 # Bytes of captures that are read for their secrets, where no packet comes before.
 _SECRETS_MAX: Final = 64 << 20
 
 
 def captures_with_secrets(files: Iterable[SourceFile]) -> tuple[str, ...]:
-    """The paths of those that hold secrets before their first packet, or may."""
+    """The paths of the captures that hold, or may hold, secrets before their first packet."""
     return tuple(file.path for file in files if _may_hold(file))
 
 
@@ -41,7 +41,7 @@ def _may_hold(file: SourceFile) -> bool:
         with open_ranges(file.path, file.name) as source:
             piece = next(as_input(source, file.name, file.size).pieces(), b"")
     except (InputProblem, OSError):
-        return False  # told when its turn comes
+        return False  # reported when the capture is read
     reader.feed(piece[:_HEAD])
     unsure = len(piece) > _HEAD and not reader.counts["packets"] and reader.problem is None
     return bool(found) or (unsure and reader.kind == "pcapng")
@@ -51,7 +51,7 @@ def _may_hold(file: SourceFile) -> bool:
 def read_keys(key_logs: tuple[str, ...], captures: tuple[str, ...], files: tuple[str, ...] = ()) -> KeyLog:
     """The keys in these files; a process reads them once. Raises Failure where a key log cannot be read.
 
-    `captures` begin with secrets; in `files`, all captures of the run, is looked for one that is missing.
+    `captures` begin with secrets; a missing key is searched for in `files`, all captures of the run.
     """
     keys = KeyLogFiles(key_logs).keys
     keys.look_further = partial(search_captures, keys, files)
@@ -67,5 +67,5 @@ def read_keys(key_logs: tuple[str, ...], captures: tuple[str, ...], files: tuple
                     if reader.counts["packets"] or reader.problem is not None or taken > _SECRETS_MAX:
                         break
         except (InputProblem, OSError):
-            continue  # told when its turn comes
+            continue  # reported when the capture is read
     return keys

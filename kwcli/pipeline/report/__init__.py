@@ -1,1 +1,1 @@
-"""Tables of the pipeline in, what they say out: as text, as JSON, as one page."""
+"""Tables of the pipeline in, a report on them out: as text, as JSON, as one page."""

@@ -15,7 +15,7 @@ from decoders.analysis.dimensions import client_of, host_of, software_of
 
 Numbers = npt.NDArray[np.int64]
 
-# Up to so many possible numbers a table of all of them is faster than sorting.
+# Up to this many possible numbers a table of all of them is faster than sorting.
 _TABLE_MAX: Final = 1 << 21
 
 
@@ -26,12 +26,12 @@ class CodedColumn(NamedTuple):
     values: list[Any]
 
     def at(self, rows: Numbers) -> CodedColumn:
-        """Those of some rows."""
+        """The column of some of the rows."""
         return CodedColumn(self.numbers[rows], self.values)
 
 
 def coded(column: pa.Array) -> CodedColumn:
-    """The values of a column, null among them where there is one."""
+    """A column as a CodedColumn; null is among its values where a row has none."""
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode(null_encoding="encode")
     values = column.dictionary.to_pylist()
@@ -43,14 +43,14 @@ def coded(column: pa.Array) -> CodedColumn:
 
 
 def map_values(found: CodedColumn, values: Sequence[Any]) -> CodedColumn:
-    """The same rows with other values, in the same order; equal ones become one."""
+    """A column with `values` in place of its own, in the same order; equal values become one."""
     places: dict[Any, int] = {}
     moved = [places.setdefault(value, len(places)) for value in values]
     return CodedColumn(np.array(moved, np.int64)[found.numbers] if moved else found.numbers, list(places))
 
 
 def number_densely(numbers: Numbers, size: int) -> tuple[Numbers, Numbers]:
-    """The different ones of numbers below `size`, ascending, and for each row the place of its own among them."""
+    """The distinct `numbers` (all below `size`), ascending, and for each row the place of its number among them."""
     if size <= max(_TABLE_MAX, 4 * len(numbers)):
         seen = np.zeros(size, np.bool_)
         seen[numbers] = True
@@ -63,7 +63,7 @@ def number_densely(numbers: Numbers, size: int) -> tuple[Numbers, Numbers]:
 
 
 def combine_columns(parts: Sequence[CodedColumn], rows: int) -> CodedColumn:
-    """Tuples of several columns' values; without any column the empty tuple."""
+    """A column of the tuples of several columns' values; without any column the empty tuple."""
     numbers, keys = np.zeros(rows, np.int64), [()] if rows else []
     for part in parts:
         size = max(len(part.values), 1)
@@ -90,7 +90,7 @@ def counts(numbers: Numbers, groups: int) -> list[int]:
 
 
 def sums(numbers: Numbers, values: Numbers, groups: int) -> list[int]:
-    """The sum of each group's values, exact whatever they are: their halves are added up one by one."""
+    """The sum of each group's values, exact for any int64: their low and high halves are added up apart."""
     low = np.zeros(groups, np.int64)
     high = np.zeros(groups, np.int64)
     np.add.at(low, numbers, values & 0xFFFFFFFF)
@@ -99,14 +99,14 @@ def sums(numbers: Numbers, values: Numbers, groups: int) -> list[int]:
 
 
 def least(numbers: Numbers, values: Numbers, groups: int) -> list[int]:
-    """The least of each group's values; of none the greatest there is."""
+    """The least of each group's values; the greatest int64 for a group without values."""
     found = np.full(groups, np.iinfo(np.int64).max)
     np.minimum.at(found, numbers, values)
     return list(found.tolist())
 
 
 def greatest(numbers: Numbers, values: Numbers, groups: int) -> list[int]:
-    """The greatest of each group's values; of none the least there is."""
+    """The greatest of each group's values; the least int64 for a group without values."""
     found = np.full(groups, np.iinfo(np.int64).min)
     np.maximum.at(found, numbers, values)
     return list(found.tolist())
@@ -116,7 +116,7 @@ def greatest(numbers: Numbers, values: Numbers, groups: int) -> list[int]:
 
 
 class BatchColumns:
-    """One batch. `rows` are the numbers of its rows, `parents` says which row an element of a list column is in."""
+    """One batch of a table: its columns as numbers, codes and dimensions, each computed once."""
 
     def __init__(self, batch: pa.RecordBatch) -> None:
         self.size: int = batch.num_rows
@@ -124,7 +124,7 @@ class BatchColumns:
         self._known: dict[tuple[str, str], Any] = {}
 
     def column(self, name: str) -> pa.Array:
-        """A column as it is; of error codes, their names and topics those that the protocol does not mean so."""
+        """A column as it is; lists of error codes, of their names and topics without the errors that are expected."""
         if name in ERRORS:
             return self._once("errors", name, lambda: _unexpected(self._batch, name))
         return self._batch.column(name)
@@ -138,11 +138,11 @@ class BatchColumns:
         return self._once("known", name, lambda: present(self.column(name)))
 
     def coded(self, name: str) -> CodedColumn:
-        """The values of a column."""
+        """A column as a CodedColumn."""
         return self._once("coded", name, lambda: coded(self.column(name)))  # type: ignore[no-any-return]
 
     def dimension(self, name: str) -> CodedColumn:
-        """The values of a dimension of one value a row."""
+        """The column of a dimension that has one value a row."""
         make = DIMENSIONS.get(name)
         return self._once("dimension", name, partial(make, self)) if make else self.coded(name)
 
@@ -198,7 +198,7 @@ ERRORS: Final = frozenset({"error_codes", "error_names", "error_topics"})
 
 
 def _unexpected(batch: pa.RecordBatch, name: str) -> pa.Array:
-    """A list of what there is of each error code, without those that the protocol means so."""
+    """A column of lists about error codes, without the elements for errors that are expected."""
     column, expected = batch.column(name), batch.column("error_expected")
     kept = pc.invert(pc.list_flatten(expected))
     if pc.all(kept).as_py():

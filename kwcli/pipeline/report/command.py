@@ -27,8 +27,8 @@ def report(
     """What `kw pipeline report FOLDER` does; the exit code. Failure says in one line why it cannot be done.
 
     `target`: the release that clients are held against, the newest without it; where it was asked for and turns some
-    away, the exit code says so (FINDINGS). `html_path`: write a page there instead
-    of anything on standard output. `master`: count on Spark.
+    clients away, the exit code says so (FINDINGS). `html_path`: write a page there, and nothing on standard output.
+    `master`: count on Spark.
     """
     release = RELEASES[-1] if target is None else find_release(target)
     if find_spec("pyarrow") is None or find_spec("numpy") is None:

@@ -1,4 +1,4 @@
-"""A batch of a table in, folds told of it: by column what `add` and `take` do row by row."""
+"""A batch of a table in, folds that counted it out: by column what `add` and `take` do row by row."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from decoders.analysis.time_buckets import Join
 
 NS_PER_MS: Final = 1_000_000
-# What the table has for each metric that can be counted so.
+# The columns that each metric is counted from.
 METRIC_COLUMNS: Final = {
     "latency": ("request_end_ns", "response_ns", "waited_ns"),
     "bytes": (),
@@ -49,14 +49,14 @@ COLUMNS: Final = (
 
 
 class MeasuredRows(NamedTuple):
-    """Values of the metric, for some rows: `where` says which of them have one."""
+    """The metric's values of some rows: `where` says which of these rows have one."""
 
     where: Any
     values: Numbers
 
 
 def feed_statistics(statistics: Statistics, rows: BatchColumns, only: frozenset[Any] | None = None) -> None:
-    """Count a batch; with `only` just the groups whose last dimension is one of these. Raises LimitExceeded."""
+    """Count a batch; with `only` just the groups whose last dimension is one of its values. Raises LimitExceeded."""
     if not rows.size:
         return
     times = rows.integers("time_ns")
@@ -79,7 +79,7 @@ def feed_statistics(statistics: Statistics, rows: BatchColumns, only: frozenset[
 
 
 def _grouped(statistics: Statistics, rows: BatchColumns, only: frozenset[Any] | None) -> tuple[Numbers, CodedColumn]:
-    """The rows that count (one that is about several values several times), and the key of each."""
+    """The rows that count, and the group key of each; a row that is about several values is there for each of them."""
     picked = np.arange(rows.size, dtype=np.int64)
     lists = [name for name in statistics.by if name in LISTS]
     if len(lists) > 1:
@@ -113,7 +113,7 @@ def _buckets(times: Numbers, width: int) -> CodedColumn:
 
 
 def _outcomes(rows: BatchColumns, picked: Numbers, groups: CodedColumn, made: list[GroupStatistics]) -> Numbers:
-    """Counts and sizes; gives zeros, for the error codes found in each row."""
+    """Set the counts and sizes of the groups; the result has a 0 for each row, to count its error codes in."""
     numbers, size = groups.numbers, len(made)
     status = {
         name: np.bincount(numbers[rows.is_value("status", name)[picked]], minlength=size).tolist()
@@ -136,7 +136,7 @@ def _errors(
     made: list[GroupStatistics],
     found: Numbers,
 ) -> None:
-    """Count error codes, in a group of a topic those of the topic and of none, in one of an error that one."""
+    """Count error codes: a topic's group counts codes about it or about no topic, an error's group that error only."""
     by = statistics.by
     topic = by.index("topic") if "topic" in by else None
     error = by.index("error") if "error" in by else None
@@ -177,7 +177,7 @@ def _measured(metric: str, rows: BatchColumns, picked: Numbers, found: Numbers) 
 
 
 def _sizes(rows: BatchColumns, side: str) -> Numbers:
-    """The sizes of a side; what travelled in an Envelope is in that one's."""
+    """The sizes of the requests or responses; 0 for those inside an Envelope, which are in the Envelope's size."""
     sizes: Numbers = rows.integers(f"{side}_size") * ~rows.known("envelope")
     return sizes
 
@@ -199,7 +199,7 @@ def _waits(rows: BatchColumns, picked: Numbers, groups: CodedColumn, made: list[
 
 
 def sort_into_bins(values: Numbers) -> CodedColumn:
-    """The bin of each value, as the sketch has them."""
+    """The bin of each value, numbered as by `bin_of`."""
     table = np.array(edges(), np.int64)
     size = np.abs(values)
     number = np.searchsorted(table, size, "right") * np.sign(values)
@@ -212,7 +212,7 @@ def sort_into_bins(values: Numbers) -> CodedColumn:
 
 
 def gather(groups: CodedColumn, made: list[GroupStatistics], values: Numbers, weights: Numbers | None = None) -> None:
-    """Measure values, each `weights` times, for the groups of their rows."""
+    """Add values, each `weights` times, to the measures of their rows' groups."""
     if not len(values):
         return
     binned = sort_into_bins(values)
@@ -237,7 +237,7 @@ def _measure(groups: CodedColumn, made: list[GroupStatistics], measured: Measure
 def _place(
     groups: CodedColumn, made: list[GroupStatistics], measured: MeasuredRows, slices: Numbers, join: Join
 ) -> None:
-    """What each group has in each time slice."""
+    """Set the value of each group in each time slice."""
     rows = np.flatnonzero(measured.where)
     if not len(rows):
         return
@@ -249,7 +249,7 @@ def _place(
         made[pair // width].slices[pair % width + low] = value
 
 
-# A batch of a table in, the folds besides statistics told of it: by column what `add` and `take` do row by row.
+# The folds besides statistics: a batch of a table in, by column what `add` and `take` do row by row.
 
 
 WHERE: Final = ("point", "source_file")
@@ -287,11 +287,11 @@ class SlowRow:
         }
 
     def view(self, _side: str) -> None:
-        """Waits were left out before."""
+        """Do nothing: exchanges that waited were left out before."""
 
 
 def feed_slowest(slowest: Slowest, rows: BatchColumns) -> None:
-    """Tell of the exchanges that took longest, and of all that took as long as the last of them."""
+    """Add the exchanges that took longest, and all that took as long as the last of them."""
     where = _timed(rows)
     took = (rows.integers("response_ns") - rows.integers("request_end_ns"))[where]
     if not len(took) or not slowest.most:
@@ -304,7 +304,7 @@ def feed_slowest(slowest: Slowest, rows: BatchColumns) -> None:
 
 
 def feed_versions(versions: ClientVersions, rows: BatchColumns) -> None:
-    """Tell who used which version of which API."""
+    """Count which client used which version of which API."""
     at = np.flatnonzero(rows.known("api_key") & rows.known("api_version"))
     groups = combine_columns([rows.dimension(name).at(at) for name in USES], len(at))
     times, size = rows.integers("time_ns")[at], len(groups.values)
@@ -324,7 +324,7 @@ def tally_rows(tally: Tally, rows: BatchColumns) -> None:
 
 
 def count_batches(found: BatchSizes, rows: BatchColumns) -> None:
-    """Tell of the record batches of each topic."""
+    """Count the record batches of each API and topic."""
     at = np.flatnonzero(rows.integers("batches") > 0)
     groups = combine_columns([rows.coded(name).at(at) for name in ("api", "topic", "topic_id")], len(at))
     size = len(groups.values)
@@ -342,6 +342,6 @@ def count_batches(found: BatchSizes, rows: BatchColumns) -> None:
 
 
 def _each(amount: Numbers, batches: Numbers) -> Numbers:
-    """What one batch of a row has on average, rounded."""
+    """The average amount of one batch in each row, rounded."""
     found: Numbers = (amount + batches // 2) // batches
     return found

@@ -45,7 +45,7 @@ def has_bodies(tables: Tables) -> bool:
 
 
 def fold_here(tables: Tables, progress: Progress | None = None) -> ReportFolds:
-    """All rows, on this machine."""
+    """The folds over all rows, counted on this machine."""
     folds, done, numbers = _folds(tables), 0, number_connections(tables)
     if progress is not None:
         progress.expect(sum(tables.rows[name] for name in _COLUMNS if name in tables))
@@ -61,7 +61,7 @@ def fold_here(tables: Tables, progress: Progress | None = None) -> ReportFolds:
 
 
 def fold_there(spark: SparkSession, tables: Tables) -> ReportFolds:
-    """All rows, on Spark: each task has folds of its own, which are merged here. Failure says why a task failed."""
+    """The folds over all rows, counted on Spark: each task has folds, merged here. Failure says why a task failed."""
     whole, numbers = _folds(tables), number_connections(tables)
     fold_part = partial(_fold_part, numbers)
     for name, columns in _COLUMNS.items():
@@ -81,7 +81,7 @@ def fold_there(spark: SparkSession, tables: Tables) -> ReportFolds:
 
 
 def _hear_ends(folds: ReportFolds, tables: Tables, numbers: Mapping[ConnectionKey, int]) -> None:
-    """How connections ended: a row each, so they are read on this machine always."""
+    """Add how connections ended: it is one row for each, so they are always read on this machine."""
     for ended in read_ends(tables, numbers):
         folds.found["findings"].end(ended)
 
@@ -93,7 +93,7 @@ def _folds(tables: Tables) -> ReportFolds:
 
 
 def _fold_part(numbers: Mapping[ConnectionKey, int], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """What one task does: its rows in, the state of its folds out."""
+    """The work of one Spark task: its rows in, the state of its folds out."""
     folds, reader = ReportFolds(PLAIN), StoredRowReader(numbers)
     for batch in batches:
         for at in range(0, batch.num_rows, AT_ONCE):
@@ -102,7 +102,7 @@ def _fold_part(numbers: Mapping[ConnectionKey, int], batches: Iterator[pa.Record
 
 
 def _feed(folds: ReportFolds, reader: StoredRowReader, batch: pa.RecordBatch) -> None:
-    """Rows that are no exchanges are left out: `kw report DIR` tells of them."""
+    """Add the rows of a batch to the folds; rows that cannot be read are left out: `kw report DIR` tells of them."""
     for row in batch.to_pylist():
         try:
             settled: Any = reader.read(row)

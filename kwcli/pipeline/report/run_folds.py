@@ -1,4 +1,4 @@
-"""What the report counts, as two literal tables, and both rounds of it, on this machine or on Spark."""
+"""The folds of the report, as two literal tables, and both rounds of counting, on this machine or on Spark."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _OF: Final = {
 
 
 class FoldPlan(NamedTuple):
-    """One fold: the table it is over, how it is made and told of a batch, the columns that it reads."""
+    """One fold: the table it is over, how to make it and feed it a batch, the columns that it reads."""
 
     table: str
     make: Callable[[], Any]
@@ -87,7 +87,7 @@ FIRST: Final[dict[str, FoldPlan]] = {
 
 
 def second(bucket_ns: int, matters: Mapping[str, Iterable[Any]]) -> dict[str, FoldPlan]:
-    """The folds over time: of all, and of those values of a dimension that matter."""
+    """The folds of the second round, over time: of all exchanges, and of the values of each dimension in `matters`."""
     return {
         "time": _statistics(("time",), "latency", bucket_ns),
         **{
@@ -98,7 +98,7 @@ def second(bucket_ns: int, matters: Mapping[str, Iterable[Any]]) -> dict[str, Fo
 
 
 class Folds:
-    """Folds over one table. One that has too many groups is given up, and `full` says why."""
+    """Folds over one table. A fold that has too many groups is given up, and `full` says why."""
 
     def __init__(self, counted: Mapping[str, FoldPlan], table: str) -> None:
         self._counted = {name: each for name, each in counted.items() if each.table == table}
@@ -111,18 +111,18 @@ class Folds:
 
     @property
     def columns(self) -> list[str]:
-        """The columns that are read."""
+        """The columns that the folds read."""
         return list(dict.fromkeys(name for each in self._counted.values() for name in each.columns))
 
     def count(self, batch: pa.RecordBatch) -> None:
-        """Tell all of a batch."""
+        """Count a batch in all folds."""
         rows = BatchColumns(batch)
         self.rows += rows.size
         for name, fold in list(self.found.items()):
             self._guarded(name, partial(self._counted[name].tell, fold, rows))
 
     def merge(self, other: Self) -> None:
-        """Take in what another has counted."""
+        """Add the counts of other folds over the table."""
         self.rows += other.rows
         for name, text in other.full.items():
             self._give_up(name, text)
@@ -158,7 +158,7 @@ class Folds:
 # How many values of a dimension are kept over time: the slowest, and the busiest.
 SLOW: Final = 10
 BUSY: Final = 6
-# About so many buckets of time, each as long as one of these (in seconds, then fractions of one).
+# At most so many buckets of time, each as long as one of these (in nanoseconds).
 BUCKETS: Final = 60
 _NICE: Final[tuple[int, ...]] = (
     *(10**unit * step for unit in range(6, 9) for step in (1, 2, 5)),
@@ -170,11 +170,11 @@ RunFolds = Callable[[Mapping[str, FoldPlan], str], Folds]
 
 
 def count_here(tables: Tables, progress: Progress | None = None) -> RunFolds:
-    """Counting on this machine."""
+    """The function that counts folds over a table on this machine."""
     rows = {name: rows for name, rows in tables.rows.items() if name in NAMES}
     done, exchanges = 0, 0
     if progress is not None:
-        progress.expect(sum(rows.values()) + rows.get("exchanges", 0))  # which are read twice
+        progress.expect(sum(rows.values()) + rows.get("exchanges", 0))  # exchanges are read twice
 
     def run(counted: Mapping[str, FoldPlan], table: str) -> Folds:
         nonlocal done, exchanges
@@ -191,7 +191,7 @@ def count_here(tables: Tables, progress: Progress | None = None) -> RunFolds:
 
 
 def count_all(tables: Tables, run: RunFolds) -> FoldResults:
-    """Both rounds over all tables that there are."""
+    """The results of both rounds of folds, over all tables that there are."""
     found: dict[str, Any] = {}
     full: dict[str, str] = {}
     rows: dict[str, int | None] = dict.fromkeys(NAMES)
@@ -233,7 +233,7 @@ _STATE = "state binary"
 
 
 def count_there(spark: SparkSession, tables: Tables) -> RunFolds:
-    """Counting on Spark. Failure says in one line why a task failed."""
+    """The function that counts folds over a table on Spark. Failure says in one line why a task failed."""
 
     def run(counted: Mapping[str, FoldPlan], table: str) -> Folds:
         whole = Folds(counted, table)
@@ -258,7 +258,7 @@ def count_there(spark: SparkSession, tables: Tables) -> RunFolds:
 def count_part(
     counted: Mapping[str, FoldPlan], table: str, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """What one task does: its rows in, the state of its folds out."""
+    """The work of one Spark task: its rows in, the state of its folds out."""
     folds = Folds(counted, table)
     for batch in together(batches):
         folds.count(batch)

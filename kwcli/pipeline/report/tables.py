@@ -25,7 +25,7 @@ NAMES: Final = tuple(TABLES)
 # Tables that may have rows of request logs too.
 LOGGED: Final = ("exchanges", "topic_partitions")
 _SOURCE: Final = "source"
-# What Spark takes for a pattern in the name of a file.
+# The characters that Spark takes for a pattern in the name of a file.
 _PATTERN: Final = re.compile(r"[][{}*?\\^]")
 # Rows that are counted together: more of them cost memory and win nothing.
 BATCH: Final = 1 << 17
@@ -58,18 +58,18 @@ class Tables:
         self.place = place
         self.rows = {name: its.rows for name, its in manifest.tables.items()}
         self.sizes = {name: its.size for name, its in manifest.tables.items()}
-        self.facts = manifest.facts  # what the run had to say at its end
+        self.facts = manifest.facts  # messages and counts of the run
         self.files = {name: [files.path(path) for path in its.files] for name, its in manifest.tables.items()}
 
     def __contains__(self, name: str) -> bool:
         return name in self.files
 
     def files_for_spark(self, name: str) -> list[str]:
-        """The files of a table, as Spark takes their names: it reads a name as a pattern."""
+        """The files of a table, their names escaped for Spark, which reads a name as a pattern."""
         return [_PATTERN.sub(r"\\\g<0>", path) for path in self.files[name]]
 
     def read_there(self, spark: SparkSession, name: str) -> DataFrame:
-        """The rows of a table that captures have, on Spark."""
+        """The rows of a table that come from captures, read by Spark."""
         rows = spark.read.parquet(*self.files_for_spark(name))
         return rows.filter(f"{_SOURCE} = 'wire'") if name in LOGGED and _SOURCE in rows.columns else rows
 
@@ -91,9 +91,9 @@ class Tables:
         return together(self.read(name, columns, BATCH))
 
     def read(self, name: str, columns: Sequence[str], most: int) -> Iterator[pa.RecordBatch]:
-        """The rows of a table that captures have, not those of request logs, in batches of at most so many.
+        """The rows of a table that come from captures, not from request logs, in batches of at most `most` rows.
 
-        File by file and only when they are asked for: a scanner of a data set reads ahead of who counts, without end.
+        Files are read one by one and on demand: a data set scanner reads ahead of its consumer without a limit.
         """
         for path in self.files[name]:
             with self._opened(name, path, columns) as file:
@@ -121,13 +121,13 @@ class Tables:
 
 
 def _wire(batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:
-    """These columns of the rows that are not of a request log."""
+    """The `columns` of the rows that come from captures, not from a request log."""
     wire = pc.equal(batch.column(_SOURCE), "wire")
     return (batch if pc.all(wire).as_py() is not False else batch.filter(wire)).select(list(columns))
 
 
 def together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Small batches put together, so that the cost of each is shared by many rows."""
+    """Batches, small ones joined, so that the cost of a batch is shared by many rows."""
     waiting: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:

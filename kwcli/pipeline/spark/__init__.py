@@ -1,6 +1,6 @@
 """The pipeline on Spark: a session that works out of the box, the data source `kafka_wire`, and `exchanges`.
 
-Only names; what they need (PySpark, Java) is looked for when they are called.
+This module only imports names; PySpark and Java are looked for when one of the functions is called.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Where a job's driver and tasks leave notes for each other: what the splits are, what each gave, how far it is.
+"""Notes between a Spark job's driver and its tasks, as files: the splits, the report on each split, the progress.
 
-Spark ends all tasks that read before it starts one that joins or writes, so those find the facts of every split here,
-without a second pass and without anything kept twice; and who started the job sees how far it is, wherever its tasks
-run, by looking into the folder. A split is read as soon as it is known, while the driver looks for the next ones.
+Spark ends all tasks that read before it starts one that joins or writes. So the later tasks find the facts of every
+split here, without a second pass and without anything kept twice. The program that started the job sees its progress,
+wherever the tasks run, by looking into the folder. A split is read as soon as it is known, while the driver looks for
+the next ones.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ _NO_SPLITS: Final = "no-splits"
 _LOST: Final = ".lost"
 # How often a task looks whether its split is known.
 LOOK_S: Final = 0.02
-# A folder that is not there for so long is gone; for less, a file server may not have told of it yet.
+# A folder that is missing for so long is gone; before that, a file server may not show it yet.
 GONE_S: Final = 90.0
 
 
 class Coordination:
-    """The notes of one job."""
+    """The notes of one Spark job, in its staging folder."""
 
     def __init__(self, staging: Staging) -> None:
         self._files = staging.files
@@ -50,23 +51,23 @@ class Coordination:
     # -- splits --------------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Tasks may wait for notes from now on."""
+        """Make the folder: tasks may wait for notes from now on."""
         self._files.make_folder(self._folder)
 
     def arrived(self, number: int, split: Split) -> None:
-        """A split is known."""
+        """Note a split that is known."""
         self._put(f"{number}{_SPLIT}", pickle.dumps(split))
 
     def planned(self, splits: Sequence[Split]) -> None:
-        """All of them are known."""
+        """Note all splits: there are no others."""
         self._put(_SPLITS, pickle.dumps(tuple(splits)))
 
     def not_planned(self, why: str) -> None:
-        """The others never will be."""
+        """Note why the other splits will never be known."""
         self._put(_NO_SPLITS, why.encode())
 
     def split(self, number: int) -> Split | None:
-        """A split, when it is known; None when there are not so many. Raises Failure when they cannot be known."""
+        """Wait for a split; None when there are not so many splits. Raises Failure when the splits cannot be known."""
         seen = time.monotonic()
         while True:
             all_of_them = self._read(_SPLITS)
@@ -88,32 +89,32 @@ class Coordination:
             time.sleep(LOOK_S)
 
     def splits(self) -> tuple[Split, ...]:
-        """All of them, when all are read."""
+        """All splits, once all of them are read."""
         splits: tuple[Split, ...] = pickle.loads(self._read(_SPLITS) or b"")
         return splits
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def progress(self, split: int, size: int) -> None:
-        """So many bytes of a split are read: noted now and then."""
+        """Note, now and then, how many bytes of a split are read."""
         now = time.monotonic()
         if now >= self._next:
             self._next = now + PERIOD_S
             self._put(str(split), str(size).encode())
 
     def report(self, report: ReadReport) -> None:
-        """A split is read to its end."""
+        """Note the report on a split that is read to its end."""
         self._put(str(report.split), str(report.size).encode())
         self._put(f"{report.split}{_DONE}", pickle.dumps(report))
 
     def reports(self) -> list[ReadReport]:
-        """What was told of all splits that are read to their end, in their order."""
+        """The reports on all splits that are read to their end, in the order of the splits."""
         names = [name for name in self._files.names(self._folder) if name.endswith(_DONE)]
         found: list[ReadReport] = [pickle.loads(self._read(name) or b"") for name in names]
         return sorted(found, key=lambda report: report.split)
 
     def facts(self, splits: Sequence[Split]) -> dict[str, Facts]:
-        """The facts of each capture point; put together by who asks first."""
+        """The facts of each capture point; the first task that asks puts them together."""
         made = self._read(_FACTS)
         packed: dict[str, bytes] = {} if made is None else pickle.loads(made)
         if made is None:
@@ -126,18 +127,18 @@ class Coordination:
         return {point: _unpacked(blob) for point, blob in packed.items()}
 
     def lose(self, connection: tuple[str, bytes], problem: Problem) -> None:
-        """A connection, by its point and key, has lost something."""
+        """Note the problem of a connection, given by its point and key, that has lost something."""
         name = hashlib.sha256(repr(connection).encode()).hexdigest()
         self._put(f"{name}{_LOST}", pickle.dumps(problem))
 
     def lost(self) -> list[Problem]:
-        """What was lost, in the order of captures."""
+        """The problems of connections that have lost something, in the order of captures."""
         names = [name for name in self._files.names(self._folder) if name.endswith(_LOST)]
         found: list[Problem] = [pickle.loads(self._read(name) or b"") for name in names]
         return sorted(found)
 
     def so_far(self) -> tuple[int, int]:
-        """Bytes of capture that are read, and how many splits to their end."""
+        """How many bytes of captures are read, and how many splits are read to their end."""
         under_way = 0
         names = set(self._files.names(self._folder))
         for name in names:
@@ -155,7 +156,7 @@ class Coordination:
         return self._files.read(f"{self._folder}/{name}")
 
     def _put(self, name: str, data: bytes) -> None:
-        """Whole or not at all for who looks. Several attempts at a task say the same; the last one's stays."""
+        """Write a note, which is seen whole or not at all. Attempts at a task write the same; the last one's stays."""
         partial = f"{self._folder}/{uuid.uuid4().hex}{PARTIAL}"
         with self._files.open_passing(partial) as file:
             file.write(data)

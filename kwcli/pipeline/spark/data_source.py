@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KafkaWire"]
 
-# Column, type, what it is; none is ever null.
+# Column, type, meaning; none is ever null.
 COLUMNS: Final[tuple[tuple[str, DataType, str], ...]] = (
     ("point", StringType(), "where it was captured"),
     ("source_file", StringType(), "the capture"),
@@ -66,7 +66,7 @@ T = TypeVar("T")
 
 
 class SourceOptions(NamedTuple):
-    """Which captures, and what of them; times in nanoseconds since 1970, `until` not included."""
+    """The captures to read, and the segments wanted; times in nanoseconds since 1970, `until` not included."""
 
     paths: tuple[str, ...]
     point: str = ""
@@ -90,22 +90,22 @@ BATCH_ROWS: Final = 8192
 
 
 class KafkaWire(DataSource):
-    """The format."""
+    """The data source `kafka_wire` of Spark."""
 
     @classmethod
     def name(cls) -> str:
-        """As in `format(…)`."""
+        """The name of the data source in `format(…)`."""
         return "kafka_wire"
 
     def schema(self) -> StructType:
-        """All columns."""
+        """The schema with all columns."""
         schema = StructType()
         for name, kind, _ in COLUMNS:
             schema.add(name, kind, nullable=False)
         return schema
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Reads the columns asked for."""
+        """The reader of the columns asked for."""
         return _SegmentReader(parse_options(dict(self.options)), schema.fieldNames())
 
 
@@ -150,7 +150,7 @@ class _SegmentReader(DataSourceReader):
 
 
 def record_batch(point: str, names: dict[int, str], rows: list[Segment], columns: list[str]) -> pa.RecordBatch:
-    """Rows as Arrow columns, types as Spark wants them to the letter; `names` are the captures by their numbers."""
+    """Segments as Arrow columns, with exactly the types that Spark wants; `names` are the captures by their numbers."""
     import pyarrow as pa
 
     keys, times, packets, seqs, acks, flags, payloads, cuts = zip(*rows, strict=True)

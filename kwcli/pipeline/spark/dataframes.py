@@ -37,7 +37,7 @@ __all__ = ["connections", "exchanges", "topic_partitions"]
 
 
 class _Gathered:
-    """Takes what is written; keeps the batches of one table."""
+    """A RowSink that keeps the batches of one table."""
 
     def __init__(self, table: str) -> None:
         self._table = table
@@ -56,7 +56,7 @@ class _Gathered:
 
 
 class FrameOptions(TypedDict, total=False):
-    """What is wanted of captures: the words of `kw pipeline run`, and how Spark is to go about it.
+    """The options of `exchanges`: words of `kw pipeline run`, and settings for Spark.
 
     `points` are pairs of name and pattern. `partitions` is the number of tasks that join and write.
     """
@@ -78,7 +78,7 @@ def exchanges(
 ) -> DataFrame:
     """The exchanges of captures (paths, globs, folders, URLs), with the columns of the table `exchanges`.
 
-    What is wrong with a file that can be read in part is not told here. Raises Failure where there is nothing to read.
+    Problems of a file that can be read in part are not reported. Raises Failure where there is nothing to read.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -102,7 +102,7 @@ def exchanges(
         bodies=options.get("bodies", False),
         reveal_secrets=options.get("reveal_secrets", False),
     )
-    RowFilter(spec)  # what is wrong with a filter is told here
+    RowFilter(spec)  # a wrong filter fails here
     staging = Staging(OutputFolder(options.get("folder") or _own_folder()), uuid.uuid4().hex)
     Coordination(staging).planned(planned.splits)
     order = StageInput(spec, len(planned.splits), staging, raw=False)
@@ -121,12 +121,12 @@ def exchanges(
 
 
 def topic_partitions(spark: SparkSession, path: str | Iterable[str], **options: Unpack[FrameOptions]) -> DataFrame:
-    """The table `topic_partitions`, likewise."""
+    """The table `topic_partitions` of captures; arguments and errors are those of `exchanges`."""
     return exchanges(spark, path, table="topic_partitions", **options)
 
 
 def connections(spark: SparkSession, path: str | Iterable[str], **options: Unpack[FrameOptions]) -> DataFrame:
-    """The table `connections`, likewise."""
+    """The table `connections` of captures; arguments and errors are those of `exchanges`."""
     return exchanges(spark, path, table="connections", **options)
 
 

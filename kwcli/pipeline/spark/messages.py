@@ -1,4 +1,4 @@
-"""What the stages of a Spark job are told, what travels between them, and what they tell of themselves."""
+"""The input of the stages of a Spark job, the batches that travel between them, and the reports of their tasks."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class StageInput(NamedTuple):
 
 
 class ReadReport(NamedTuple):
-    """One split was read: bytes of capture, counts of packets, what was wrong, facts for other connections.
+    """The report on a split that was read: bytes of capture, counts of packets, problems, facts for other connections.
 
-    `rows` are those in its pool.
+    `rows` is the number of rows in its pool.
     """
 
     split: int
@@ -58,7 +58,7 @@ class ReadReport(NamedTuple):
 
 
 class WriteReport(NamedTuple):
-    """One task has written its tables. `rows` are those that it found in pools."""
+    """The report of a task that has written its tables. `rows` is the number of rows that it found in pools."""
 
     files: tuple[WrittenFile, ...]
     tally: RunCounts
@@ -68,8 +68,8 @@ class WriteReport(NamedTuple):
 # What travels between the stages of a job: parts of connections, verdicts on runs, batches of rows as bytes.
 
 
-# From the first stage to the second: parts (decoders/splits/parts.py) of split `ord` of their point. `run` is set
-# where rows of a run follow in the split's pool, once for each run, by which they are known there.
+# From the first stage to the second: parts (decoders/splits/parts.py) of split `ord` of their point. `run` is set once
+# for each run that has rows in the split's pool, where the rows have the same number.
 PARTS: Final = pa.schema(
     [
         pa.field("point", pa.string()),
@@ -84,7 +84,7 @@ PARTS: Final = pa.schema(
 # Key, seq, kind, blob, run.
 Travelling = tuple[bytes, int, int, bytes, int | None]
 
-# What the rows of a run lack of their connection.
+# Columns about their connection that the rows of a run lack.
 IDENTITY: Final = (
     *("client", "client_ip", "client_port", "broker", "broker_ip", "broker_port", "connection_began_ns"),
 )
@@ -108,23 +108,23 @@ STITCHED: Final = pa.schema(
 
 
 def packed(rows: pa.RecordBatch) -> bytes:
-    """A batch as bytes; its schema is known on the other side. A few rows are 11 kB of padding, and compressed one."""
+    """A batch as bytes without its schema. A few rows are 11 kB, most of it padding, and 1 kB compressed."""
     data: bytes = lz4.block.compress(rows.serialize())
     return data
 
 
 def unpacked(blob: bytes) -> pa.RecordBatch:
-    """A batch of the travelling form again."""
+    """The batch of rows (schema ROWS) that `packed` made bytes of."""
     return pa.ipc.read_record_batch(pa.py_buffer(lz4.block.decompress(blob)), ROWS)
 
 
 def unpacked_ended(blob: bytes) -> pa.RecordBatch:
-    """A batch of connections again."""
+    """The batch of connections (schema ENDED) that `packed` made bytes of."""
     return pa.ipc.read_record_batch(pa.py_buffer(lz4.block.decompress(blob)), ENDED)
 
 
 def parts_batch(point: str, order: int, parts: list[Travelling]) -> pa.RecordBatch:
-    """Parts of one split."""
+    """Parts of one split as a batch with the schema PARTS."""
     keys, seqs, kinds, blobs, runs = zip(*parts, strict=True)
     count = len(parts)
     arrays = [

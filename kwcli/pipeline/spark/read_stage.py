@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 __all__ = ["read_split"]
 
-# What a task hands to the JVM at once.
+# Bytes that a task hands to the JVM at once.
 BATCH_SIZE: Final = 4 << 20
 
 
 def read_split(order: StageInput, number: int) -> Iterator[pa.RecordBatch]:
-    """All of one split, if there is one with this number."""
+    """Read one split: its parts in batches of PARTS; nothing where there is no split with this number."""
     spec = order.spec
     choice = RowFilter(spec)
     notes = Coordination(order.staging)
@@ -69,7 +69,7 @@ def read_split(order: StageInput, number: int) -> Iterator[pa.RecordBatch]:
 
 
 class ShuffleWriter:
-    """Collects parts until they are worth a batch, and rows. What is for all connections is in `facts`."""
+    """Collects parts until they are worth a batch, and rows for the pool; `facts` are for all connections."""
 
     def __init__(self, order: StageInput, split: Split, choice: RowFilter, pool: SettledRowsWriter) -> None:
         self.facts: list[bytes] = []
@@ -84,7 +84,7 @@ class ShuffleWriter:
         self._size = 0
 
     def take(self, parts: list[Part]) -> None:
-        """Parts of the splitter."""
+        """Take parts of the splitter: rows, facts, and parts for the second stage."""
         for part in parts:
             if part.kind == ROWS:
                 self._settle(part)
@@ -100,7 +100,7 @@ class ShuffleWriter:
             yield from self.rest()
 
     def rest(self) -> Iterator[pa.RecordBatch]:
-        """The parts that wait."""
+        """The parts that wait, in batches."""
         parts, self._parts, self._size = self._parts, [], 0
         begin = size = 0
         for end, (_, _, _, blob, _) in enumerate(parts, 1):
@@ -110,7 +110,7 @@ class ShuffleWriter:
                 begin, size = end, 0
 
     def project(self, row: Settled) -> int | None:
-        """Collect a row that may be one: the place of its owner, None where nobody wants it."""
+        """Collect a row that may still be dropped; its place among the rows that wait, None where it is not wanted."""
         place = None
         if self._choice.everything or self._choice.wants(row):
             self._columns.add(row)
@@ -122,11 +122,11 @@ class ShuffleWriter:
 
     @property
     def weight(self) -> int:
-        """That of the rows that wait."""
+        """The weight of the rows that wait."""
         return self._columns.weight
 
     def flush(self) -> None:
-        """Write the rows that wait: all of them have been handed on, or never will be."""
+        """Write the rows that wait and have a run; the other rows never get one, and are dropped."""
         if self._owners:
             owners, self._owners = pa.array(self._owners, pa.int32()), []
             rows = self._columns.batch()
@@ -140,7 +140,7 @@ class ShuffleWriter:
         self._size += len(part.blob) + 64
 
     def _settle(self, part: Part) -> None:
-        """Rows of the split's own: of them nothing travels but, once, the number of their run."""
+        """Give rows that the split settled itself the number of their run; only that number travels, once."""
         run = self._open.get(part.key)
         if run is None:
             run = self._open[part.key] = self._runs

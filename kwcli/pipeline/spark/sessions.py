@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 __all__ = ["LEAN", "own_session", "prepare", "program_zip", "session"]
 
 PACKAGES: Final = ("decoders", "kwcli")
-# What is no part of the running program.
+# Folders that are no part of the running program.
 _LEFT_OUT: Final = ("__pycache__", "playground", "tui")
 # A date that zip can write; the same contents are the same file.
 _DATE: Final = (1980, 1, 1, 0, 0, 0)
 
 
 def program_zip(variables: Mapping[str, str], spare: Path) -> Path:
-    """The zip file for this version and these sources; made, if it is not there yet, in the cache, else in `spare`."""
+    """The zip file of kw's modules, made if it is not there yet: in the cache, or else in `spare`."""
     files = sorted(_files())
     digest = hashlib.sha256(sys.version.encode())
     for name, path in files:
@@ -82,7 +82,7 @@ def _files() -> Iterator[tuple[str, Path]]:
 
 
 def _write(target: Path, files: list[tuple[str, Path]]) -> None:
-    """Under another name first: who looks for the file finds it whole, or not at all."""
+    """Write the zip file under another name, then rename it: other processes find it whole or not at all."""
     with TemporaryDirectory(dir=target.parent, prefix=".making-") as folder:
         made = Path(folder, target.name)
         compiled = Path(folder, "module.pyc")
@@ -102,7 +102,7 @@ def _add(out: zipfile.ZipFile, name: str, data: bytes) -> None:
 
 # A task that fails is tried again, locally too (Spark itself gives up at once there).
 LOCAL_TRIES: Final = 4
-# Local masters: the number of threads, and of tries where it is given.
+# Local masters without a number of tries, and the number of threads where it is given.
 _LOCAL: Final = re.compile(r"local(?:\[(\*|\d+)\])?")
 _OWN_MACHINE: Final = re.compile(r"local\b|spark://(?:127\.|localhost\b|\[::1\])")
 CONF: Final[dict[str, str]] = {
@@ -116,7 +116,7 @@ CONF: Final[dict[str, str]] = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "8192",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(8 << 20),
     "spark.python.worker.reuse": "true",
-    # Arrow's own allocator keeps what it once had: a fifth of a worker's memory.
+    # Arrow's own allocator keeps the memory that it once had: a fifth of a worker's memory.
     "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
 }
 
@@ -131,8 +131,8 @@ def session(
 ) -> SparkSession:
     """A session on `master`, or the one that runs already. Failure says in one line why there is none.
 
-    Python workers run the interpreter that PYSPARK_PYTHON names, or this one; `conf` comes before our own settings.
-    Without `source` it does not know the data source, for which Spark starts a Python process of its own.
+    Python workers run the interpreter that PYSPARK_PYTHON names, or this one; `conf` overrides our own settings.
+    Without `source` the session does not know the data source, for which Spark starts a Python process of its own.
     """
     variables = os.environ if variables is None else variables
     if find_spec("pyspark") is None:
@@ -188,7 +188,7 @@ def _master(master: str) -> str:
 
 
 def _local_conf(master: str) -> dict[str, str]:
-    """On this machine alone nobody else has to reach us, and nobody else can."""
+    """Settings for a master on this machine: the driver listens on the loopback address only."""
     if not _OWN_MACHINE.match(master):
         return {}
     return {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
@@ -214,11 +214,11 @@ def _no_session(master: str, problem: Exception, log: Path) -> str:
     return f"Spark does not start on {master}: {reason_in(said or str(problem))}"
 
 
-# A master's address in, a Spark session for as long as one command needs it out, which ends without a word.
+# A master's address in, a Spark session for the time of one command out, which ends without printing anything.
 
 
-# For jobs whose JVM only hands on bytes: what it compiles in the background takes longer than what that saves, and on
-# a machine of few cores is time that the workers lack (`python -m tests.bench.pipeline`).
+# For jobs whose JVM only hands on bytes: compiling in the background takes longer than it saves, and on a machine of
+# few cores it takes time that the workers lack (`python -m tests.bench.pipeline`).
 LEAN: Final[dict[str, str]] = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.adaptive.enabled": "false",
@@ -227,14 +227,14 @@ LEAN: Final[dict[str, str]] = {
 }
 
 
-# As long as a session takes to end that nobody disturbs.
+# Seconds that a session takes to end when nothing disturbs it.
 STOP_S: Final = 0.3
 _stopping: list[Thread] = []  # threads that end sessions, in programs that go on
 
 
 @contextmanager
 def own_session(master: str, env: Environment, conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
-    """A session; one that was there before stays. Failure says why there is none."""
+    """A session that ends with the context; a session that was there before stays. Failure says why there is none."""
     from pyspark.sql import SparkSession
 
     while _stopping:
@@ -252,9 +252,9 @@ def own_session(master: str, env: Environment, conf: Mapping[str, str] | None = 
 
 
 def _stop(spark: SparkSession) -> None:
-    """End a session; where its JVM was ended by somebody else, there is nothing left to do.
+    """End a session; where its JVM has ended already, there is nothing left to do.
 
-    PySpark waits up to a second for a thread of its own besides, which ends with the program.
+    PySpark would also wait up to a second for a thread of its own, which ends with the program anyway.
     """
 
     def stop() -> None:
@@ -269,15 +269,15 @@ def _stop(spark: SparkSession) -> None:
 
 
 def _import_early() -> None:
-    """What a job needs besides, while the JVM starts."""
-    with suppress(ImportError):  # who needs it says so
+    """Import the other modules that a job needs, while the JVM starts."""
+    with suppress(ImportError):  # the code that needs it reports it
         for name in ("pandas", "pyarrow", "pyspark.sql.functions", "pyspark.sql.pandas.types"):
             import_module(name)
 
 
 @contextmanager
 def _silent(env: Environment) -> Iterator[None]:
-    """What PySpark logs of a connection to the JVM that ends, with tracebacks, is no news to who pressed Ctrl-C."""
+    """Disable logging: after Ctrl-C, PySpark logs its lost connection to the JVM with tracebacks."""
     before = logging.root.manager.disable
     if not env.debug:
         logging.disable(logging.CRITICAL)
@@ -289,7 +289,7 @@ def _silent(env: Environment) -> Iterator[None]:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """An interruption waits until the JVM has started: before, nobody knows it and it would stay. A second does not."""
+    """Delay an interrupt until the JVM has started, which would else be left running. A second one is not delayed."""
     came: list[int] = []
 
     def wait(number: int, frame: FrameType | None) -> None:

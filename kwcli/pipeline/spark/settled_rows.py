@@ -1,4 +1,4 @@
-"""The rows that a split has settled by itself, on their way to its tables, and what they lack put in."""
+"""Rows that a split has settled by itself in, kept in its pool; the same rows out, with what they lack put in."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BUFFER: Final = 1 << 20
 
 
 class SettledRowsWriter:
-    """Writes the pool of one split; there is none where nothing was written. Raises OSError when it cannot be."""
+    """Writes the pool of one split; without rows there is no pool. Raises OSError when it cannot be written."""
 
     def __init__(self, staging: Staging, split: int) -> None:
         self.rows = 0
@@ -38,7 +38,7 @@ class SettledRowsWriter:
         self._writer: pa.RecordBatchStreamWriter | None = None
 
     def write(self, rows: pa.RecordBatch, runs: pa.Array) -> None:
-        """A batch of the travelling form, and the run of each of its rows."""
+        """Write a batch of rows (schema ROWS), and the run of each row."""
         if self._writer is None:
             self._file = self._files.open_passing(self._partial, _BUFFER)
             self._writer = pa.ipc.new_stream(self._file, _POOLED, options=_OPTIONS)
@@ -46,14 +46,14 @@ class SettledRowsWriter:
         self._writer.write_batch(pa.RecordBatch.from_arrays([*rows.columns, runs], schema=_POOLED))
 
     def close(self) -> None:
-        """The pool is whole."""
+        """Finish the pool, and put it in its place."""
         if self._writer is not None:
             self._writer.close()
             self._file.close()
             self._files.rename(self._partial, self._path)
 
     def abandon(self) -> None:
-        """Let go of what was written."""
+        """Delete what was written of the pool."""
         if self._writer is not None:
             with suppress(OSError):
                 self._file.close()
@@ -61,7 +61,7 @@ class SettledRowsWriter:
 
 
 def read_settled_rows(staging: Staging, split: int) -> Iterator[tuple[pa.RecordBatch, pa.Array]]:
-    """The batches of a split's pool, with the run of each row; nothing where no row came."""
+    """The batches of a split's pool, with the run of each row; nothing where there is no pool."""
     path = _path(staging, split)
     if not staging.files.exists(path):
         return
@@ -75,15 +75,15 @@ def _path(staging: Staging, split: int) -> str:
     return f"{staging.folder}/pools/{split}"
 
 
-# Batches of rows in that a split made without its past, the same batches whole out: a column at a time.
+# Batches of rows in that a split made without its past, the same batches complete out: a column at a time.
 #
-# What lacks is the connection's identity, where its rows begin in what its client sent, its client's software and who
-# had logged in; and of topics that the bodies name by their id the names that other connections, or earlier splits,
-# have shown.
+# The rows lack the connection's identity, the place where they begin in what its client sent, the client's software and
+# the user who had logged in; and, for topics that the bodies name by id, the names that other connections, or earlier
+# splits, have shown.
 
 
 class RowCompletion:
-    """What is known of one capture point."""
+    """Completes the rows of one capture point by what is known of the point."""
 
     def __init__(self, facts: Facts | None) -> None:
         topics = {} if facts is None else facts.topics
@@ -94,7 +94,7 @@ class RowCompletion:
 
     @staticmethod
     def patched(rows: pa.RecordBatch, runs: pa.Array, verdicts: pa.Table) -> pa.RecordBatch:
-        """The rows that count, each with what its past says: verdict n (`messages.STITCHED`) is on run n."""
+        """The rows that count, completed by the verdicts on their runs: verdict n (`messages.STITCHED`) is on run n."""
         if verdicts.column("run").to_pylist() != list(range(verdicts.num_rows)):
             raise RuntimeError("a run without a verdict, or with several")
         counts = verdicts.column("counts").take(runs)
@@ -104,7 +104,7 @@ class RowCompletion:
         new = {name: _whole(said.column(name)) for name in said.column_names}
         columns = {name: new[name] for name in IDENTITY}
         columns["place"] = pc.add(rows.column("place"), new["place_added"])
-        # What travelled in an Envelope is of a client of another connection.
+        # An exchange inside an Envelope is of a client of another connection.
         its_own = pc.and_(pc.not_equal(rows.column("kind"), "skipped"), pc.is_null(rows.column("envelope")))
         lacks = pc.and_(pc.is_null(rows.column("client_software_name")), its_own)
         for name in ("client_software_name", "client_software_version"):
@@ -135,7 +135,7 @@ class RowCompletion:
         return _with(rows, {"connection": pa.nulls(rows.num_rows, rows.schema.field("connection").type)})
 
     def _list(self, lists: pa.Array, times: pa.Array, ids: pa.Array) -> pa.Array:
-        """Lists with the names of `ids`, which go with their values, where those are known and no name is there."""
+        """Lists in which the elements without a name get the known name of their topic id; `ids` has the id of each."""
         named = self._named(lists.flatten(), times.take(pc.list_parent_indices(lists)), ids.flatten())
         return pa.ListArray.from_arrays(_offsets(lists), named, type=lists.type)
 
@@ -154,7 +154,7 @@ class RowCompletion:
 
 
 def _once(lists: pa.Array) -> pa.Array:
-    """Lists with each value once: what had an id and what had a name may be one topic."""
+    """Lists with each value once: an element with an id and one with a name may be the same topic."""
     if not pc.any(pc.greater(pc.list_value_length(lists), 1)).as_py():
         return lists
     found = [None if names is None else list(dict.fromkeys(names)) for names in lists.to_pylist()]

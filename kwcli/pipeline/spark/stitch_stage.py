@@ -1,9 +1,10 @@
-"""The second stage of a job: the parts of connections in order in, what they say of the splits' rows out.
+"""The second stage of a job: the parts of connections in order in, verdicts on the splits' rows out.
 
 Where a split decoded on an assumption that its past does not bear out, the connection's segments are read from the
-capture again: rare, but then often many connections at once. So a split is read once, to see which connections are
-where in it; then only that. Where 0.3 % of the packets are missing this saves a third of the CPU time of stitching 500
-connections in splits of 256 MB, and a quarter where 0.1 % are: `python -m tests.bench.rereading`.
+capture again: this is rare, but then often concerns many connections at once. So a split is read once, to see where in
+it each connection is; then only the windows of one connection. Where 0.3 % of the packets are missing this saves a
+third of the CPU time of stitching 500 connections in splits of 256 MB, and a quarter where 0.1 % are:
+`python -m tests.bench.rereading`.
 """
 
 from __future__ import annotations
@@ -37,10 +38,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Rereader", "stitch"]
 
-# Bytes of capture of which it is known together who is in them, and how many splits that is kept of.
+# Bytes of capture in one window, and of how many splits the windows are kept.
 WINDOW: Final = 2 << 20
 SPLITS_MAX: Final = 64
-# A connection is told by one of so many bits; two with the same are read together.
+# A window has a bit for each connection, out of so many; connections with the same bit are read together.
 _BITS: Final = 4096
 
 
@@ -55,7 +56,7 @@ class _Window(NamedTuple):
 
 
 class Rereader:
-    """What a stitcher calls; `number` is the split that the part at hand is of."""
+    """Reads a connection's segments again when a stitcher calls it; `number` is the split of the current part."""
 
     def __init__(self, splits: Sequence[Split]) -> None:
         self._splits = {(split.point, split.ord): split for split in splits}
@@ -65,11 +66,11 @@ class Rereader:
         self.count = 0
 
     def begin(self, point: str) -> None:
-        """The point of what comes."""
+        """Set the capture point of the next calls."""
         self._point = point
 
     def __call__(self, key: bytes, after: int, until: int | None) -> Iterator[list[Segment]]:
-        """The segments of a key behind the segment with one packet number, before that with another (None: the end)."""
+        """The segments of a connection behind packet `after` and before packet `until` (numbers; None: the end)."""
         self.count += 1
         split = self._splits[self._point, self.number]
         begun = False
@@ -86,7 +87,7 @@ class Rereader:
                 yield found
 
     def _batches(self, split: Split, key: bytes, after: int, until: int | None) -> Iterable[list[Segment]]:
-        """What there is of the split from the one packet on, at least that of the key, and the other packet."""
+        """Segments of the split from packet `after` on: at least those of the connection, and packet `until`."""
         reading = SplitReader(split)
         if not reading.repeats:
             yield from reading
@@ -101,7 +102,7 @@ class Rereader:
 
 
 def _windows(split: Split) -> list[_Window]:
-    """All of a split."""
+    """The windows of a whole split."""
     found: list[_Window] = []
     reading = SplitReader(split)
     begin, end = ReadPosition(0, None), ReadPosition(0, None)
@@ -143,20 +144,20 @@ def _bits(keys: Iterable[bytes]) -> int:
     return bits
 
 
-# A connection's parts are walked once, however large it is. Out come, as batches of `messages.STITCHED`, a verdict on
-# every run of which a pool has rows, and what only the connection's exact state could settle. A part that cannot be
-# taken costs its connection what was known of it up to there, which is said as a problem of the capture; the rest goes
-# on anew.
+# A connection's parts are walked once, however large it is. Batches of `messages.STITCHED` come out: a verdict on every
+# run of which a pool has rows, and the rows that only the connection's exact state could settle. At a part that cannot
+# be taken, the connection loses what was known of it up to there, which is reported as a problem of the capture; its
+# other parts begin anew.
 
 
 _PLAIN: Final = ("point", "key", "ord", "seq", "kind", "run")
-# What goes on at once: verdicts, and bytes of rows.
+# The size of one batch out: verdicts, and bytes of rows.
 VERDICTS_MAX: Final = 8192
 BATCH_SIZE: Final = 4 << 20
 
 
 def stitch(order: StageInput, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """One partition: whole connections, each in the order of the capture."""
+    """The work of one task: whole connections in, each in the order of the capture, batches of STITCHED out."""
     stitching = PartitionStitcher(order)
     with seldom(), blamed(stitching.place):
         for batch in batches:
@@ -167,7 +168,7 @@ def stitch(order: StageInput, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.
 
 
 class PartitionStitcher:
-    """Where the parts of one connection after the other are put together."""
+    """Puts the parts of connections together, one connection after the other."""
 
     def __init__(self, order: StageInput) -> None:
         spec = self._spec = order.spec
@@ -179,8 +180,8 @@ class PartitionStitcher:
         self._splits = splits
         self._numbers = {(split.point, split.ord): number for number, split in enumerate(splits)}
         self._notes = notes
-        self._lost = False  # a part of the connection at hand could not be taken
-        self._split = 0  # of the part at hand
+        self._lost = False  # a part of the current connection could not be taken
+        self._split = 0  # of the current part
         self._at: tuple[str, bytes] | None = None
         self._stitcher: Stitcher | None = None
         self._batchers: dict[str, RowBatcher] = {}
@@ -188,14 +189,14 @@ class PartitionStitcher:
         self._size = 0
 
     def take(self, batch: pa.RecordBatch) -> None:
-        """The next parts."""
+        """Take the next parts."""
         blobs = batch.column("blob")
         columns = [batch.column(name).to_pylist() for name in _PLAIN]
         for at, (point, key, number, seq, kind, run) in enumerate(zip(*columns, strict=True)):
             self._take(point, number, Part(key, seq, kind, blobs[at].as_py(), []), run)
 
     def finish(self) -> None:
-        """No part follows."""
+        """Settle what is open: no part follows."""
         self._end()
         for batcher in self._batchers.values():
             batcher.flush()
@@ -206,7 +207,7 @@ class PartitionStitcher:
             yield from self.rest()
 
     def rest(self) -> Iterator[pa.RecordBatch]:
-        """What waits."""
+        """The verdicts and rows that wait, as a batch."""
         rows, self._rows, self._size = self._rows, [], 0
         if rows:
             columns = zip(*rows, strict=True)
@@ -214,7 +215,7 @@ class PartitionStitcher:
             yield pa.RecordBatch.from_arrays(arrays, schema=STITCHED)
 
     def _take(self, point: str, number: int, part: Part, run: int | None) -> None:
-        """The next part: of split `number` of its point."""
+        """Take the next part, which is of split `number` of its point."""
         if self._at != (point, part.key):
             self._end()
             self._begin(point, part.key)
@@ -231,12 +232,12 @@ class PartitionStitcher:
             self._rows.append((self._split, run, *_verdict(patch), None, None))
 
     def place(self) -> str:
-        """Where the part at hand is from, for who reads of what went wrong."""
+        """The place that the current part is from, for error messages."""
         at = place_of(self._splits[self._split])
         return at if self._at is None else f"{at}: {' → '.join(endpoints(self._at[1]))}"
 
     def _lose(self, key: bytes, problem: DecodeError) -> None:
-        """A part cannot be taken: let go of what was known of its connection, say so once, and begin anew."""
+        """After a part that cannot be taken: drop what is known of its connection, report that once, and begin anew."""
         assert self._at is not None
         if not self._lost:
             piece = self._splits[self._split].pieces[-1]
@@ -269,7 +270,7 @@ class PartitionStitcher:
         self._stitcher = None
 
     def _write(self, batch: pa.RecordBatch, *, ended: bool) -> None:
-        """A batch goes the way of the split at hand, whichever its rows are of."""
+        """Add a batch to the output under the current split, whichever splits its rows are of."""
         blob = packed(batch)
         self._size += len(blob)
         self._rows.append((self._split, None, *_verdict(None), *((None, blob) if ended else (blob, None))))
@@ -280,7 +281,7 @@ def _told(text: str | None) -> str | None:
 
 
 def _verdict(patch: RowCorrection | None) -> tuple[Any, ...]:
-    """The columns of a verdict."""
+    """The columns of a verdict; without a correction the rows do not count."""
     if patch is None:
         return (False, *(None,) * 12)
     ends, software, login = patch.ends, patch.client_software, patch.login

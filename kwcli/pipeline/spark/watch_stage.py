@@ -1,4 +1,4 @@
-"""A batch of a watch in, its rows in staging and reports of them out: a task for some capture points each, on Spark."""
+"""A batch of a watch in, its rows in staging and reports on them out: on Spark, some capture points for each task."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["run_batch"]
 
 
 def run_batch(spark: SparkSession, batch: BatchInput, points: Sequence[PointPlan], cores: int) -> list[TaskReport]:
-    """Have all points decoded. A task that is killed is tried again by Spark. Failure says what went wrong."""
+    """Decode all points of a batch. A task that is killed is tried again by Spark. Failure says what went wrong."""
     tasks = shared_out(points, max(cores, 1))
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -41,7 +41,7 @@ def run_batch(spark: SparkSession, batch: BatchInput, points: Sequence[PointPlan
 
 
 def shared_out(points: Sequence[PointPlan], count: int) -> list[list[PointPlan]]:
-    """The points in at most so many groups of about the same size, the largest first."""
+    """The points in at most `count` groups of about the same size, the largest points first."""
     groups: list[list[PointPlan]] = [[] for _ in range(min(count, len(points)))]
     sizes = [0] * len(groups)
     for point in sorted(points, key=lambda one: -sum(split.size for split in one.splits)):

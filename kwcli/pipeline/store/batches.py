@@ -1,17 +1,17 @@
-"""A folder whose tables grow batch by batch: each batch is in them whole, or not at all, whoever dies when.
+"""A folder whose tables grow batch by batch: each batch is in them whole or not at all, whenever a process is killed.
 
     _kw/commits/N.json   commit N: all files of all tables, and what the next batch goes on from
     _kw/states/          what is open: the state of the connections of each capture point
     _kw/staging/ID/      files of a batch that is not committed
-    _kw/lock             who writes batches; _kw/commit.lock who is committing, which may be a compaction
+    _kw/lock             held by the writer of batches; _kw/commit.lock: held to commit, by a compaction too
 
-A batch is committed once its commit file is there: the one with the highest number that is whole counts. It names the
-files of all tables under their final names, and those that are still to be renamed there from staging (or, where a
-partition was rewritten, to be swapped). Whoever opens the folder next does what is left of that: every step may have
-happened already. Files that no commit names are deleted.
+A batch is committed once its commit file is there: of the whole commit files the one with the highest number counts. It
+names the files of all tables under their final names, and the files still to be renamed from staging (or, where a
+partition was rewritten, the folders to be swapped). The next process that opens the folder does the steps that are
+left: each of them may have happened already. Files that no commit names are deleted.
 
-A rename that is not atomic is not needed: with `renames` off, files are written under their final names. A commit file
-is never written twice under one name, so that a half-written one is told by its content, and the one before counts.
+Where renames are not atomic, `renames` is off, and files are written under their final names. A commit file is never
+written twice under one name, so that a half-written one is known by its content, and the one before counts.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = ["FORMATS", "PARQUET", "BatchStaging", "BatchStore", "Change", "date_o
 
 # Formats of tables: plain files, or files with a log that other readers know.
 PARQUET: Final = "parquet"
-# Those with logs → the package that writes them, and the module and class here. Each has its extra under this name.
+# Formats with logs → the package that writes them, and the module and class here. Each has an extra of its name.
 _LOGS: Final = {
     "delta": ("deltalake", "delta_logs", "DeltaLogs"),
     "iceberg": ("pyiceberg", "iceberg_logs", "IcebergLogs"),
@@ -53,7 +53,7 @@ _LOGS: Final = {
 FORMATS: Final = (PARQUET, *_LOGS)
 DELTA_LOG: Final = "_delta_log"
 STATES: Final = f"{CONTROL}/states"
-# Commits that are kept: the newest, and the one before where the newest turns out not to be whole.
+# Commits that are kept: the newest, and the one before in case the newest turns out not to be whole.
 _KEPT: Final = 2
 # Files of tables that a batch or a compaction has written.
 _OURS: Final = re.compile(r"[a-z_]+/date=[^/]+/(?:batch|compact)-[^/]+\.parquet")
@@ -75,7 +75,7 @@ class BatchStaging(Staging):
         return TableWriter(self.files.open_new, frozenset(tables), f"batch-{self.batch:09}-")
 
     def write_state(self, data: bytes) -> str:
-        """Keep a state under a name of its own; nobody hears of it before the commit."""
+        """Write a state to a file of its own, and give its path; readers know the file only by the commit."""
         path = f"{STATES}/{self.batch:09}-{uuid.uuid4().hex}"
         with self.files.open_new(path) as file:
             file.write(data)
@@ -83,9 +83,9 @@ class BatchStaging(Staging):
 
 
 class Change(NamedTuple):
-    """What a commit changes. `files` come to the tables under their names in staging, those of `gone` leave them.
+    """What a commit changes. `files` are added to the tables, by their names in staging; files in `gone` leave them.
 
-    `swaps` are folders of partitions, each to be put in place of another, with a file that only the new one has.
+    `swaps` has for each rewritten partition its new folder, the folder to be replaced, and a file only the new one has.
     """
 
     files: Sequence[WrittenFile] = ()
@@ -104,13 +104,13 @@ class BatchStore:
         self.renames = renames
         self.recovered = ""  # what became of a batch that was interrupted, in words
         self._lock = Lock(files.path(LOCK))
-        self._table_format = table_format  # None: that of the commits that are there
+        self._table_format = table_format  # None: the format of the commits that are there
         self._logs: TableLogs[Any] | None = None
 
     # -- opening -------------------------------------------------------------------------------------------------------
 
     def open(self) -> None:
-        """Make the folder where it is not there, hold it, end what was interrupted. Raises Failure."""
+        """Make the folder where it is missing, take its lock, end an interrupted batch. Raises Failure."""
         refuse_foreign(self.files, self.name)
         self.files.make_folder(CONTROL)
         self._lock.require(self.name)
@@ -128,11 +128,11 @@ class BatchStore:
             raise
 
     def close(self) -> None:
-        """Let others write."""
+        """Release the lock, so that others may write."""
         self._lock.release()
 
     def recover(self) -> None:
-        """Finish a batch that was committed, delete all that belongs to none."""
+        """Finish a batch that was committed, delete the files of a batch that was not."""
         with self._committing():
             staged = self.files.names(STAGING)
             value = self.newest()
@@ -151,13 +151,13 @@ class BatchStore:
         return newest_commit(self.files)
 
     def older_than(self, day: date) -> frozenset[str]:
-        """The files of tables with rows of earlier dates alone; those that hold no rows are of no date."""
+        """The files of tables with rows of dates before `day`; a file without rows has no date."""
         value = self.newest()
         found = value["sizes"] if value is not None else {}
         return frozenset(path for path in found if EPOCH < date_of(path) < day)
 
     def staging(self, batch: int) -> BatchStaging:
-        """A place for the files of a batch."""
+        """The staging of a batch; its folder is made."""
         staging = BatchStaging(self.files, batch, renames=self.renames)
         self.files.make_folder(staging.folder)
         return staging
@@ -174,7 +174,7 @@ class BatchStore:
         tables: Iterable[str],
         facts: Mapping[str, Any],
     ) -> dict[str, Any]:
-        """Add the files of a batch to the tables, with what the next one goes on from."""
+        """Commit a batch: add its files to the tables, and `watch`, from which the next batch goes on; the commit."""
         moves: list[tuple[str, str]] = []
         placed: list[WrittenFile] = []
         for number, file in enumerate(sorted(change.files)):
@@ -199,12 +199,12 @@ class BatchStore:
         tables: Iterable[str] | None = None,
         facts: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Write the next commit, whose tables are those of the newest one with a change, and do what it says.
+        """Write the next commit, which changes the tables of the newest one, and do its steps; the commit.
 
-        What is not given stays as it is.
+        Arguments that are None stay as in the newest commit.
         """
         before = self.newest()
-        roll_forward(self.files, before)  # what its writer was killed before
+        roll_forward(self.files, before)  # steps that its writer was killed before
         number = 1 if before is None else before["commit"] + 1
         manifest = None if before is None else Manifest.of_json(before)
         sizes = dict(before["sizes"]) if before is not None else {}
@@ -246,7 +246,7 @@ class BatchStore:
         return value
 
     def _follow(self, value: Mapping[str, Any] | None) -> None:
-        """Have the logs of another format say what a commit says."""
+        """Bring the logs of another table format to the state of a commit."""
         name = PARQUET if value is None else value.get("table_format", PARQUET)
         if value is None or name == PARQUET:
             return
@@ -257,12 +257,12 @@ class BatchStore:
         self._logs.follow(value)
 
     def commit_change(self, change: Change) -> dict[str, Any]:
-        """Commit what is no batch: a compaction, or dates that are dropped; who calls holds `committing`."""
+        """Commit a change that is no batch: a compaction, or dropped dates; the caller holds `committing`."""
         return self._commit(change, (), watch=None)
 
     @contextmanager
     def committing(self) -> Iterator[None]:
-        """Nobody else commits meanwhile. Raises Failure where somebody does so for long."""
+        """Hold the commit lock. Raises Failure where another process holds it for long."""
         with self._committing():
             yield
 
@@ -285,7 +285,7 @@ class BatchStore:
                 self.files.unlink(f"{COMMITS}/{name}")
 
     def sweep_states(self, named: Iterable[str]) -> None:
-        """Delete the states that are not named."""
+        """Delete the files of states that are not in `named`."""
         kept = set(named)
         for name in self.files.names(STATES):
             if f"{STATES}/{name}" not in kept:
@@ -324,7 +324,7 @@ def _tables(sizes: Mapping[str, Sequence[Any]], names: Iterable[str]) -> dict[st
 
 
 def require_format(name: str) -> None:
-    """Failure where logs of this format cannot be written."""
+    """Failure where the package that writes the logs of this format is not installed."""
     if name in _LOGS and find_spec(_LOGS[name][0]) is None:
         raise Failure(f'tables of {name.title()} need {_LOGS[name][0]}, which is not installed: install "kw[{name}]"')
 

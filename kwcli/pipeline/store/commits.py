@@ -1,4 +1,4 @@
-"""A commit of tables that grow by batches in, its files in their places out; batches.py says what that is for."""
+"""A commit of tables that grow by batches in, its files in their places out; batches.py explains commits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def newest_commit(files: OutputFolder) -> dict[str, Any] | None:
 
 
 def roll_forward(files: OutputFolder, value: Mapping[str, Any] | None) -> bool:
-    """Do what a commit says and what has not happened yet; whether there was anything."""
+    """Do the steps of a commit that have not happened yet; whether there were any."""
     if value is None:
         return False
     folders = set()
@@ -65,7 +65,7 @@ _HERE: Final = -100
 def swap_folders(files: OutputFolder, new: str, old: str, mark: str) -> None:
     """Put the folder `new` where `old` is, and delete what was there: at once where the system can.
 
-    Every step may have happened already: the folder with the file `mark` is the new one, whatever it is called.
+    Every step may have happened already: the folder with the file `mark` is the new one, under either name.
     """
     aside = _aside(new)
     if files.exists(f"{new}/{mark}") and not (files.exists(old) and _exchange(files.path(new), files.path(old))):
@@ -77,7 +77,7 @@ def swap_folders(files: OutputFolder, new: str, old: str, mark: str) -> None:
 
 
 def _aside(new: str) -> str:
-    """Where a folder is for a moment that has to make room."""
+    """The path of a folder that is being replaced, for a moment."""
     return f"{new}.old"
 
 
@@ -90,7 +90,7 @@ def _exchange(new: str, old: str) -> bool:
 
 
 def end_commit(files: OutputFolder) -> None:
-    """Do the rest of the newest commit where who wrote it is gone."""
+    """Finish the newest commit where the process that wrote it is gone."""
     lock = Lock(files.path(COMMIT_LOCK))
     if lock.take():
         try:

@@ -1,8 +1,9 @@
 """The many small files of a date in, a few large ones out, while batches are added and tables are read.
 
-Each batch of a watch is a file of each table. Of a date that is over, of which hardly more comes, they are written anew
-as one, aside; then its folder is swapped for the new one, in one step of the file system where it has one. A batch that
-was committed meanwhile has its files in both. Whoever dies before the commit has changed nothing.
+Each batch of a watch is a file of each table. When a date is over, and hardly more rows of it come, its files are
+written anew as one, aside; then its folder is swapped for the new one, in one step where the file system can. The files
+of a batch that was committed meanwhile are in both folders. A process that is killed before the commit has changed
+nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ __all__ = ["Compacted", "compact"]
 
 COMPACTING: Final = f"{CONTROL}/compacting"
 COMPACT_LOCK: Final = f"{CONTROL}/compact.lock"
-# Rows that are read at a time.
+# Rows read at a time.
 _BATCH: Final = 1 << 14
 
 
@@ -44,7 +45,7 @@ class Compacted(NamedTuple):
 
 
 def compact(place: str, lateness: timedelta, keep_days: int) -> Iterator[Compacted]:
-    """Compact all dates that were over so long before the latest packet; drop those that are not to be kept.
+    """Compact all dates that ended `lateness` or more before the latest packet; drop dates beyond `keep_days`.
 
     Raises Failure and OSError.
     """
@@ -85,7 +86,7 @@ def _partitions(value: Mapping[str, Any]) -> dict[tuple[str, date], list[str]]:
 
 
 def _compact(store: BatchStore, table: str, day: date, paths: list[str], *, renames: bool) -> Compacted | None:
-    """One date of a table; None where it has changed meanwhile."""
+    """Compact one date of a table; None where the date was dropped meanwhile."""
     files = store.files
     folder = f"{COMPACTING}/{uuid.uuid4().hex}"
     prefix = f"{folder}/" if renames else ""
@@ -121,7 +122,7 @@ def _size(files: list[WrittenFile]) -> int:
 
 
 def _link(files: OutputFolder, path: str, to: str) -> None:
-    """A file under a second name, or a copy of it where there are no such names."""
+    """Link a file to a second name, or copy it where the file system has no links."""
     try:
         os.link(files.path(path), files.path(to))
     except OSError:

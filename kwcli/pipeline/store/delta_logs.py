@@ -1,8 +1,8 @@
 """Commits of a watch in, commits of Delta tables out: a log beside the files that are there already.
 
-A Delta table is Parquet files, with dates in the names of folders, and a log of which of them count: what a watch
-writes but for the log. So each table gets one, in `TABLE/_delta_log`, which names the same files; no row is written
-twice. What always holds stands in table_logs.py.
+A Delta table is Parquet files, with dates in the names of folders, and a log of the files that count. A watch writes
+all of that but the log. So each table gets a log, in `TABLE/_delta_log`, which names the same files; no row is written
+twice. table_logs.py says what always holds.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kwcli.pipeline.tables.schemas import SCHEMAS
 
 __all__ = ["DeltaLogs"]
 
-# By this name a log says which commit it follows.
+# The application in whose name a log has the number of the commit that it follows.
 _APPLICATION: Final = "kw"
 _DATE: Final = pa.field("date", pa.date32())
 # A file that compaction has written: its rows were there before.
@@ -30,7 +30,7 @@ _COMPACT: Final = "compact-"
 
 
 class DeltaLogs(TableLogs[DeltaTable]):
-    """`TABLE/_delta_log` of each table."""
+    """The Delta log of each table, in `TABLE/_delta_log`."""
 
     name = "Delta"
     errors = (DeltaError,)
@@ -50,7 +50,7 @@ class DeltaLogs(TableLogs[DeltaTable]):
         return log
 
     def _actions(self, table: str, change: LogChange) -> list[AddAction | RemoveAction]:
-        """What the log does not say yet; of a date that was compacted no rows have changed."""
+        """The actions that the log lacks; for a date that was compacted, they say that no rows have changed."""
         same = {os.path.dirname(path) for path in change.added if os.path.basename(path).startswith(_COMPACT)}
         actions: list[AddAction | RemoveAction] = []
         for path in change.added:

@@ -1,7 +1,7 @@
-"""Paths under one folder in, what happens there out: every touch of the folder of tables goes through here.
+"""Reads and writes below one folder, by relative paths: all access to the folder of tables goes through here.
 
-Each method is one step that is done or not done when the process is killed; what takes several is made of them. One
-writer at a time: a lock on the folder that the kernel lets go of when its process is gone, however it ended.
+Each method is one step that is done or not done when the process is killed; longer operations are made of such steps.
+One writer at a time holds a lock on the folder, which the kernel releases when its process ends, in whichever way.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ os.register_at_fork(after_in_child=_forget)
 
 
 class Lock:
-    """Held from `take` to `release`. The file says who has it."""
+    """A lock between processes, held from `take` to `release`. Its file says which process has it."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._handle: int | None = None
 
     def take(self) -> bool:
-        """Whether nobody else has it."""
+        """Take the lock if it is free; whether it was."""
         handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -57,12 +57,12 @@ class Lock:
         return True
 
     def require(self, folder: str) -> None:
-        """Take it, or say who has it. Raises Failure."""
+        """Take the lock. Raises Failure, which says who has it, where another process holds it."""
         if not self.take():
             raise Failure(f"{folder}: another run writes to it ({self.holder()}); wait for it or use another folder")
 
     def wait(self, folder: str, patience_s: float) -> None:
-        """Take it when who has it lets go, which never takes long. Raises Failure where it does."""
+        """Take the lock as soon as it is released, which never takes long. Failure after `patience_s` seconds."""
         until = time.monotonic() + patience_s
         while not self.take():
             if time.monotonic() > until:
@@ -70,7 +70,7 @@ class Lock:
             time.sleep(_LOOK_S)
 
     def holder(self) -> str:
-        """Who took it last."""
+        """The process that took the lock last, in words."""
         try:
             with open(self._path, encoding="utf-8", errors="replace") as file:
                 return file.read(200).strip() or "just starting"
@@ -78,14 +78,14 @@ class Lock:
             return "unknown"
 
     def release(self) -> None:
-        """Let go of it."""
+        """Release the lock, if it is held."""
         if self._handle in _HELD:
             _HELD.remove(self._handle)
             os.close(self._handle)
         self._handle = None
 
 
-# What must outlive a power cut is synced before the step that relies on it. What is made is for its owner only.
+# Files that must outlive a power cut are synced before the step that relies on them. New files are for the owner only.
 
 
 # The ending of a file that is not whole yet.
@@ -99,13 +99,13 @@ class OutputFolder:
         self.root = root
 
     def path(self, path: str) -> str:
-        """Where that is for others."""
+        """The path with the folder in front, for code that does not know the folder."""
         return os.path.join(self.root, path) if path else self.root
 
     # -- looking -------------------------------------------------------------------------------------------------------
 
     def exists(self, path: str) -> bool:
-        """Whether there is anything."""
+        """Whether a file, folder or link has this path."""
         return os.path.lexists(self.path(path))
 
     def size(self, path: str) -> int | None:
@@ -116,11 +116,11 @@ class OutputFolder:
             return None
 
     def is_folder(self, path: str) -> bool:
-        """Whether there is a folder."""
+        """Whether a folder has this path."""
         return os.path.isdir(self.path(path))
 
     def names(self, path: str) -> list[str]:
-        """What is in a folder, in order; nothing where there is none."""
+        """The names in a folder, in order; none where there is no folder."""
         try:
             return sorted(os.listdir(self.path(path)))
         except FileNotFoundError:
@@ -146,7 +146,7 @@ class OutputFolder:
     # -- steps ---------------------------------------------------------------------------------------------------------
 
     def make_folder(self, path: str) -> None:
-        """A folder, with those above it, for its owner only; it may be there."""
+        """Make a folder and the folders above it, for their owner only; it may be there already."""
         make_folder(self.path(path))
 
     def open_new(self, path: str) -> BinaryIO:
@@ -231,7 +231,7 @@ class _Synced(io.FileIO):
 
 
 def local_root(place: str) -> str:
-    """The folder that `--out` names. Failure where it is none that can be swapped whole."""
+    """The absolute path of the folder that `--out` names. Failure for a URL, where no folder can be swapped whole."""
     scheme, colon, rest = place.partition("://")
     if colon and scheme != "file":
         raise Failure(

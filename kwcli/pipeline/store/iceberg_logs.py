@@ -1,21 +1,21 @@
 """Commits of a watch in, snapshots of Iceberg tables out: metadata beside the files that are there already.
 
 The problem. An Iceberg table is Parquet files and metadata that names them: snapshots, lists of manifests, manifests.
-Which metadata counts is said by a catalog, a service that all readers have to reach; a folder has none.
+A catalog says which metadata counts: a service that all readers have to reach; a folder has none.
 
 The idea. The layout of Hadoop tables needs no catalog: `metadata/vN.metadata.json`, of which the highest number counts,
-and `version-hint.text`, which says that number. pyiceberg writes manifests, lists and metadata; what it asks a catalog
-for, to put new metadata in the place of old, is a rename here. Files are found by the names of their columns (the
-table's name mapping), partitions are the days of `time`, which no reader has to know of.
+and `version-hint.text`, which says that number. pyiceberg writes manifests, lists and metadata; it asks a catalog to
+put new metadata in the place of old, which is a rename here. Columns in files are found by their names (the table's
+name mapping), partitions are the days of `time`, which no reader has to know of.
 
     commit N ─▶ what differs ─▶ manifest ─▶ list of manifests ─▶ vM.metadata.json ─▶ version-hint.text
                                 └────────── pyiceberg ────────┘   └─────── one rename each ──────┘
 
-What always holds stands in table_logs.py: a snapshot bears the number of its commit, one that is not whole is not
+table_logs.py says what always holds: a snapshot has the number of its commit, a snapshot that is not whole is not
 there. Paths in metadata are absolute: a table that was moved, or has other columns than this kw, gets new metadata.
 
-What is given up: each table has snapshots of its own, since no catalog here commits several at once; of files without
-rows nothing is said; snapshots but for the latest `_KEPT` are dropped, with their metadata.
+What is given up: each table has snapshots of its own, since no catalog here commits several at once; files without rows
+are not named; snapshots but for the latest `_KEPT` are dropped, with their metadata.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ from kwcli.pipeline.tables.columns import ALL_TABLES
 
 __all__ = ["IcebergLogs"]
 
-# Beside the folders of tables: in those, who reads plain Parquet would take it for rows.
+# Beside the folders of tables: inside of them, readers of plain Parquet would take the metadata for rows.
 _FOLDER: Final = "iceberg"
 _HINT: Final = "version-hint.text"
 _VERSION: Final = re.compile(r"v(\d+)\.metadata\.json")
-# Snapshots, and versions of metadata, that are kept: readers that began a while ago go on with theirs.
+# Snapshots, and versions of metadata, that are kept: readers that began a while ago still use old ones.
 _KEPT: Final = 100
-# The words of columns.py → types of Iceberg.
+# Types in columns.py → types of Iceberg.
 _TYPES: Final[dict[str, IcebergType]] = {
     "string": StringType(),
     "bool": BooleanType(),
@@ -73,7 +73,7 @@ _TYPES: Final[dict[str, IcebergType]] = {
 
 
 class IcebergLogs(TableLogs[Table]):
-    """`iceberg/TABLE/metadata` of each table."""
+    """The Iceberg metadata of each table, in `iceberg/TABLE/metadata`."""
 
     name = "Iceberg"
     errors = (CommitFailedException, ValidationError, ValidationException, ValueError)
@@ -106,7 +106,7 @@ class IcebergLogs(TableLogs[Table]):
         return log
 
     def _drop_unnamed(self, table: str, log: Table) -> None:
-        """Delete manifests, and lists of them, that only snapshots name that are dropped."""
+        """Delete manifests, and lists of manifests, that only dropped snapshots name."""
         before = self._manifests[table]
         now = {one.snapshot_id: before.get(one.snapshot_id) or _files_of(log, one) for one in log.metadata.snapshots}
         for path in frozenset().union(*before.values()) - frozenset().union(*now.values()):
@@ -133,14 +133,14 @@ class IcebergLogs(TableLogs[Table]):
 
 
 class FolderCatalog(NoopCatalog):
-    """What pyiceberg asks a catalog for, for tables of one folder: metadata in numbered files."""
+    """A catalog, for pyiceberg, of the tables of one folder: their metadata is in numbered files."""
 
     def __init__(self, files: OutputFolder) -> None:
         super().__init__("kw")
         self._files = files
 
     def newest(self, table: str) -> Table | None:
-        """A table as its newest metadata has it that is whole; None where there is none."""
+        """A table by its newest metadata that is whole; None where there is none."""
         for number in sorted(self._versions(table), reverse=True):
             data = self._files.read(f"{_metadata(table)}/v{number}.metadata.json") or b""
             try:
@@ -151,7 +151,7 @@ class FolderCatalog(NoopCatalog):
         return None
 
     def create(self, table: str, before: Table | None) -> Table:
-        """A table without files; where there was one, its numbers go on."""
+        """A new table without files; the version numbers of a table that was there before go on."""
         schema = _schema_of(table)
         time = schema.find_field("time")
         metadata = new_table_metadata(
@@ -173,12 +173,12 @@ class FolderCatalog(NoopCatalog):
     def commit_table(
         self, table: Table, requirements: tuple[TableRequirement, ...], updates: tuple[TableUpdate, ...]
     ) -> CommitTableResponse:
-        """Put new metadata in the place of old."""
+        """Write the new metadata of a table, in place of the old."""
         for requirement in requirements:
             requirement.validate(table.metadata)
         metadata = update_table_metadata(table.metadata, updates, metadata_location=table.metadata_location)
         snapshot = metadata.current_snapshot()
-        if snapshot is not None:  # the files that it has brought outlive a power cut before it is there
+        if snapshot is not None:  # the manifests that it has added outlive a power cut before it is there
             for path in _files_of(table, snapshot, snapshot.snapshot_id):
                 self._files.sync(path.removeprefix(_uri(self._files, "")))
         (name,) = table.name()
@@ -206,12 +206,12 @@ class FolderCatalog(NoopCatalog):
 
 
 def _metadata(table: str) -> str:
-    """Where the metadata of a table is, below the folder of all."""
+    """The folder of a table's metadata, below the folder of tables."""
     return f"{_FOLDER}/{table}/metadata"
 
 
 def _uri(files: OutputFolder, path: str) -> str:
-    """A path below the folder as metadata has it."""
+    """The URI of a path below the folder, as in metadata."""
     return f"file://{files.root}/{path}"
 
 
@@ -240,7 +240,7 @@ def _type_of(word: str, element: int) -> IcebergType:
 
 
 def _files_of(log: Table, snapshot: Snapshot, added_by: int | None = None) -> frozenset[str]:
-    """The list of manifests of a snapshot, and the manifests in it; or those alone that one snapshot has added."""
+    """The list of manifests of a snapshot and its manifests; with `added_by` only the manifests of that snapshot."""
     manifests = snapshot.manifests(log.io)
     return frozenset(
         [snapshot.manifest_list]

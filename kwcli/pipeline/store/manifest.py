@@ -12,7 +12,7 @@ import orjson
 from decoders.wire.text import json_text
 from kwcli.pipeline.tables.write import WrittenFile
 
-# Of the folder: a program knows its own and earlier ones.
+# The format of the folder: kw reads its own format and earlier ones.
 FORMAT: Final = 1
 
 
@@ -33,7 +33,7 @@ class SourceLike(Protocol):
 
 
 class CoveredCapture(NamedTuple):
-    """A capture: where it was taken, where it lies, how many bytes it has and what tells it from others."""
+    """A capture that the tables cover: its capture point, path or URL, size in bytes and fingerprint."""
 
     point: str
     path: str
@@ -50,7 +50,7 @@ class WrittenTable(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """What a run has left. `options` are those that the rows depend on; `facts` is what it had to say at its end."""
+    """What a run has left. `options` are those that the rows depend on; `facts` are its messages and counts."""
 
     kw: str
     run: str
@@ -60,7 +60,7 @@ class Manifest(NamedTuple):
     facts: Mapping[str, Any]
 
     def to_json(self) -> dict[str, Any]:
-        """As it is written."""
+        """The manifest as the JSON object that is written."""
         return {
             "format": FORMAT,
             "kw": self.kw,
@@ -76,7 +76,7 @@ class Manifest(NamedTuple):
 
     @classmethod
     def of_json(cls, value: Mapping[str, Any]) -> Manifest:
-        """As it is read. Raises KeyError, TypeError and ValueError."""
+        """The manifest of a JSON object that was read. Raises KeyError, TypeError and ValueError."""
         return cls(
             value["kw"],
             value["run"],
@@ -91,7 +91,7 @@ class Manifest(NamedTuple):
 
 
 def tables_of(written: Iterable[WrittenFile], names: Iterable[str]) -> dict[str, WrittenTable]:
-    """The tables that these files make; also those without any."""
+    """The tables that the files make up, by name; a table of `names` may have no files."""
     found: dict[str, list[WrittenFile]] = {name: [] for name in names}
     for file in written:
         found[file.table].append(file)
@@ -104,22 +104,22 @@ def tables_of(written: Iterable[WrittenFile], names: Iterable[str]) -> dict[str,
 
 
 def _path(form: str | Mapping[str, str]) -> str:
-    """A path of its JSON form: what is no text is {"base64": …}. Raises KeyError, TypeError and ValueError."""
+    """A path from its JSON form; bytes that are no text are {"base64": …}. Raises KeyError, TypeError, ValueError."""
     return form if isinstance(form, str) else os.fsdecode(b64decode(form["base64"], validate=True))
 
 
 def as_json_values(value: Any) -> Any:
-    """A value as JSON gives it back, so that options compare."""
+    """A value after writing and reading it as JSON, so that options can be compared."""
     return orjson.loads(orjson.dumps(value, option=orjson.OPT_SORT_KEYS))
 
 
-# What a run was asked for and what the folder covers in, all that the new tables are to cover out.
+# The captures that a run was asked for and those that the folder covers in, the captures left out of the run out.
 
 
 def captures_left_out(manifest: Manifest | None, found: Iterable[SourceLike]) -> tuple[CoveredCapture, ...]:
     """The captures that the tables cover and that are not among those found now: a run reads them again.
 
-    A capture is known by its path: one that has grown, or is of another point now, takes the place of what it was.
+    A capture is known by its path: a capture that has grown, or is of another point now, replaces its earlier version.
     """
     if manifest is None:
         return ()
@@ -128,7 +128,7 @@ def captures_left_out(manifest: Manifest | None, found: Iterable[SourceLike]) ->
 
 
 def missing_captures_message(folder: str, lost: Iterable[CoveredCapture]) -> str:
-    """What to say when captures that the tables cover are no longer there."""
+    """The message when captures that the tables cover are no longer there."""
     paths = [source.path for source in lost]
     more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
     return (

@@ -1,7 +1,8 @@
-"""Where the files of one run lie until they are its tables.
+"""The folder of one run's files until they are in its tables.
 
-A staging can be pickled and goes to the workers of Spark; they see the same folder. What a task leaves that fails, is
-killed or runs twice nobody lists: it stays where tasks write, also when it comes late, and is deleted with that.
+A staging can be pickled and goes to the workers of Spark; they see the same folder. The files of a task that fails, is
+killed or runs twice are listed nowhere: they stay in the tasks' folder, even when they come late, and are deleted with
+it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ STAGING: Final = f"{CONTROL}/staging"
 
 
 class Staging:
-    """The files of one run."""
+    """The staging folder of one run."""
 
     def __init__(self, files: OutputFolder, run: str) -> None:
         self.files = files
@@ -25,30 +26,30 @@ class Staging:
 
     @property
     def folder(self) -> str:
-        """All of it."""
+        """The path of the staging folder of this run."""
         return f"{STAGING}/{self.run}"
 
     @property
     def tables(self) -> str:
-        """The tables as they will be."""
+        """The folder of the tables as they will be."""
         return f"{self.folder}/tables"
 
     @property
     def old(self) -> str:
-        """The tables as they were."""
+        """The folder of the tables as they were."""
         return f"{self.folder}/old"
 
     @property
     def tasks(self) -> str:
-        """What tasks have written: of use are the files that those list which ended well."""
+        """The folder of the files that tasks have written; only the files listed by tasks that ended well are used."""
         return f"{self.folder}/tasks"
 
     def writer(self, tables: Collection[str]) -> TableWriter:
-        """A writer for one attempt at one task; what it lists is for `gather`."""
+        """A writer for one attempt at one task; the files that it lists are for `gather`."""
         return TableWriter(lambda path: self.files.open_new(f"{self.tasks}/{path}"), tables)
 
     def gather(self, written: Iterable[WrittenFile]) -> None:
-        """Move the files listed to where they are in their tables."""
+        """Move the listed files to their places in the tables."""
         for file in written:
             self.files.sync(f"{self.tasks}/{file.path}")
             self.files.move(f"{self.tasks}/{file.path}", f"{self.tables}/{file.path}")

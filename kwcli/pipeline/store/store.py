@@ -1,14 +1,15 @@
 """A folder in, its tables replaced whole or not at all: `DIR/TABLE/date=…/*.parquet` beside `DIR/_kw`.
 
     _kw/kw.json          says that the folder is kw's, and in which format
-    _kw/lock             who writes to it
+    _kw/lock             held by the process that writes to it
     _kw/manifest.json    what the tables cover
     _kw/staging/RUN/     files of a run that is not over
     _kw/journal.json     the run is over; its tables are being put in place
 
-A run is over once the journal is there. Whoever opens the folder next and finds one goes on where it stopped: a table's
-folder is renamed into `old`, the new one into its place, each if that has not happened yet, and so is the manifest: a
-full disk stops none of it. Without a journal what lies in staging is deleted, and the tables are those of before.
+A run is over once the journal is there. The next process that opens the folder and finds a journal goes on where the
+run stopped: it renames each table's folder into `old`, the new one into its place, each if that has not happened yet,
+then the manifest: a full disk stops none of these steps. Without a journal the files in staging are deleted, and the
+tables are those of before.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _UNMARKED: Final = frozenset({"lock", "kw.json" + PARTIAL})
 
 
 class TableStore:
-    """A folder of tables, held for writing from `opened` on."""
+    """A folder of tables, locked for writing from `open` to `close`."""
 
     def __init__(self, files: OutputFolder, name: str) -> None:
         self.files = files
@@ -51,7 +52,7 @@ class TableStore:
     # -- opening -------------------------------------------------------------------------------------------------------
 
     def open(self) -> None:
-        """Make the folder where it is not there, take its lock, end what an interrupted run has left.
+        """Make the folder where it is missing, take its lock, end an interrupted run.
 
         Raises Failure where the folder is something else, or another run has it.
         """
@@ -69,13 +70,13 @@ class TableStore:
             raise
 
     def close(self) -> None:
-        """Let others write."""
+        """Release the lock, so that others may write."""
         self._lock.release()
 
     def _refuse_strangers(self) -> None:
-        """A file in the folder of a table that is none of its own would become part of it for every reader.
+        """Raises Failure for a foreign file in a table's folder, which every reader would take for a part of the table.
 
-        Those that all readers pass over (`.name`, `_name`) do no harm.
+        Files that all readers pass over (`.name`, `_name`) do no harm.
         """
         manifest = self.manifest()
         known = {path for table in manifest.tables.values() for path in table.files} if manifest else set()
@@ -110,7 +111,7 @@ class TableStore:
     # -- a run ---------------------------------------------------------------------------------------------------------
 
     def staging(self) -> Staging:
-        """A place for the files of a new run."""
+        """The staging of a new run; its folder is made."""
         staging = Staging(self.files, uuid.uuid4().hex)
         self.files.make_folder(staging.folder)
         return staging
@@ -149,19 +150,19 @@ class TableStore:
         return manifest
 
     def discard(self) -> None:
-        """A run has failed: delete its files, unless it was over but for putting its tables in place."""
+        """Delete the files of a run that failed, unless it was over but for putting its tables in place."""
         if not self.files.exists(JOURNAL):
             self.files.remove(STAGING)
 
 
 def mark_folder(files: OutputFolder) -> None:
-    """Say that a folder is kw's, and in which format."""
+    """Write the file that says that a folder is kw's, and in which format."""
     if files.read(MARK) is None:
         files.replace(MARK, _json({"kw": VERSION, "format": FORMAT, "holds": "tables of kw pipeline"}))
 
 
 def put_in_place(files: OutputFolder, journal: Mapping[str, Any]) -> None:
-    """From the journal on: every step may have happened already."""
+    """Put the new tables and the manifest in place, as the journal says; every step may have happened already."""
     staging = Staging(files, journal["run"])
     files.make_folder(staging.old)
     for name in ALL_TABLES:
@@ -180,7 +181,7 @@ def put_in_place(files: OutputFolder, journal: Mapping[str, Any]) -> None:
 
 
 def recover(files: OutputFolder, name: str) -> str:
-    """End what an interrupted run has left, and say so; who calls holds the lock."""
+    """Finish an interrupted run or delete its files, and say so (in words); the caller holds the lock."""
     said = ""
     journal = read_json(files, JOURNAL, name)
     if journal is not None:
@@ -193,7 +194,7 @@ def recover(files: OutputFolder, name: str) -> str:
 
 
 def empty_files(staging: Staging, tables: Iterable[str]) -> list[WrittenFile]:
-    """A file without rows for each of these tables: a reader finds the columns of a table that has nothing."""
+    """Write a file without rows for each of these tables, so that a reader finds the columns of an empty table."""
     names = sorted(tables)
     with staging.writer(names) as writer:
         for name in names:
@@ -218,7 +219,7 @@ def refuse_foreign(files: OutputFolder, name: str) -> None:
 
 
 def read_json(files: OutputFolder, path: str, name: str) -> dict[str, Any] | None:
-    """A file of the folder's own; None where there is none. Raises Failure where it is damaged."""
+    """The JSON object in a file of the folder; None where there is no file. Raises Failure where it is damaged."""
     data = files.read(path)
     if data is None:
         return None
@@ -232,7 +233,7 @@ def read_json(files: OutputFolder, path: str, name: str) -> dict[str, Any] | Non
 
 
 def read_manifest(files: OutputFolder, name: str) -> Manifest | None:
-    """What the tables of a folder cover. Raises Failure where that cannot be read."""
+    """The manifest of a folder, of its newest commit where it has commits; None without one. Raises Failure."""
     value = newest_commit(files) or read_json(files, MANIFEST, name)
     if value is None:
         return None
@@ -252,7 +253,7 @@ def _json(value: Mapping[str, Any]) -> bytes:
 
 @contextmanager
 def as_failures(name: str) -> Iterator[None]:
-    """What the system refuses, in one line: no space, no permission, a read-only file system."""
+    """Turns an OSError into a Failure of one line: no space, no permission, a read-only file system."""
     try:
         yield
     except OSError as error:
@@ -277,7 +278,7 @@ def open_store(place: str, files: type[OutputFolder] = OutputFolder) -> Iterator
             store.close()
 
 
-# A folder of tables in, what it covers out: for those that only read them.
+# A folder of tables in, its manifest out: for readers of tables.
 
 
 # A run that is putting its tables in place needs a moment.
@@ -286,7 +287,7 @@ _LOOK_S: Final = 0.05
 
 
 def tables_at(place: str) -> tuple[str, Manifest]:
-    """The folder as an absolute path, and what its tables cover; a run that was interrupted at its end is ended first.
+    """The folder as an absolute path, and its manifest; a run that was interrupted at its end is finished first.
 
     Raises Failure where there are no tables, and where they cannot be read.
     """
@@ -294,7 +295,7 @@ def tables_at(place: str) -> tuple[str, Manifest]:
     with as_failures(place):
         if not files.exists(""):
             raise Failure(f"{place}: no such folder")
-        files.names("")  # or it cannot be looked into
+        files.names("")  # raises OSError where the folder cannot be listed
         if not files.exists(MARK):
             raise Failure(f"{place}: no tables; kw pipeline run makes them")
         refuse_foreign(files, place)
@@ -314,7 +315,7 @@ def tables_at(place: str) -> tuple[str, Manifest]:
 
 
 def _problem(files: OutputFolder, manifest: Manifest) -> str | None:
-    """What is wrong with the files of the tables."""
+    """What is wrong with the files of the tables, in words; None: nothing."""
     for name, table in manifest.tables.items():
         size = 0
         for path in table.files:
@@ -327,7 +328,7 @@ def _problem(files: OutputFolder, manifest: Manifest) -> str | None:
 
 
 def _wait_whole(files: OutputFolder, place: str) -> None:
-    """Until no run is between its tables and its manifest; ends one that was killed there."""
+    """Wait until no run is putting its tables in place; a run that was killed there is finished."""
     until = time.monotonic() + _PATIENCE_S
     while files.exists(JOURNAL):
         lock = Lock(files.path(LOCK))

@@ -1,8 +1,8 @@
-"""Commits of a watch in, what the log of another table format is to say out: which files of a table count.
+"""Commits of a watch in, commits to the logs of another table format out: which files of a table count.
 
-The commit of the batch is the commit that counts. What a log says is made equal to it, by what the two differ in,
-behind each commit and at each start; so whoever dies, no file is in a log twice, and none is missing for longer than
-until the next start. Each commit of a log bears the number of the commit that it follows, as `kw_commit`.
+The commit of the batch is the commit that counts. After each commit and at each start, a log gets the changes in which
+it differs from that commit. So, even if a process is killed, no file is in a log twice, and none is missing for longer
+than until the next start. Each commit of a log has the number of the commit that it follows, as `kw_commit`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Log = TypeVar("Log")
 
 
 class LogChange(NamedTuple):
-    """What a log does not say yet. Paths are those below the table; `wanted` has rows and bytes of each file."""
+    """What a log lacks. Paths are relative to the table's folder; `wanted` has rows and bytes of each file."""
 
     added: Sequence[str]
     gone: Sequence[str]
@@ -29,7 +29,7 @@ class LogChange(NamedTuple):
 
 
 class TableLogs(ABC, Generic[Log]):
-    """The logs of the tables of one folder; who calls holds the right to commit."""
+    """The logs of the tables of one folder; the caller holds the right to commit."""
 
     name: ClassVar[str]  # of the format
     errors: ClassVar[tuple[type[Exception], ...]]  # that its library raises
@@ -37,10 +37,10 @@ class TableLogs(ABC, Generic[Log]):
     def __init__(self, files: OutputFolder) -> None:
         self._files = files
         self._known: dict[str, tuple[Log, frozenset[str]]] = {}
-        self._commit = 0  # the one that `_known` is of
+        self._commit = 0  # the commit that `_known` is of
 
     def follow(self, value: Mapping[str, Any]) -> None:
-        """Make the logs say what a commit says. Raises OSError; then the next start does it."""
+        """Bring the logs to the state of a commit. Raises OSError; then the next start does it."""
         if value["commit"] != self._commit + 1:  # another process may have committed meanwhile
             self._known.clear()
         wanted: dict[str, dict[str, tuple[int, int]]] = {table: {} for table in value["tables"]}
@@ -65,7 +65,7 @@ class TableLogs(ABC, Generic[Log]):
         self._known[table] = (log, its)
 
     def _counts(self, _rows: int) -> bool:
-        """Whether a file of so many rows is named in a log."""
+        """Whether a file of this many rows is named in a log."""
         return True
 
     @abstractmethod
@@ -74,4 +74,4 @@ class TableLogs(ABC, Generic[Log]):
 
     @abstractmethod
     def _write(self, table: str, log: Log, change: LogChange) -> Log:
-        """Add one commit to a log; the log from then on."""
+        """Add one commit to a log; the log after it."""

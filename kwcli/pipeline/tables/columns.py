@@ -1,7 +1,7 @@
 """The tables that the pipeline writes: name, type, nullability and meaning of every column, in their order.
 
 `kw help tables` prints them; schemas.py makes Arrow schemas of them. Times are of the capture, `_ns` in
-nanoseconds since 1970. The words for types are those of schemas.TYPES.
+nanoseconds since 1970. The names of types are those of schemas.TYPES.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _NUMBER: Final = _may(
 )
 
 _SOURCE: Final = _must("source", "string", "`wire`: a capture has it; `log`: a broker's request log")
-# What a request log says of a request: how long it was where in the broker. The columns are named `server_…`.
+# Times in a request log: how long a request was in each part of the broker. The columns are named `server_…`.
 SERVER_TIMES: Final = {
     "total_ms": "of a request log: from the request's arrival to the end of its answer; else null",
     "request_queue_ms": "of it: waiting for a thread that handles requests",
@@ -276,7 +276,7 @@ FINDINGS: Final[tuple[TableColumn, ...]] = (
     _must("remedy", "string", "what to do"),
 )
 
-# Tables that are decoded from captures, and all that a folder may have.
+# Tables that are decoded from captures, and all tables that a folder may have.
 TABLES: Final[dict[str, tuple[TableColumn, ...]]] = {
     "exchanges": EXCHANGES,
     "topic_partitions": TOPIC_PARTITIONS,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-# Columns → attributes of the same meaning.
+# Columns → attributes of `Ended` with the same meaning.
 _PLAIN: Final[dict[str, str]] = {
     "time_ns": "time_ns",
     "last_ns": "last_ns",
@@ -55,7 +55,7 @@ class ConnectionColumns:
         return len(self._columns["time_ns"])
 
     def add(self, ended: Ended) -> None:
-        """Take in a connection."""
+        """Add a connection that ended."""
         columns, ends = self._columns, ended.ends
         for name, attribute in _PLAIN.items():
             columns[name].append(getattr(ended, attribute) if name not in _TEXTS else getattr(ended, attribute) or None)
@@ -74,7 +74,7 @@ class ConnectionColumns:
         columns["connection_began_ns"].append(ends.began_ns)
 
     def batch(self) -> pa.RecordBatch:
-        """The connections since the last batch."""
+        """The connections added since the last batch, as rows of the table."""
         columns, count = self._columns, len(self)
         self._columns = {name: [] for name in ENDED.names}
         columns["point"] = [self.point] * count
@@ -84,7 +84,7 @@ class ConnectionColumns:
 
 
 def ended_of(row: Mapping[str, Any], number: int) -> Ended:
-    """The end of a connection of its row, and the number that people know it by."""
+    """The end of a connection, made from its row; `number` is the number of the connection for people."""
     ends = ConnectionInfo(number, row["client"], row["broker"], row["connection_began_ns"], Topics())
     name, version = (_original(row[f"client_software_{part}"]) for part in ("name", "version"))
     user, mechanism = _original(row["user"]), _original(row["mechanism"])
@@ -100,12 +100,12 @@ def ended_of(row: Mapping[str, Any], number: int) -> Ended:
 
 
 def _original(text: str | None) -> str | None:
-    """The text that `_shown` was given."""
+    """The text from which `_shown` made a column's value."""
     form = json_form(text)
     try:
         return form if text is form else a2b_base64(form["base64"]).decode("utf-8", "surrogateescape")
     except (KeyError, TypeError, ValueError):
-        return text  # a client that calls itself so
+        return text  # a client whose text only looks like that
 
 
 # Columns that `ended_of` reads.
@@ -113,9 +113,9 @@ ENDED_COLUMNS: Final = (
     *("client", "broker", "connection_began_ns", "client_id", "client_software_name", "client_software_version"),
     *("user", "mechanism", *_PLAIN),
 )
-# Where the engine's empty word is the table's null.
+# Columns in which the table has null for the engine's empty text.
 _TEXTS: Final = frozenset({"reason", "detail"})
-# What a null of a column is to the engine; numbers are null in tables of earlier versions.
+# Columns → the engine's value for a null; numbers are null in tables of earlier versions.
 _NONE: Final[dict[str, Any]] = dict.fromkeys(_TEXTS, "") | dict.fromkeys(
     ("client_quiet_ns", "server_quiet_ns", "client_shut_ns", "server_shut_ns"), 0
 )

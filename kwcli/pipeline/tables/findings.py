@@ -25,7 +25,7 @@ _MADE: Final = frozenset({"kind", "schema", "time", "time_ns", "batch", "first_n
 
 
 def findings_batch(found: Sequence[tuple[int, Row]], batch: int) -> pa.RecordBatch:
-    """Rows of findings, each behind the beginning of its date in ns, as rows of the table."""
+    """Pairs of the beginning of a date, in ns, and a finding of that date in, rows of the table out."""
     columns: dict[str, list[Any]] = {name: [] for name in _SCHEMA.names if name != "time"}
     for day_ns, row in found:
         first_ns, last_ns = (None if row[name] is None else parse_time(row[name]) for name in ("first", "last"))

@@ -1,4 +1,4 @@
-"""Where messages have topics and partitions, what has to be read for that, and the rows that come of it."""
+"""Exchanges in, their rows of the table `topic_partitions` out; and the paths in messages that the tables need."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NONE: Final[frozenset[str]] = frozenset()
 
 
 class TableNeeds(Needs):
-    """The paths that the columns of these tables come from; `more` are those of a filter and of a fold."""
+    """The paths in messages that the columns of these tables come from; `more` are needs of a filter and of a fold."""
 
     def __init__(self, tables: Collection[str], more: Collection[Callable[[int, Side], frozenset[str]]] = ()) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class TableNeeds(Needs):
         self._more = tuple(more)
 
     def of(self, key: int, side: Side) -> frozenset[str]:
-        """The paths wanted of a side of an API."""
+        """The paths wanted of an API's requests or responses."""
         more = _NONE.union(*(needs(key, side) for needs in self._more))
         if not self._rows:
             return more
@@ -49,7 +49,7 @@ class TableNeeds(Needs):
         return wanted | more
 
 
-# An exchange in, what it says of each topic and partition out: the columns of topic_partitions that are its own.
+# An exchange in, the own columns of topic_partitions (not shared with the exchange) for each topic and partition out.
 
 
 # The columns of a partition in the order of schemas.OWN.
@@ -94,7 +94,7 @@ def partitions_of(exchange: Exchange, shown: Shown) -> list[Partition]:
             for part in element.get(place.partitions) or ():
                 number = part if part.__class__ is int else part.get(place.number)
                 if number is None:
-                    continue  # the fields before a failure
+                    continue  # decoding failed before the number
                 where = (topic, identity, number, shown_group if place.outer else None)
                 row = known.get(where)
                 if row is None:
@@ -121,15 +121,15 @@ class SingleTopic:
 
     @classmethod
     def of(cls, key: int) -> SingleTopic | None:
-        """None where an API is none of these."""
+        """The SingleTopic of an API; None where the messages of the API are different."""
         places = TOPIC_ARRAYS.get(key, ())
         plain = len(places) == 2 and all(place.number and not place.outer for place in places)
         return cls(key) if plain and all(topic_name(key, place) for place in places) else None
 
     def read(self, exchange: Exchange, shown: Shown) -> Partition | None:
-        """The row of an exchange that names one partition of one topic, by its name; what `partitions_of` gives.
+        """The row of an exchange that names one partition of one topic, by its name, as `partitions_of` gives it.
 
-        None for any other exchange. Views are there.
+        None for any other exchange. The views of the exchange have to be there.
         """
         ask, view = self._ask, exchange.request_view
         try:
@@ -139,7 +139,7 @@ class SingleTopic:
             for name in self._others:
                 if view.get(name):
                     return None
-        except (KeyError, TypeError, ValueError):  # another number of them, a version with ids, a side that fails
+        except (KeyError, TypeError, ValueError):  # none or several, a version with ids, a side that fails
             return None
         row: Partition = [shown(topic), None, number, "request", None, *_EMPTY]
         if ask.group:
@@ -206,7 +206,7 @@ def _read(row: Partition, place: TopicArray, part: dict[str, Any], raw: bytes | 
 
 
 def _count(row: Partition, raw: bytes | None, records: Any) -> None:
-    """Batches, records, bytes, codecs and formats; a partition named twice has the sum."""
+    """Set the batches, records, bytes, codecs and formats of a row; a partition named twice has the sum."""
     if records.__class__ is tuple and records[1] and raw is not None:
         at, size = records
         alone = sole(raw, at, size, checked=True)

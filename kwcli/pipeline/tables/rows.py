@@ -1,4 +1,4 @@
-"""Exchanges and skipped runs in, record batches of the travelling form out."""
+"""Exchanges and skipped runs in, record batches of rows (schemas.ROWS) out."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 
 # Columns with numbers of packets.
 PACKETS: Final = ("request_packet", "request_packet_end", "response_packet", "response_packet_end")
-# What a row begins with: places in the pools.
+# The first values of a row: places in the pools.
 _PLACES: Final = ("ends", "spec", "client", "topics", "groups", "rare", "run", "server")
 # Columns of the exchange record that only runs with bodies fill.
 BODY_COLUMNS: Final = ("request_body", "response_body", "further_keys")
-# What follows in it: columns as they are, then the number of its partitions.
+# The values of a row behind the places: columns as they are, then the number of its partitions.
 _PLAIN: Final = (
     *("time_ns", "request_end_ns", "response_ns", "response_end_ns", "place", "correlation_id"),
     *("request_size", "response_size", "status"),
@@ -63,7 +63,7 @@ _RARE: Final = (
 _CLIENT: Final = ("client_id", "client_software_name", "client_software_version", "user", "mechanism")
 _TOPICS: Final = ("topics", "topic_ids", "topic_names")
 _SERVER: Final = ("source", *SERVER_COLUMNS)
-# Of what is in a capture.
+# The columns of _SERVER for an exchange from a capture.
 _WIRE: Final = ("wire", *(None,) * len(SERVER_COLUMNS))
 # Packets carry the number of their file above these bits.
 NUMBER_BITS: Final = 40
@@ -81,7 +81,7 @@ def build_batch(
     specs: list[ApiVersion],
     pools: Mapping[str, list[Any]],
 ) -> pa.RecordBatch:
-    """The batch; `pools` are those of clients, topics, groups, rare things and runs."""
+    """The record batch of some rows; `pools` are those of clients, topics, groups, rare columns, runs and servers."""
     columns: Sequence[Sequence[Any]] = list(zip(*rows, strict=True)) or [()] * ROW
     count = len(rows)
     at = {name: pa.array(columns[n], pa.int32()) for n, name in enumerate(_PLACES)}
@@ -111,7 +111,7 @@ _RUN_TYPES: Final = {"direction": pa.string(), "size": pa.int64(), "run_reason":
 def _spread(
     names: Sequence[str], pool: list[Any], at: pa.Array, types: Mapping[str, pa.DataType] | None = None
 ) -> Arrays:
-    """The values of a pool where the rows have them."""
+    """The columns `names`: each row has the values of the pool at its place in `at`."""
     columns = list(zip(*pool, strict=True)) or [()] * len(names)
     found = {}
     for name, values in zip(names, columns, strict=True):
@@ -121,13 +121,13 @@ def _spread(
 
 
 def as_text(text: str) -> str:
-    """Text as any reader takes it; of bytes that are none the JSON form."""
+    """Text that any reader takes; the JSON form of text that is no UTF-8."""
     form = json_text(text)
     return form if isinstance(form, str) else orjson.dumps(form).decode()
 
 
 def json_form(text: str | None) -> Any:
-    """The JSON form of a text of a column, of which `as_text` made it: {"base64": …} where it is no UTF-8."""
+    """The JSON form of a column's text that `as_text` made: {"base64": …} where it is no UTF-8."""
     if text is None or not text.startswith('{"base64":"'):
         return text
     try:
@@ -168,7 +168,7 @@ def _of_specs(specs: list[ApiVersion], at: pa.Array) -> Arrays:
 
 
 def _times(arrays: Arrays) -> None:
-    """The time for people, latency and duration: the arithmetic of the exchange record, a column at a time."""
+    """Add the columns time, latency and duration: the arithmetic of the exchange record, a column at a time."""
     begun, sent, answered, ended = (
         arrays[name] for name in ("time_ns", "request_end_ns", "response_ns", "response_end_ns")
     )
@@ -183,7 +183,7 @@ def _ms(ns: pa.Array) -> pa.Array:
 
 
 def _packets(arrays: Arrays, files: Sequence[str]) -> None:
-    """Packet numbers without their files, and the files' names."""
+    """Split the packet numbers into the numbers in their files and the columns with the files' names."""
     names = pa.array([*map(utf8_text, files), ""], pa.string())
     numbers, places = {}, {}
     for name in PACKETS:
@@ -191,7 +191,7 @@ def _packets(arrays: Arrays, files: Sequence[str]) -> None:
         number = pc.bit_wise_and(packet, (1 << NUMBER_BITS) - 1)
         numbers[name] = pc.if_else(
             pc.equal(number, 0), pa.scalar(None, pa.int64()), number
-        )  # of a log it has no packet
+        )  # a row of a log has no packet
         places[name] = pc.shift_right(packet, NUMBER_BITS)
     arrays |= numbers
     source = pc.coalesce(places["request_packet"], places["response_packet"], pa.scalar(len(files), pa.int64()))
@@ -215,8 +215,8 @@ def _partitions(counts: Sequence[int], parts: list[list[Any]]) -> pa.Array:
     return pa.ListArray.from_arrays(offsets, structs).cast(pa.list_(pa.field("element", PARTITION, nullable=True)))
 
 
-# `add` reads what it needs of an exchange into one tuple and lets go of its bytes; what is the same for many rows
-# (addresses, API versions, topics) is kept once and spread over the rows when the batch is made.
+# `add` reads what it needs of an exchange into one tuple and lets go of its bytes; values that many rows share
+# (addresses, API versions, topics) are kept once and spread over the rows when the batch is made.
 # `python -m tests.bench.tables` measures it.
 
 
@@ -225,23 +225,23 @@ _groups: Final = DIMENSIONS["group"].get
 _NO_PARTS: Final[list[Partition]] = []
 _NOTHING: Final[tuple[None, ...]] = (None,) * 3
 _NO_BODIES: Final[tuple[None, ...]] = (None,) * len(BODY_COLUMNS)
-# What stands for a body that is too long for a cell.
+# The text in place of a body that is too long for a cell.
 BODY_CUT: Final = f'{{"limit":"more than {BODY_TEXT_MAX} bytes as JSON"}}'
-# Keys of the record that columns have: some of them are known only when a capture that was cut has been put together.
+# Keys of the record that have columns: some of them are known only when a capture that was cut has been put together.
 _HAVE_COLUMNS: Final = frozenset((
     *(*SCALARS, "errors", "request", "response", "packets", "client_software", "user", "mechanism", "topic_names"),
 ))  # fmt: skip
 _NO_WAIT: Final[tuple[None, ...]] = (None,) * 6
-# Of a token, and of a response without its request: what their bodies say.
+# The result of `_about` for a token, and for a response without its request.
 _SILENT: Final[tuple[Any, ...]] = (0, 0, 0, _NOTHING, None, _NO_WAIT)
-# Of a skipped run: what follows its time.
+# The values of a skipped run's row behind its time.
 _REST: Final = (None,) * (ROW - 10) + (0,)
 _BATCHES: Final = NAMES.index("batches")
 _BYTES: Final = NAMES.index("bytes")
 _BYTES_END: Final = _BYTES + 1
 # Texts kept in the form in which they are shown.
 TEXTS_MAX: Final = 100_000
-# What most exchanges have: nothing out of the ordinary.
+# The rare columns of an exchange with nothing out of the ordinary, as most are.
 ORDINARY: Final[tuple[Any, ...]] = (None, [], [], [], [], [], None, False, None, None, None, None, None, None, None)
 
 
@@ -255,7 +255,7 @@ class Pool:
         self.at: dict[Hashable, int] = {}
 
     def place(self, key: Hashable, value: Any) -> int:
-        """Where a value is; it is taken in when its key is new."""
+        """The place of a value, which is added when its key is new."""
         at = self.at.get(key)
         if at is None:
             at = self.at[key] = len(self.values)
@@ -264,7 +264,7 @@ class Pool:
 
 
 class ApiContents:
-    """What is to be looked for in exchanges of one API."""
+    """Flags for one API: what exchanges of it may contain, and so has to be looked for."""
 
     __slots__ = ("groups", "holds", "places", "sole", "throttles", "topics", "waits")
 
@@ -281,7 +281,8 @@ class ApiContents:
 class ExchangeColumns:
     """Collects rows. `files` are the captures by the number in their packets; `bodies` says how JSON bodies are shown.
 
-    The exchanges come from an engine with `TableNeeds` of the same tables. Capture point and files are one for all.
+    The exchanges come from an engine with `TableNeeds` of the same tables. All rows have the same capture point and
+    files.
     """
 
     def __init__(
@@ -322,18 +323,18 @@ class ExchangeColumns:
 
     @property
     def weight(self) -> int:
-        """How much there is, in rows, partitions and kilobytes of bodies together: what bounds a batch."""
+        """The number of rows, partitions and kilobytes of bodies, added up: it bounds a batch."""
         return len(self._rows) + len(self._parts) + (self._body_size >> 10)
 
     def add(self, settled: Settled) -> None:
-        """Take in a row."""
+        """Add an exchange or a skipped run."""
         if settled.kind == "exchange":
             self._add(settled)
         else:
             self._skip(settled)
 
     def batch(self) -> pa.RecordBatch:
-        """The rows since the last batch."""
+        """The rows added since the last batch."""
         made = build_batch(
             self.point,
             self.files,
@@ -390,7 +391,7 @@ class ExchangeColumns:
         )
 
     def _about(self, exchange: Exchange, key: int) -> tuple[Any, ...]:
-        """What the bodies say: places of topics and groups, partitions, contents, throttle time, waits."""
+        """The contents of the bodies: places of topics and groups, partitions, contents, throttle time, waits."""
         topics = groups = count = 0
         contents: Sequence[Any] = _NOTHING
         waits: tuple[Any, ...] = _NO_WAIT
@@ -444,7 +445,7 @@ class ExchangeColumns:
         return found
 
     def _topic(self, name: str) -> int:
-        """One topic that is named."""
+        """The place of one topic, given by name, in the pool of topics."""
         at = self._topics.at.get(name)
         return self._topics.place(name, ((name,), (), ())) if at is None else at
 
@@ -458,10 +459,10 @@ class ExchangeColumns:
             return 0
         where = (names, *ids)
         at = self._topics.at.get(where)
-        if at is None or ids:  # what an id is called may have become known
+        if at is None or ids:  # the name of an id may have become known
             topics = tuple(dict.fromkeys(map(self._shown, names)))
             known = [identity for identity in ids if identity is not None and identity.int]
-            # As in the record: names that the capture has told.
+            # As in the record: names that the capture has shown.
             called = [None if identity in WELL_KNOWN else exchange.topic_name(identity) for identity in known]
             value = (
                 topics,
@@ -510,7 +511,7 @@ class ExchangeColumns:
         return at
 
     def _server_of(self, said: Mapping[str, Any]) -> int:
-        """What a request log says of an exchange."""
+        """The place of an exchange's times from a request log in the pool of servers."""
         times = map(said.get, SERVER_TIMES)
         value = ("log", *(None if each is None else float(each) for each in times))
         return self._servers.place(value, value)
@@ -525,7 +526,7 @@ class ExchangeColumns:
 
 
 def _body_text(body: Any) -> str:
-    """The JSON of a body; of one that is too long for a cell how long it may be."""
+    """The JSON of a body; BODY_CUT for a body that is too long for a cell."""
     parts: list[bytes] = []
     left = BODY_TEXT_MAX
     for piece in json_pieces(body):

@@ -1,4 +1,4 @@
-"""Arrow schemas of the tables and of the form that travels between tasks, and that form cut into tables."""
+"""Arrow schemas of the tables and of ROWS, the rows that travel between tasks; and batches of ROWS cut into tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _list(of: pa.DataType) -> pa.DataType:
     return pa.list_(pa.field("element", of, nullable=True))
 
 
-# The words of columns.py → types that Spark, too, has.
+# Types in columns.py → Arrow types that Spark, too, has.
 TYPES: Final[dict[str, pa.DataType]] = {
     "string": pa.string(),
     "bool": pa.bool_(),
@@ -37,7 +37,7 @@ def schema_of(columns: tuple[TableColumn, ...]) -> pa.Schema:
 
 SCHEMAS: Final[dict[str, pa.Schema]] = {name: schema_of(columns) for name, columns in ALL_TABLES.items()}
 
-# Columns of topic_partitions that are the exchange's own, and those of a partition.
+# Columns of topic_partitions that are the exchange's, and those that are a partition's own.
 _FIRST_OWN: Final = SCHEMAS["topic_partitions"].get_field_index("topic")
 SHARED: Final = tuple(column.name for column in TOPIC_PARTITIONS[:_FIRST_OWN])
 OWN: Final = TOPIC_PARTITIONS[_FIRST_OWN:]
@@ -58,7 +58,7 @@ ROWS: Final = pa.schema(
 )
 ENDED: Final = schema_of(CONNECTIONS)
 
-# A batch of the travelling form in, the batches of the tables out; and any batch by the UTC date of its `time`.
+# A batch of ROWS in, the batches of the tables out; and any batch cut by the UTC date of its `time`.
 
 
 _DAY_NS: Final = 86_400 * 10**9
@@ -66,7 +66,7 @@ EPOCH: Final = date(1970, 1, 1)
 
 
 def by_table(rows: pa.RecordBatch, tables: Collection[str]) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """What each of these tables gets of a batch; tables that get nothing are left out."""
+    """The rows that each of these tables gets of a batch of ROWS; tables that get none are left out."""
     runs = pc.equal(rows.column("kind"), "skipped")
     mixed = bool(pc.any(runs).as_py())
     if mixed and "skipped" in tables:

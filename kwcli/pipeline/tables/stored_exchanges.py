@@ -1,8 +1,8 @@
 """A folder of tables in, its exchanges and skipped runs out, as if they came from the captures.
 
-A row is turned into the exchange record that it was made of, and that is read as a line of NDJSON is
-(messages/from_record.py). Tables of a run without `--bodies` have no bodies: what these said is unknown, but for errors
-and the names of topics, which have columns.
+A row is turned into the exchange record that it was made of, and the record is read as a line of NDJSON is
+(messages/from_record.py). Tables of a run without `--bodies` have no bodies: of these only the errors and the names of
+topics are known, which have columns.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ConnectionKey = tuple[str, str, str, int]
 _IDENTITY: Final = ("point", "client", "broker", "connection_began_ns")
 # Rows that are turned into exchanges together.
 AT_ONCE: Final = 256
-# Columns that nothing is made of: what others say, or the bodies.
+# Columns that are not read: other columns, or the bodies, say the same.
 _UNREAD: Final = frozenset(
     {
         *("time", "client_ip", "client_port", "broker_ip", "broker_port", "error_topics", "topics", "groups"),
@@ -54,15 +54,15 @@ _COPIED: Final = (
     *("kind", "schema", "latency_ms", "duration_ms", "client", "broker", "api_key", "api", "api_version"),
     *("correlation_id", "request_size", "response_size", "status", "reason"),
 )
-# What exact times of a row replace, for a record has them in milliseconds.
+# Columns whose exact values are set on the exchange: a record has times in milliseconds.
 _TIMES: Final = ("request_end_ns", "response_ns", "response_end_ns", "place")
 
 
 class StoredRowReader:
-    """Turns rows of the tables `exchanges` and `skipped` into what they were made of.
+    """Turns rows of the tables `exchanges` and `skipped` into the exchanges and skipped runs that they were made of.
 
-    `bodiless` counts the exchanges whose bodies are not in the table. `numbers` are those of connections that were
-    read in parts, where they are known: as in a table that one process made, in the order of their first packets.
+    `bodiless` counts the exchanges whose bodies are not in the table. `numbers` are the known numbers of connections
+    that were read in parts: as in a table that one process made, in the order of their first packets.
     """
 
     def __init__(self, numbers: Mapping[ConnectionKey, int] | None = None) -> None:
@@ -72,7 +72,7 @@ class StoredRowReader:
         self._met = count(len(self._numbers) + 1)
 
     def read(self, row: dict[str, Any]) -> Settled:
-        """The exchange or skipped run of a row. Raises DecodeError where it is none that kw wrote."""
+        """The exchange or skipped run of a row. Raises DecodeError where kw has not written the row."""
         if row["kind"] == "skipped":
             return self._records.read({**row, "time": rfc3339(row["time_ns"]), "connection": self._number(row)})
         exchange = self._records.read(self._record(row))
@@ -83,7 +83,7 @@ class StoredRowReader:
         return exchange
 
     def _number(self, row: dict[str, Any]) -> int:
-        """The number of a connection; of one that was read in parts, and is not known, the order of its appearance."""
+        """The number of a row's connection; one that was read in parts, and is not known, gets the next free number."""
         if row["connection"] is not None:
             return int(row["connection"])
         key = (row["point"], row["client"], row["broker"], row["connection_began_ns"])
@@ -94,7 +94,7 @@ class StoredRowReader:
         return self._numbers[key]
 
     def _record(self, row: dict[str, Any]) -> dict[str, Any]:
-        """The record, its keys in their order: columns, bodies, what else is said."""
+        """The exchange record of a row, its keys in their order: columns, bodies, further keys."""
         record: dict[str, Any] = dict.fromkeys(SCALARS)
         record |= {name: row[name] for name in _COPIED}
         record["time"] = rfc3339(row["time_ns"])
@@ -128,13 +128,13 @@ class StoredRowReader:
         return record | {name: value for name, value in columns.items() if value is not None} | further
 
     def _bodies(self, row: dict[str, Any]) -> dict[str, Any]:
-        """The bodies; None where the table has none."""
+        """The bodies of a row, by side; None where the table has none."""
         found: dict[str, Any] = {}
         lacking = False
         for side in SIDES:
             text = row[f"{side}_body"]
             found[side] = None if text is None or text == BODY_CUT else orjson.loads(text)
-            # One that cannot be decoded at all has none in the record either.
+            # A body that cannot be decoded at all is not in the record either.
             expected = row[f"{side}_size"] is not None and row["undecoded_side"] not in (side, "both")
             lacking |= expected and found[side] is None
         self.bodiless += lacking and row["api_key"] is not None
@@ -142,7 +142,7 @@ class StoredRowReader:
 
 
 def _said(row: dict[str, Any]) -> dict[str, Any]:
-    """What else the record says, as far as columns do."""
+    """The further keys of a row's record, as far as columns have them."""
     found: dict[str, Any] = {}
     if row["undecoded_side"] is not None:
         why = {name: row[f"undecoded_{name}"] for name in ("reason", "offset", "path")}
@@ -158,9 +158,9 @@ def _said(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def number_connections(tables: Tables) -> dict[ConnectionKey, int]:
-    """Numbers for the connections in tables that captures read in parts have left without; none where there are many.
+    """Numbers for the connections that have none in the tables, since their captures were read in parts.
 
-    Each capture point has its own, in the order of first packets.
+    Each capture point has numbers of its own, in the order of first packets. Empty where there are many connections.
     """
     if "connections" not in tables or tables.rows["connections"] > GROUPS_MAX:
         return {}
@@ -179,7 +179,7 @@ def number_connections(tables: Tables) -> dict[ConnectionKey, int]:
 
 
 def read_ends(tables: Tables, numbers: Mapping[ConnectionKey, int]) -> Iterator[Ended]:
-    """How the connections ended that are in tables; none where the table, or a column that this needs, is not there."""
+    """The ends of the connections in tables; none where the table, or a column that is needed, is not there."""
     if "connections" not in tables or tables.lacks("connections", ENDED_COLUMNS):
         return
     for batch in tables.read("connections", ("connection", *_IDENTITY, *_ALSO_ENDED), AT_ONCE):
@@ -217,7 +217,7 @@ class StoredExchanges:
             self.span = (first, last)
 
     def read(self) -> Iterator[tuple[str, list[Settled]]]:
-        """Names of captures, each with some of what they hold, table by table."""
+        """Lists of exchanges and of skipped runs, table by table, each with the name of its capture ("" for runs)."""
         for table in self._names:
             columns = EXCHANGE_COLUMNS if table == "exchanges" else SKIPPED_COLUMNS
             number = 0
@@ -236,7 +236,7 @@ class StoredExchanges:
             self.problems.append(f"{self.place}: {self._broken - len(self.problems):,} more rows are no exchanges")
 
     def ends(self) -> Iterator[Ended]:
-        """How the connections ended, where the tables say it."""
+        """The ends of the connections, where the tables have them."""
         return read_ends(self._tables, self._numbers)
 
     def _tell(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Batches in, Parquet files out, and the counts of what is in them."""
+"""Record batches in, Parquet files of tables and the counts of their rows out."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _READ: Final = ["kind", "source", "status", "error_expected", *_WHO, "api_key", 
 
 
 class RunCounts:
-    """Counts. `clients` are those that asked; `runs` reason → runs of bytes that are no exchange."""
+    """The counts of a run. `clients` are those that sent requests; `runs` has reason → skipped runs of bytes."""
 
     __slots__ = (
         "answers_only",
@@ -66,13 +66,13 @@ class RunCounts:
 
     def __init__(self) -> None:
         self.exchanges = 0
-        self.logged = 0  # those of request logs, which are counted nowhere else
+        self.logged = 0  # exchanges of request logs, which are in no other count
         self.statuses: Counter[str] = Counter()
         self.errors = 0  # exchanges that have one
-        self.expected = 0  # that have only such as the protocol means so
+        self.expected = 0  # exchanges that only have expected errors
         self.clients: set[ClientIdentity] = set()
         self.brokers: set[str] = set()
-        self.connections = 0  # that are Kafka
+        self.connections = 0  # those that carry Kafka
         self.gaps = 0
         # As `Summary` has them.
         self.answers_only: Counter[int] = Counter()
@@ -93,7 +93,7 @@ class RunCounts:
         )
 
     def add(self, rows: pa.RecordBatch) -> None:
-        """Count rows of the travelling form (schemas.ROWS): exchanges and skipped runs."""
+        """Count rows of schemas.ROWS: exchanges and skipped runs."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -118,7 +118,7 @@ class RunCounts:
             self.foreign[foreign_name(detail), port] += 1
 
     def _one_direction(self, kafka: pa.RecordBatch) -> None:
-        """Count Kafka connections of which only one direction is there."""
+        """Count Kafka connections of which the capture has one direction only."""
         import pyarrow.compute as pc
 
         packets = [kafka.column(f"{side}_packets") for side in ("client", "server")]
@@ -153,7 +153,7 @@ class RunCounts:
         self.last_ns = max(self.last_ns, span["max"])
 
     def _errors(self, expected: pa.Array) -> None:
-        """Count exchanges with errors, and those with such alone as the protocol means so."""
+        """Count exchanges with errors, and exchanges that only have expected errors."""
         import pyarrow.compute as pc
 
         having = pc.list_parent_indices(expected)
@@ -169,7 +169,7 @@ class RunCounts:
             self.run_bytes[row["reason"]] += row["size_sum"]
 
     def merge(self, other: RunCounts) -> None:
-        """Add the counts of another one."""
+        """Add the counts of `other`."""
         for name in ("statuses", "runs", "run_bytes", "answers_only", "requests_only", "foreign"):
             getattr(self, name).update(getattr(other, name))
         self.exchanges += other.exchanges
@@ -184,14 +184,14 @@ class RunCounts:
         self.last_ns = max(self.last_ns, other.last_ns)
 
     def export(self) -> str:
-        """All of it as text."""
+        """All counts as text, for `resume`."""
         values: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
         values |= {name: list(values[name].items()) for name in _BY_PORT}
         return json.dumps({**values, "clients": list(self.clients), "brokers": sorted(self.brokers)})
 
     @classmethod
     def resume(cls, text: str) -> RunCounts:
-        """What `export` gave."""
+        """The counts of a text that `export` made."""
         tally = cls()
         for name, value in json.loads(text).items():
             if name in _BY_PORT:
@@ -206,13 +206,13 @@ class RunCounts:
 # Record batches in, Parquet files out: one writer for all tables of one task, a file for each table and date.
 #
 # Files lie at `TABLE/date=YYYY-MM-DD/NAME-N.parquet` under the folder given; no two writers give the same name. Only
-# what `close` lists is part of anything: a writer that fails or is killed leaves files that nobody has heard of.
+# the files that `close` lists count: the files of a writer that fails or is killed are listed nowhere.
 
 
-# A row group, whichever comes first: what a reader has to hold of a file, and a writer for each date.
+# The limits of a row group, whichever comes first: a reader holds one row group of a file, a writer one for each date.
 GROUP_ROWS: Final = 1 << 16
 GROUP_BYTES: Final = 16 << 20
-# Rows, or bytes of their bodies, that are told apart by table and date at once (`python -m tests.bench.pipeline`).
+# Rows, or bytes of their bodies, that are sorted by table and date at once (`python -m tests.bench.pipeline`).
 BATCH_ROWS: Final = 1 << 13
 BATCH_BYTES: Final = 8 << 20
 _BODIES: Final = tuple(map(ROWS.get_field_index, BODY_COLUMNS))
@@ -251,7 +251,7 @@ class _ParquetFile:
         self._count = self._size = 0
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take rows."""
+        """Add rows to the next row group."""
         self._waiting.append(batch)
         self._count += batch.num_rows
         self._size += batch.nbytes
@@ -265,7 +265,7 @@ class _ParquetFile:
         self._waiting, self._count, self._size = [], 0, 0
 
     def close(self) -> int:
-        """Finish the file; gives its size."""
+        """Finish the file; its size in bytes."""
         self._flush()
         self._writer.close()
         size = self._stream.tell()
@@ -273,8 +273,8 @@ class _ParquetFile:
         return size
 
     def abandon(self) -> None:
-        """Let go of the file as it is, whatever is wrong with it."""
-        self._writer.is_open = False  # or it would try to end the file when it is collected
+        """Close the stream with the file as it is; errors are ignored."""
+        self._writer.is_open = False  # or it would try to finish the file when it is garbage-collected
         _let_go(self._stream)
 
 
@@ -284,7 +284,7 @@ def _let_go(stream: BinaryIO) -> None:
 
 
 class TableWriter:
-    """Writes these tables under a folder that `open_file` knows."""
+    """Writes tables as Parquet files, which `open_file` opens by their paths under its folder."""
 
     def __init__(self, open_file: Open, tables: Collection[str], prefix: str = "") -> None:
         self._name = prefix + uuid.uuid4().hex
@@ -298,7 +298,7 @@ class TableWriter:
         self.tally = RunCounts()  # of all that came, also for tables that are not written
 
     def write(self, rows: pa.RecordBatch) -> None:
-        """Take a batch of the travelling form (schemas.ROWS)."""
+        """Add a batch of rows (schemas.ROWS)."""
         self.rows += rows.num_rows
         self._waiting.append(rows)
         self._count += rows.num_rows
@@ -307,7 +307,7 @@ class TableWriter:
             self._sort_out()
 
     def _sort_out(self) -> None:
-        """Small batches as one: what is done for a batch costs more than what is done for some rows."""
+        """Sort the rows that wait into tables, as one batch: each batch costs more than some rows."""
         waiting, self._waiting, self._count, self._size = self._waiting, [], 0, 0
         if len(waiting) > 1:
             waiting = pa.Table.from_batches(waiting).combine_chunks().to_batches()
@@ -317,7 +317,7 @@ class TableWriter:
                 self.write_table(table, batch)
 
     def write_table(self, table: str, batch: pa.RecordBatch) -> None:
-        """Take rows of a table in its own form."""
+        """Add rows of one table, with the table's own schema."""
         if table == "connections":
             self.tally.add_connections(batch)
         if table not in self._tables:
@@ -326,7 +326,7 @@ class TableWriter:
             self._file(table, day).write(part)
 
     def begin(self, table: str) -> None:
-        """A file without rows, so that a table that has none has its columns."""
+        """Begin a file without rows, so that a table that has none has its columns."""
         self._file(table, EPOCH)
 
     def _file(self, table: str, day: date) -> _ParquetFile:
@@ -346,7 +346,7 @@ class TableWriter:
         self._written.append(WrittenFile(key[0], str(key[1]), file.path, file.rows, size))
 
     def close(self) -> list[WrittenFile]:
-        """Finish all files and name them."""
+        """Finish all files; the list of them."""
         self._sort_out()
         while self._files:
             self._close(next(iter(self._files)))

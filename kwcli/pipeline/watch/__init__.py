@@ -1,1 +1,1 @@
-"""Captures that never end: what came of them, batch by batch into tables, each byte once."""
+"""Captures that never end in, tables that grow batch by batch out; each byte is read once."""

@@ -1,19 +1,20 @@
-"""What lies where captures are written in, what the next batch reads of it out: bytes of files, each of them once.
+"""Folders in which captures are written in, the bytes of files that the next batch reads out: each byte once.
 
-The problem. Captures come closed and growing, in rings whose names come round, early, late and twice, and go when a
-ring wants their place. Which bytes are whose, and in which order they were captured, no name says.
+The problem. Captures come closed and growing, in rings that use names again, early, late and twice, and are deleted
+when a ring needs their place. Names do not say which bytes belong together, nor in which order they were captured.
 
-The idea. A file is known by its place on the disk and a digest of its first bytes, whatever it is called. One that
-grows is read as far as it goes, batch by batch, from where the batch before has stopped, by a reader whose state is
-handed on. New files wait for `lateness` after they were first seen, so that others which belong before them, or beside
-them, can come; then they are read in the order of their first packets, and merged by packet time where they overlap,
-as `kw pipeline run` does with all files at once.
+The idea. A file is known by its place on the disk and a digest of its first bytes, not by its name. A file that grows
+is read as far as it goes, batch by batch, from where the batch before has stopped, by a reader whose state is handed
+on. New files wait for `lateness` after they were first seen, so that files which belong before them, or beside them,
+can come; then they are read in the order of their first packets, and merged by packet time where they overlap, as
+`kw pipeline run` does with all files at once.
 
     ring0 ████████ read     ring1 ████▒▒▒▒░░░ growing: ▒ this batch     ring2 ∙ waits: seen a moment ago
 
-What always holds: no byte is in two batches that are committed, and what is passed over is told: a file that is gone
-before it was read (`lost`), one that begins before what was read of its point by more than `lateness` (`aside`), one
-that grew after it was left. How far files were read changes only with a commit, which has the `state` to `resume` at.
+What always holds: no byte is in two batches that are committed, and what is passed over is reported: a file that is
+gone before it was read (`lost`), a file that begins more than `lateness` before the last packet read of its point
+(`aside`), a file that grew after it was left. How far files were read changes only with a commit, which has the `state`
+to `resume` at.
 
 What is given up: packets of two files that grow side by side at one point are not merged; give each a point of its own.
 """
@@ -48,22 +49,23 @@ SLOTS: Final = 4096
 # A file whose first bytes change is another file.
 HEAD_SIZE: Final = 256
 _PEEK_SIZE: Final = 1 << 20
-# A compressed file is read when it has not changed for so long: nobody can tell its end from a pause.
+# A compressed file is read when it has not changed for so long: its end cannot be told from a pause.
 SETTLED_S: Final = 2.0
-# A file of which all is read is closed when a later one of its point is there and it did not change for so long.
+# A file that is read to its end is closed when a later file of its point is there and it did not change for so long.
 CLOSED_S: Final = 30.0
-# The clock of packets and the time at which a file was written last, of a file that was written as it was captured.
+# The most that a file's last packet and its last write are apart, if the file was written as it was captured.
 _LIVE_S: Final = 60.0
-# A file that is not there for so long is gone; for less, a file server may have been away.
+# A file that is missing for so long is gone; before that, a file server may have been away.
 GONE_S: Final = 10.0
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
 @dataclass(slots=True)
 class TrackedFile:
-    """One file: `at` is the byte that comes next, `state` that of its reader there, of whose bytes `waiting` are those
-    of a packet that is not whole. `number` is in its packets, -1 before it is begun. Of one that is `over` nothing more
-    is read.
+    """One file: `at` is the byte to read next, `state` the state of its reader there.
+
+    `waiting` counts the bytes before `at` of a packet that is not whole. `number` is the file's number in packets, -1
+    before the file is begun. A file that is `over` is not read any more.
     """
 
     point: str
@@ -85,22 +87,22 @@ class TrackedFile:
     told: bool = False
     log: bool = False
     seen_s: float = 0.0  # by a clock that only goes forward, in this process
-    gone_s: float | None = None  # since when it is not there
-    behind_s: float = 0.0  # since when there is something of it that is not read
+    gone_s: float | None = None  # since when it is missing
+    behind_s: float = 0.0  # since when it has bytes that are not read
     changed_s: float = 0.0
 
     @property
     def key(self) -> tuple[tuple[int, int], str]:
-        """What it is known by."""
+        """The identity of the file: its place on the disk and the digest of its first bytes."""
         return self.place, self.head
 
     @property
     def is_begun(self) -> bool:
-        """Whether something was read of it."""
+        """Whether a batch has begun to read the file."""
         return self.number >= 0
 
     def row(self) -> list[Any]:
-        """As JSON."""
+        """The file as a JSON array."""
         return [
             *(self.point, _encoded(self.path), _encoded(self.name), list(self.place), self.head, self.head_size),
             *(self.begun_ns, self.number, self.at, b64encode(self.state).decode(), self.waiting, self.size),
@@ -109,7 +111,7 @@ class TrackedFile:
 
     @classmethod
     def of_row(cls, row: Sequence[Any]) -> TrackedFile:
-        """What `row` gave. Raises ValueError and TypeError."""
+        """The file of an array that `row` made. Raises ValueError and TypeError."""
         point, path, name, place, *rest = row
         made = cls(point, _decoded(path), _decoded(name), (place[0], place[1]), *rest)
         made.state = b64decode(made.state)
@@ -124,7 +126,7 @@ class PointPlan(NamedTuple):
 
 
 class BatchPlan(NamedTuple):
-    """What a batch reads; `files` are the names by number in packets, `rest` bytes that are there and left for later.
+    """What a batch reads, `size` bytes in all; `files` are the paths of files by their number in packets.
 
     `ends` are the numbers of files of which nothing more comes after this batch.
     """
@@ -136,7 +138,7 @@ class BatchPlan(NamedTuple):
 
 
 class Lag(NamedTuple):
-    """Bytes that are there and not read, how long the first of them have been there, and of how many files they are."""
+    """Bytes that are there and not read, how long the first of them have been there, and how many files have any."""
 
     size: int
     seconds: float
@@ -145,7 +147,7 @@ class Lag(NamedTuple):
 
 @dataclass(slots=True)
 class WatchedFiles:
-    """The files of some words and points. `now_s` is a clock that only goes forward; times of packets are theirs."""
+    """The files of some words and points. `now_s` is by a clock that only goes forward, not by the clock of packets."""
 
     words: tuple[str, ...]
     points: tuple[tuple[str, str], ...]
@@ -157,8 +159,8 @@ class WatchedFiles:
     last_ns: dict[str, int] = field(default_factory=dict)  # the packet read last, by point
     last_changed_ns: dict[str, int] = field(default_factory=dict)  # of the file begun last
     unreachable: dict[str, str] = field(default_factory=dict)  # words that cannot be looked at, and why
-    whole: bool = False  # what is there is all that comes: nothing waits for its lateness
-    _planned: dict[int, TrackedFile] = field(default_factory=dict)  # by number, those that the plan reads
+    whole: bool = False  # no more files will come: none waits for its lateness
+    _planned: dict[int, TrackedFile] = field(default_factory=dict)  # by number, the files that the plan reads
     _planned_count: int = 0
     _by_path: dict[tuple[tuple[int, int], str], TrackedFile] = field(default_factory=dict)
     _walked: dict[tuple[Any, ...], tuple[list[FileRange], Problem | None]] = field(default_factory=dict)
@@ -167,7 +169,7 @@ class WatchedFiles:
     # -- what is kept --------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """As JSON, for `resume`."""
+        """The state of all files as a JSON object, for `resume`."""
         return {
             "files": [file.row() for file in self.files.values()],
             "names": [_encoded(name) for name in self.names],
@@ -177,11 +179,11 @@ class WatchedFiles:
         }
 
     def forget(self) -> None:
-        """Nothing was read yet."""
+        """Go back to the beginning, where nothing was read yet."""
         self.resume({"files": [], "names": [], "count": 0, "last_ns": {}, "last_changed_ns": {}})
 
     def resume(self, state: Mapping[str, Any]) -> None:
-        """Go on where `state` was called. Raises Failure where it is none."""
+        """Go on where `state` was called. Raises Failure where the state is damaged."""
         seen = {key: (file.seen_s, file.changed_s) for key, file in self.files.items()}
         try:
             rows = [TrackedFile.of_row(row) for row in state["files"]]
@@ -199,7 +201,7 @@ class WatchedFiles:
     # -- looking -------------------------------------------------------------------------------------------------------
 
     def look(self, now_s: float) -> list[Problem]:
-        """See what is there now; what is lost by that, and files that are none."""
+        """Look which files are there now; the problems: files that are lost, and files that are no captures."""
         problems: list[Problem] = []
         there: set[tuple[tuple[int, int], str]] = set()
         reached = True
@@ -231,7 +233,7 @@ class WatchedFiles:
     def _note(
         self, point: str, found: FoundFile, listed: bool, now_s: float, problems: list[Problem]
     ) -> tuple[tuple[int, int], str] | None:
-        """A file that is there; None where it is nothing that is read."""
+        """Take note of a file that is there; its key, None where it is not to be read."""
         place = _place_of(found)
         known = self._by_path.get((place, found.path))
         if known is not None and known.size == found.size and known.changed_ns == _stamp_ns(found.stamp):
@@ -277,14 +279,14 @@ class WatchedFiles:
         return file.key
 
     def _renamed(self, place: tuple[int, int], head: bytes) -> TrackedFile | None:
-        """The file of that place whose first bytes these are, when they were fewer."""
+        """The known file at this place whose digest is of fewer first bytes, with which `head` begins."""
         for file in self.files.values():
             if file.place == place and file.head == hashlib.sha256(head[: file.head_size]).hexdigest():
                 return file
         return None
 
     def _new(self, point: str, found: FoundFile, head: bytes, opened: Any) -> TrackedFile | None:
-        """A file that nobody has seen before, where it is a capture."""
+        """A file that was not seen before; None where it is neither a capture nor a request log."""
         inflate = is_compressed(head[:4])
         if not any(magic.startswith(head[:4]) for magic in CAPTURE_MAGICS) and is_request_log(
             begin_of(opened, found.name)
@@ -309,14 +311,14 @@ class WatchedFiles:
         )
 
     def _compressed(self, point: str, found: FoundFile, head: bytes) -> TrackedFile | None:
-        """A compressed file of which not enough is there to tell what it is."""
+        """A compressed file that is too short yet to know what it is; None where its name is not a capture's."""
         if not is_named_capture(found.name):
             return None
         digest = hashlib.sha256(head).hexdigest()
         return TrackedFile(point, found.path, found.name, _place_of(found), digest, len(head), inflate=True)
 
     def _forget(self, there: set[tuple[tuple[int, int], str]], now_s: float, problems: list[Problem]) -> None:
-        """Files that are gone: what was not read of them is lost."""
+        """Drop the files that are gone; the bytes that were not read of them are lost."""
         taken = {place for place, _ in there}
         for key, file in list(self.files.items()):
             if key in there:
@@ -329,7 +331,7 @@ class WatchedFiles:
 
     @staticmethod
     def _lose(file: TrackedFile, problems: list[Problem]) -> None:
-        """A file is gone."""
+        """Add the problem of a file that is gone, if it was not read to its end."""
         left = file.size - file.at
         if not file.over and left:
             problems.append(Problem(file.name, None, f"gone before its last {left:,} bytes were read: they are lost"))
@@ -337,7 +339,7 @@ class WatchedFiles:
             problems.append(Problem(file.name, file.at - file.waiting, "cut off inside a packet"))
 
     def _is_empty(self, word: str) -> bool:
-        """Whether a word stands for no file yet, but for a place that is there."""
+        """Whether a word names a place that is there, but no file in it yet."""
         if _SCHEME.match(word):
             return False
         if glob.has_magic(word):
@@ -348,7 +350,7 @@ class WatchedFiles:
         return not known and os.path.isdir(os.path.dirname(word) or ".")
 
     def _refresh(self, now_s: float) -> None:
-        """Sizes once more: a file that a later one follows has its last bytes by now. Old ones are closed."""
+        """Read sizes once more: a file that a later one follows has its last bytes by now. Old files are closed."""
         latest: dict[str, int] = {}
         for file in self.files.values():
             if file.is_begun and not file.log:
@@ -368,9 +370,9 @@ class WatchedFiles:
     # -- planning ------------------------------------------------------------------------------------------------------
 
     def plan(self, now_s: float) -> tuple[BatchPlan, list[Problem]]:
-        """What comes next, of all points together about as much as a batch may have; and what is wrong with files.
+        """What the next batch reads, about `batch_size` bytes of all points together; and the problems of files.
 
-        Files that are put aside are over from then on; all else that a batch changes is in `committed`.
+        Files that are put aside are over from then on; all other changes of a batch are made by `committed`.
         """
         problems: list[Problem] = []
         points: list[PointPlan] = []
@@ -401,7 +403,7 @@ class WatchedFiles:
                         number = count % SLOTS
                         count += 1
                         names[number : number + 1] = [file.path]
-                        file.number = number  # what becomes of the plan: `committed`, or `resume`
+                        file.number = number  # `committed` keeps it, `resume` undoes it
                         self._planned[number] = file
                         end = piece.end if len(group) > 1 or file.inflate else min(piece.end, piece.begin + room)
                         whole = file.inflate
@@ -424,7 +426,7 @@ class WatchedFiles:
     def _new_groups(
         self, point: str, its: list[TrackedFile], now_s: float, problems: list[Problem]
     ) -> list[list[tuple[FileRange, TrackedFile]]]:
-        """The new files whose turn it is, in order; those in one group overlap in time. Each log is a group."""
+        """The new files whose turn it is, in order; the files in one group overlap in time. Each log is a group."""
         waiting = [file for file in its if not file.is_begun and not file.over]
         ready = [file for file in waiting if self._is_due(file, now_s)]
         logs = [[(_log_of(file), file)] for file in ready if file.log]
@@ -462,8 +464,10 @@ class WatchedFiles:
         return file.begun_ns is not None and now_s - file.seen_s >= self.lateness_s
 
     def _is_late(self, point: str, file: TrackedFile, low: int, high: int) -> bool:
-        """Whether a file belongs before what was read. One that was written while it was captured, and after the one
-        read last, does not: the clock of its packets has been put back.
+        """Whether a file begins too long before the last packet read of its point.
+
+        A file that was written while it was captured, and after the file begun last, is not late: the clock of its
+        packets has been put back.
         """
         if self._late_s(point, low) <= self.lateness_s:
             return False
@@ -475,7 +479,7 @@ class WatchedFiles:
         return 0.0 if last is None else (last - low) / 1e9
 
     def _walk(self, file: TrackedFile, number: int) -> tuple[list[FileRange], Problem | None]:
-        """The file as one piece with its times."""
+        """The file as one piece with its times, and its problem."""
         key = (*file.key, file.size, file.changed_ns)
         if key not in self._walked:
             source = SourceFile(file.point, file.path, file.size, "", file.name)
@@ -487,9 +491,9 @@ class WatchedFiles:
     # -- what became of a batch ----------------------------------------------------------------------------------------
 
     def changed(self, left: Container[int]) -> list[str]:
-        """The names of files that are not any more what a batch has read: emptied, replaced, or gone.
+        """The names of files that have changed since a batch read them: emptied, replaced, or gone.
 
-        One that is gone and was read as far as planned, whose number is in `left`, has given what it had.
+        A file that is gone, but was read as far as planned (its number is in `left`), is not among them.
         """
         return [
             file.name
@@ -500,7 +504,7 @@ class WatchedFiles:
     def committed(
         self, plan: BatchPlan, left: Mapping[int, GrowingState], last_ns: Mapping[str, int]
     ) -> dict[str, Any]:
-        """The state behind a batch that has read all of its plan; it is that of these files from now on."""
+        """Move the files on behind a batch that has read all of its plan; the new state."""
         for point in plan.points:
             for split in point.splits:
                 for piece in split.pieces:
@@ -521,7 +525,7 @@ class WatchedFiles:
         return self.state()
 
     def secret_captures(self) -> tuple[str, ...]:
-        """Those that hold TLS secrets, as far as they are there."""
+        """The paths of the captures that hold TLS secrets, of the files known now."""
         return tuple(file.path for file in self.files.values() if file.secrets)
 
     def unfinished(self) -> list[Problem]:
@@ -533,7 +537,7 @@ class WatchedFiles:
         ]
 
     def lag(self, now_s: float) -> Lag:
-        """What is there and not read."""
+        """How much is there and not read, in all files."""
         behind = [file for file in self.files.values() if not file.over and file.size > file.at]
         since = min((file.behind_s for file in behind), default=now_s)
         return Lag(sum(file.size - file.at for file in behind), now_s - since, len(behind))
@@ -555,7 +559,7 @@ def _growing(file: TrackedFile, end: int) -> FileRange:
 
 
 def _log_of(file: TrackedFile) -> FileRange:
-    """All of a log that nobody has read of yet."""
+    """The whole of a log of which nothing was read yet."""
     return FileRange(-1, file.path, file.name, 0, file.size, inflate=file.inflate, log=True)
 
 
@@ -581,7 +585,7 @@ def _place_of(found: FoundFile) -> tuple[int, int]:
 
 
 def _stamp_ns(stamp: str) -> int:
-    """What changes when a file is written, as a number."""
+    """A file's stamp, which changes when the file is written, as a number."""
     return int(stamp) if stamp.isdecimal() else int.from_bytes(hashlib.sha256(stamp.encode()).digest()[:6], "big")
 
 

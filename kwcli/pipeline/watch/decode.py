@@ -1,4 +1,4 @@
-"""What a task of a batch reads in, its rows in staging and the states of its connections out: in whichever process."""
+"""The splits of a batch's task in, its rows in staging and the states of its connections out: in any process."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ __all__ = ["BatchInput", "TaskReport", "decode_points", "merge_reports"]
 
 
 class BatchInput(NamedTuple):
-    """What all tasks of a batch are told. `states` are the paths of what the batch before has left, by point.
+    """The input of all tasks of a batch. `states` are the paths of the states that the batch before has left, by point.
 
-    With `ends` the captures are over behind this batch: what is open is settled.
+    With `ends` the captures are over behind this batch, and open connections are settled.
     """
 
     spec: JobSpec
@@ -54,7 +54,7 @@ class TaskReport(NamedTuple):
 
 
 def decode_points(batch: BatchInput, points: Sequence[PointPlan]) -> TaskReport:
-    """Go on with these points. Raises OSError when that cannot be written, Failure when a state cannot be read."""
+    """Decode these points, from their states on. Raises OSError when writing fails, Failure when a state is missing."""
     spec, staging = batch.spec, batch.staging
     choice = RowFilter(spec)
     read_keys.cache_clear()  # key logs grow
@@ -81,7 +81,7 @@ def decode_points(batch: BatchInput, points: Sequence[PointPlan]) -> TaskReport:
             if batch.ends:
                 decoder.finish()
             else:
-                decoder.engine.summary.clients.clear()  # as many as there are in the world, and nobody asks here
+                decoder.engine.summary.clients.clear()  # their number has no bound, and they are not needed here
                 states[point] = staging.write_state(decoder.engine.export())
             decoder.flush()
             left.update(decoder.left)
@@ -95,7 +95,7 @@ def decode_points(batch: BatchInput, points: Sequence[PointPlan]) -> TaskReport:
 
 
 def merge_reports(reports: Sequence[TaskReport]) -> TaskReport:
-    """What all tasks of a batch have done."""
+    """The reports of all tasks of a batch as one."""
     states: dict[str, str] = {}
     left: dict[int, GrowingState] = {}
     last_ns: dict[str, int] = {}

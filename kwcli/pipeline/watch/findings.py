@@ -1,19 +1,20 @@
 """Exchanges of batch after batch in, the findings of each date out: each when it appears, and when it matters more.
 
-The problem. The folds of `kw doctor` judge at the end, of all that they were given. A watch has no end; and who is told
-of the same finding with every batch stops listening.
+The problem. The folds of `kw doctor` judge at the end, by all exchanges. A watch has no end; and a user who is told of
+the same finding with every batch stops reading.
 
 The idea. Each UTC date of the captures has a fold of its own, so that rates and counts are those of a day. The tasks of
 a batch fold what they decode, the loop merges that into the date's fold, and the commit of the batch keeps it. After
-each batch the dates that it touched are diagnosed, and compared with what has been told of them:
+each batch the dates that it touched are diagnosed, and compared with the findings that have been told of them:
 
     batch ─▶ fold by date (a task) ──merge──▶ fold of the date ─▶ findings ─▶ new, worse, 10 times as frequent? ─▶ told
 
-What always holds: rows are told with the commit that has the fold they were found in, so whoever dies, each is told
-once. The last row of a finding has its final numbers, for what has changed is told once more when its date is over.
+What always holds: rows are told with the commit that has the fold they were found in, so each is told once, even if a
+process dies. The last row of a finding has its final numbers: a finding that has changed is told once more when its
+date is over.
 
-What is given up: a date is over when two later ones have begun; what comes then of it begins anew. Exchanges that two
-points have captured count twice.
+What is given up: a date is over when two later ones have begun; exchanges of it that come later begin a new fold.
+Exchanges that two points have captured count twice.
 """
 
 from __future__ import annotations
@@ -43,12 +44,12 @@ DAY_NS: Final = 86_400 * 10**9
 DAYS_KEPT: Final = 2
 # A finding that is so many times as frequent as when it was told is told again.
 GROWTH: Final = 10
-# Keys that say what a finding is about, but for those that change as it grows.
+# Keys that say what a finding is about, without the keys that change as it grows.
 _IDENTITY: Final = tuple(
     sorted(ABOUT - {"clients", "topics", "partitions", "users", "reasons", "went_on", "nearest_topic"})
 )
 
-# `app produces records …` and `app fetches records …` are two. Numbers grow.
+# Words of a title that tell findings apart: `app produces records …`, `app fetches records …`. Numbers in them grow.
 _WORDS: Final = 2
 _NUMBER: Final = re.compile(r"[\d.,:]+")
 
@@ -56,19 +57,19 @@ Identity = tuple[object, ...]
 
 
 def identity_of(row: Row) -> Identity:
-    """What tells a finding from others of its date, however it grows: the words that its title begins with, too."""
+    """The identity of a finding among those of its date, which stays as it grows; its title's first words count."""
     words = (_NUMBER.sub("", word) for word in row["title"].split()[:_WORDS])
     return (row["id"], *(row.get(name) for name in _IDENTITY), " ".join(words))
 
 
 class DailyDoctors:
-    """Folds what a task decodes, by the number of its date since 1970."""
+    """Folds what a task decodes, with a fold for each date (by its number since 1970)."""
 
     def __init__(self) -> None:
         self._days: dict[int, Doctor] = {}
 
     def observe(self, row: Settled) -> None:
-        """Take in what an engine has settled."""
+        """Add an exchange or the end of a connection to the fold of its date."""
         if row.kind == "exchange":
             self._of(row.time_ns).add(row)
         elif row.kind == "connection":
@@ -87,14 +88,14 @@ class DailyDoctors:
 
 
 class _Told(NamedTuple):
-    """How bad and how frequent a finding was when it was told; the worst and the most of it."""
+    """How bad and how frequent a finding was when it was told last."""
 
     severity: int
     times: int
 
 
 class _Day:
-    """One date: its fold, and what has been told of it."""
+    """One date: its fold, and the findings that have been told of it."""
 
     def __init__(self, thresholds: Thresholds) -> None:
         self.doctor = Doctor(thresholds)
@@ -120,16 +121,16 @@ class _Day:
 
 
 class WatchFindings:
-    """What the batches of a watch have found, by date."""
+    """The findings of a watch, by date."""
 
     def __init__(self, thresholds: Thresholds) -> None:
         self._thresholds = thresholds
         self._days: dict[int, _Day] = {}
 
     def take(self, seen: Iterable[tuple[int, bytes]], *, ends: bool) -> list[tuple[int, Row]]:
-        """Merge what the tasks of a batch have seen; the findings to tell, each behind the beginning of its date in ns.
+        """Merge the folds of a batch's tasks; the findings to tell, each behind the beginning of its date in ns.
 
-        With `ends` the captures are over: all dates are.
+        With `ends` the captures are over, and so are all dates.
         """
         touched = set()
         for day, state in seen:

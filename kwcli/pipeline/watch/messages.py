@@ -1,4 +1,4 @@
-"""What is said of a watch and of its tables, in lines."""
+"""The numbers of a watch and of a compaction in, metrics and lines of text out."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def compacted_line(done: Compacted) -> str:
 
 
 def metrics_text(now: WatchProgress, exchanges: int, packets: int, last_ns: Mapping[str, int]) -> str:
-    """What Prometheus is told; `last_ns` is the time of the packet read last, by capture point."""
+    """The metrics in the text format of Prometheus; `last_ns` is the time of the packet read last, by capture point."""
     from kwcli.telemetry.prometheus import family_lines
 
     return "".join(f"{line}\n" for line in family_lines(_families(now, exchanges, packets, last_ns)))

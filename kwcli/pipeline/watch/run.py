@@ -4,21 +4,21 @@ The problem. Captures arrive day and night. The process that decodes them, a wor
 any moment; then no byte may be lost or counted twice. A connection outlives files, batches and processes.
 
 The idea. Work is done in batches, and one commit says three things at once: the files that a batch adds to the tables,
-how far each capture has been read, and the state of the open connections of each capture point. What dies before a
-commit has never happened; what dies behind it is finished by whoever opens the folder next.
+how far each capture has been read, and the state of the open connections of each capture point. A batch that dies
+before its commit has never happened; one that dies behind it is finished by the next process that opens the folder.
 
     look ──▶ plan ──▶ decode (a task for some points, here or on Spark) ──▶ are the files the same? ──▶ commit ──▶ look
      ▲                   state N-1 ─▶ engine ─▶ rows, state N in staging                                   │
      └──────────────── batch N failed: what it left is deleted, all is as commit N-1 says ◀────────────────┘
 
 What always holds: tables, positions and states are those of one commit. The engine is that of `kw sniff`, resumed from
-what it had exported, so the rows are those of `kw pipeline run` over all files. A batch is bounded: what is there
-beyond waits, and is told as lag.
+its exported state, so the rows are those of `kw pipeline run` over all files. A batch is bounded: bytes beyond it wait,
+and are reported as lag.
 
 Why the loop is here and not Spark's: Structured Streaming keeps its own log of offsets, and hands a batch out again
-when its own commit is missing. So a sink needs a log besides, which says what it has, and the two have to be brought
-together at each start. Here one log has it all, and the engine `local`, which needs no Spark, has the same. Of Spark is
-used what it is good at: tasks on many machines, which are tried again where one dies.
+when its own commit is missing. So a sink needs a second log, of the batches that it has, and the two logs have to be
+reconciled at each start. Here one log has it all, also for the engine `local`, which needs no Spark. Spark is used for
+what it is good at: tasks on many machines, which are tried again where one dies.
 
 What is given up: the packets of one capture point are decoded by one task at a time, about 100 MB/s; many points are
 decoded side by side.
@@ -70,25 +70,25 @@ if TYPE_CHECKING:
 
 __all__ = ["EngineGone", "Watch", "watch"]
 
-# Between two looks where nothing has come.
+# The time between two looks while nothing comes.
 LOOK_S: Final = 0.5
-# A batch that failed is tried again after so long, and after twice that, up to the longest.
+# A batch that failed is tried again after so long, then after twice that, and so on up to the longest time.
 RETRY_S: Final = 1.0
 RETRY_MAX_S: Final = 30.0
 # A batch whose files were emptied while it was read is tried again with half of its bytes, down to so many.
 BATCH_MIN: Final = 1 << 20
-# How often it is said how far things are.
+# How often the progress is reported.
 SAY_S: Final = 60.0
 # Problems of captures that a commit keeps: the latest ones.
 PROBLEMS_MAX: Final = 1000
 
 
 class EngineGone(Failure):
-    """The Spark that decodes is no more: another process may begin anew, this one cannot."""
+    """Spark, which decodes, has ended: another process may begin anew, this one cannot."""
 
 
 class BatchDone(NamedTuple):
-    """One batch that is committed; `findings` are those to tell, as JSON has them."""
+    """One batch that is committed; `findings` are the findings to tell, as JSON records."""
 
     batch: int
     size: int
@@ -101,8 +101,8 @@ Decode = Callable[[BatchInput, "Sequence[PointPlan]"], list[TaskReport]]
 
 
 def watch(env: Environment, options: RunOptions, wanted: WatchOptions) -> Exit:
-    """Watch until somebody ends it, or as far as was asked for. Raises Failure."""
-    KeyLogFiles(options.keylogs)  # what cannot be read is told before the folder is touched
+    """Do `kw pipeline watch`, until Ctrl-C or as far as its options say; the exit code. Raises Failure."""
+    KeyLogFiles(options.keylogs)  # key logs that cannot be read fail before the folder is touched
     chosen = choose_engine(options, 0, env.variables)
     require_format(wanted.table_format)
     with (
@@ -122,7 +122,7 @@ def watch(env: Environment, options: RunOptions, wanted: WatchOptions) -> Exit:
 
 @contextmanager
 def _serving(env: Environment, watching: Watch, where: tuple[str, int] | None, *, quiet: bool) -> Iterator[None]:
-    """Tell Prometheus how a watch goes, where that is wanted."""
+    """Serve the metrics of a watch to Prometheus, where that is wanted."""
     if where is None:
         yield
         return
@@ -139,7 +139,7 @@ def _serving(env: Environment, watching: Watch, where: tuple[str, int] | None, *
 
 
 class Watch:
-    """One watch of one folder, held by `store`; `decode` has the tasks of a batch done."""
+    """One watch of one folder, locked by `store`; `decode` runs the tasks of a batch."""
 
     def __init__(
         self, env: Environment, options: RunOptions, wanted: WatchOptions, store: BatchStore, decode: Decode
@@ -157,17 +157,17 @@ class Watch:
         self._counts: Counter[str] = Counter()
         self._tally = RunCounts()
         self._problems: list[str] = []
-        self._kept = True  # by a commit: all that was wrong so far
+        self._kept = True  # whether a commit has all problems so far
         self._findings = WatchFindings(read_thresholds(wanted.thresholds)) if wanted.doctor else None
         self._damaged = 0
         self._said: dict[str, str] = {}
         self._retries = 0  # of batches, in this process
-        self._committed_s = 0.0  # when, and how long the latest batch took
+        self._committed_s = 0.0  # time of the latest commit; below, how long its batch took
         self._took_s = 0.0
         self._said_at = env.monotonic()
-        self._since = BatchDone(0, 0, 0, 0.0)  # all batches since something was said
+        self._since = BatchDone(0, 0, 0, 0.0)  # the sum of the batches since the last report
         self._trimmer = Trimmer()
-        RowFilter(self._spec(BatchPlan((), (), 0, frozenset())))  # what is no filter is told now
+        RowFilter(self._spec(BatchPlan((), (), 0, frozenset())))  # a wrong filter fails now
 
     # -- the loop ------------------------------------------------------------------------------------------------------
 
@@ -187,7 +187,7 @@ class Watch:
             self._env.say(f"kw: {self._options.out}: files count when a commit names them: kw reads them, and {others}")
 
     def run(self) -> None:
-        """Batch after batch; returns where nothing more is to come."""
+        """Do batch after batch; returns when nothing more is to come."""
         pause = RETRY_S
         while True:
             begun = self._env.monotonic()
@@ -221,25 +221,25 @@ class Watch:
                 self._rest(begun)
 
     def _rest(self, begun: float) -> None:
-        """Wait until a batch that began then may be followed by another.
+        """Wait until another batch may follow the batch that began at `begun`.
 
-        What comes meanwhile is seen at once: the time that a file waits for its lateness begins there.
+        Files that come meanwhile are seen at once: the time that a file waits for its lateness begins there.
         """
         while (left := self._wanted.interval_s - (self._env.monotonic() - begun)) > LOOK_S:
             time.sleep(LOOK_S)
-            with suppress(Failure, OSError):  # the next batch meets it again, and tells it
+            with suppress(Failure, OSError):  # the next batch meets it again, and reports it
                 self._look()
         time.sleep(max(left, 0.0))
 
     def _look(self) -> None:
-        """See what is there, and tell what is wrong with it."""
+        """Look which files are there, and report their problems."""
         problems = self._captures.look(self._env.monotonic())
         self._tell(problems)
         self._tell_unreachable()
         self._kept = self._kept and not problems
 
     def step(self) -> BatchDone | None:
-        """One batch; None where there is nothing to read. Raises Failure and OSError where nothing was committed."""
+        """Do one batch; None where there is nothing to read. Raises Failure and OSError where nothing was committed."""
         begun = self._env.monotonic()
         self._look()
         plan, problems = self._captures.plan(begun)
@@ -251,7 +251,7 @@ class Watch:
         return self._do(plan, begun, ends=False)
 
     def _finish(self) -> BatchDone | None:
-        """Settle what is open; None where nothing is."""
+        """Settle the open connections in a last batch; None where no point has any."""
         from kwcli.pipeline.watch.captures import PointPlan
 
         self._tell(self._captures.unfinished())
@@ -260,13 +260,13 @@ class Watch:
         return self._do(plan, self._env.monotonic(), ends=True) if points else None
 
     def _do(self, plan: BatchPlan, begun: float, *, ends: bool) -> BatchDone:
-        """Decode what is planned, and commit it."""
+        """Decode a planned batch, and commit it."""
         batch = self.batch + 1
         staging = self._store.staging(batch)
         order = BatchInput(self._spec(plan), staging, self._states, ends)
         report = merge_reports(self._decode(order, plan.points))
         changed = self._captures.changed(report.left) if plan.size else []
-        if changed:  # a ring that is faster than the batch, perhaps: a smaller one is ready sooner
+        if changed:  # perhaps a ring is faster than the batch: a smaller batch is ready sooner
             self._captures.batch_size = max(self._captures.batch_size // 2, min(BATCH_MIN, self._wanted.batch_size))
             raise Failure(f"{changed[0]}: was emptied or replaced while it was read: the batch is done again")
         states = {} if ends else self._states | dict(report.states)
@@ -308,7 +308,7 @@ class Watch:
         return BatchDone(batch, report.taken, report.tally.exchanges, self._env.monotonic() - begun, told)
 
     def _find(self, staging: BatchStaging, report: TaskReport, *, ends: bool) -> tuple[list[tuple[int, Row]], str]:
-        """The findings that a batch brings to light, and where what it saw is kept."""
+        """The findings to tell after a batch, each behind its date, and the path of the state of all findings."""
         if self._findings is None:
             return [], ""
         return self._findings.take(report.seen, ends=ends), staging.write_state(self._findings.export())
@@ -325,7 +325,7 @@ class Watch:
         return self._store.older_than(today - timedelta(days=self._wanted.keep_days))
 
     def _recover(self, failure: Failure) -> None:
-        """A batch has failed: all is as the latest commit says. Raises the failure where nobody waits for a retry."""
+        """After a batch that failed, go back to the latest commit. Raises the failure where no retry is made."""
         if self._captures.whole:
             with suppress(OSError):
                 self._store.recover()
@@ -341,8 +341,8 @@ class Watch:
             time.sleep(RETRY_MAX_S)
 
     def _load(self) -> None:
-        """Be as the latest commit says."""
-        self._kept = True  # what is wrong beyond it is found again
+        """Load the state of the latest commit."""
+        self._kept = True  # problems since that commit are found again
         value = self._store.newest()
         if value is None:
             self._captures.forget()
@@ -379,7 +379,7 @@ class Watch:
         )
 
     def _rows_options(self) -> dict[str, Any]:
-        """What the rows depend on; a key log grows."""
+        """The options that the rows depend on; of key logs the names alone, since key logs grow."""
         rows = self._options.for_rows()
         if self._wanted.table_format != PARQUET:
             rows["format"] = self._wanted.table_format
@@ -395,12 +395,12 @@ class Watch:
     def _count(self, report: TaskReport) -> None:
         self._counts.update(report.counts)
         self._tally.merge(report.tally)
-        self._tally.clients.clear()  # as many as there are in the world
+        self._tally.clients.clear()  # their number has no bound
         self._tally.brokers.clear()
         self._keep(report.problems)
 
     def _keep(self, problems: Sequence[Problem]) -> None:
-        """A commit keeps what was wrong."""
+        """Add problems to those that a commit keeps."""
         self._damaged += len({problem.file for problem in problems})
         self._problems = [*self._problems, *map(str, problems)][-PROBLEMS_MAX:]
         self.lost = self.lost or bool(problems)
@@ -427,7 +427,7 @@ class Watch:
             self._env.say(f"kw: {problem}")
 
     def _tell_unreachable(self) -> None:
-        """A source that cannot be looked at: once, and when it is back."""
+        """Report each source that cannot be looked at, once, and again when it is back."""
         now = self._captures.unreachable
         for word, text in now.items():
             if self._said.get(word) != text:
@@ -439,7 +439,7 @@ class Watch:
         self._said.update(now)
 
     def _note(self, done: BatchDone) -> None:
-        """A batch is committed."""
+        """Report a batch that is committed, and write its findings."""
         if self._said.pop("batch", None) is not None:
             self._env.say(f"kw: {self._options.out}: batch {done.batch:,} is committed: all is well again")
         since = self._since
@@ -466,7 +466,7 @@ class Watch:
         return f"{count_of(done.rows, 'exchange')} of {format_size(done.size)} in {done.seconds:.1f} s; {behind}"
 
     def metrics(self) -> str:
-        """How it goes, as Prometheus reads it."""
+        """The metrics of the watch, in the text format of Prometheus."""
         now = self._env.monotonic()
         lag = self._captures.lag(now)
         numbers = WatchProgress(
@@ -481,14 +481,14 @@ class Watch:
         return metrics_text(numbers, self._tally.exchanges, self._counts["packets"], self._captures.last_ns)
 
     def stopped(self) -> None:
-        """Somebody has ended it: what was not committed is done again by the same command."""
+        """After Ctrl-C: delete what was not committed, and say that the same command goes on."""
         with suppress(OSError, Failure):
             self._store.recover()
         if not self._options.quiet:
             self._env.say(f"kw: stopped behind batch {self.batch:,}; the same command goes on")
 
     def exit(self) -> Exit:
-        """The exit code: where what is there was to be read, a source that cannot be reached is a failure."""
+        """The exit code; where only the files that are there were to be read, an unreachable source is a failure."""
         if self._captures.whole and self._captures.unreachable:
             return Exit.FAILURE
         return Exit.LOSSY if self._options.strict and (self.lost or self._facts()["lossy"]) else Exit.DONE
@@ -496,7 +496,7 @@ class Watch:
 
 @contextmanager
 def _decoding(env: Environment, chosen: EngineChoice) -> Iterator[Decode]:
-    """Who decodes a batch, for as long as the watch lasts."""
+    """The function that decodes a batch; its Spark, if any, runs for as long as the context is open."""
     if chosen.engine == "local":
         yield _decode_here
         return

@@ -1,4 +1,4 @@
-"""A request to the control interface of a running proxy in, its JSON out; and rows of it as a table."""
+"""A request to the control interface of a running proxy in, its JSON out; and rows of JSON as a table."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def find_port(variables: Mapping[str, str]) -> int:
 
 
 def _listens(port: int) -> bool:
-    """Whether somebody does: a proxy that was killed leaves its token."""
+    """Whether a program listens on the port; needed since a killed proxy leaves its token's file."""
     with socket.socket() as sock:
         sock.settimeout(_LOOK_S)
         return sock.connect_ex(("127.0.0.1", port)) == 0
 
 
 def ask(port: int, method: str, path: str, fields: Mapping[str, Any], variables: Mapping[str, str]) -> Any:
-    """What the interface on this port answers. Raises Failure."""
+    """Ask the control interface on a port; its JSON answer. Raises Failure."""
     file = token_file(port, variables)
     try:
         token = file.read_text(encoding="ascii").strip()
@@ -76,7 +76,7 @@ def ask(port: int, method: str, path: str, fields: Mapping[str, Any], variables:
     return answer
 
 
-# Of an exchange record, a table shows these; `-o ndjson` all of it.
+# The fields of an exchange record that a table shows; `-o ndjson` shows all.
 _EXCHANGE = (
     *("time", "latency_ms", "client_id", "api", "api_version", "correlation_id", "status", "errors"),
     *("fault", "refused"),
@@ -84,7 +84,7 @@ _EXCHANGE = (
 
 
 def write_rows(env: Environment, rows: list[dict[str, Any]], settings: Settings) -> None:
-    """Print them."""
+    """Print rows as a table or as JSON."""
     if settings.format != "text":
         pieces: list[bytes] = []
         writer = JsonWriter(pieces.append, lines=settings.format == "ndjson")

@@ -1,4 +1,4 @@
-"""`kw proxy ctl`: a running proxy asked and told, over its control interface."""
+"""`kw proxy ctl`: orders and questions to a running proxy in, its answers over the control interface out."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def fault(env: Environment, /, shown: OutputOptions, rule: str) -> None:
 
 
 def _add_list(name: str, text: str) -> None:
-    """A command that shows all rows of `/v1/NAME`."""
+    """Add a command that shows all rows of `/v1/NAME`."""
 
     @command.command(name, short_help=text, help=text, epilog=_examples(name, f"{name} -o json"))
     @_shown
@@ -108,7 +108,7 @@ def _add_list(name: str, text: str) -> None:
 
 
 def _add_end(name: str, rows: str, text: str) -> None:
-    """A command that ends one of the rules `/v1/ROWS`."""
+    """Add a command that ends one of the rules `/v1/ROWS`."""
 
     @command.command(name, short_help=text, help=text, epilog=_examples(f"{name} 1", f"{name} 1 -o json"))
     @click.argument("number", type=click.IntRange(min=1), metavar="ID")

@@ -1,9 +1,9 @@
-"""HTTP requests in, answers of the control interface out; who may ask, and how much.
+"""HTTP requests in, answers of the control interface out, with limits on who may ask, and how much.
 
 The interface changes what a proxy does to other people's traffic, so:
 - it listens on 127.0.0.1 only;
-- each request needs the token of this run (`Authorization: Bearer …`), which stands in a file that only its owner may
-  read, and is compared in constant time; it is taken from nowhere else (no query, no cookie);
+- each request needs the token of this run (`Authorization: Bearer …`), which is in a file that only its owner may
+  read, and is compared in constant time; the token is taken from no other place (no query, no cookie);
 - requests whose Host is no loopback name, or that carry an Origin, come out of a web page: they are refused, and there
   is no CORS;
 - one request a connection, in 10 s (`PATIENCE_S`), with at most 16 KiB of headers and 64 KiB of body.
@@ -48,12 +48,12 @@ _REASONS: Final = {
 
 
 def token_file(port: int, variables: Mapping[str, str]) -> Path:
-    """Where the token of the interface on this port is: `$XDG_STATE_HOME/kw/proxy-control-PORT.token`."""
+    """The file with the token of the interface on a port: `$XDG_STATE_HOME/kw/proxy-control-PORT.token`."""
     return own_folder("state", variables) / f"proxy-control-{port}.token"
 
 
 class ControlServer:
-    """Listens from `__init__`, serves from `begin`, ends with `close`. Raises Failure where the port is taken."""
+    """The HTTP server: listens after `__init__`, serves after `begin`. Raises Failure where the port is taken."""
 
     def __init__(self, port: int, variables: Mapping[str, str]) -> None:
         self._socket: socket.socket = listening("127.0.0.1", port, "--control")
@@ -72,12 +72,12 @@ class ControlServer:
             raise
 
     async def begin(self, state: ControlState) -> None:
-        """Answer requests by the running loop."""
+        """Answer requests on the running event loop."""
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(lambda: _ControlConnection(state, self.token), sock=self._socket)
 
     def close(self) -> None:
-        """Answer no more; the token is worth nothing any more."""
+        """Stop answering, and remove the token's file."""
         if self._server is not None:
             self._server.close()
         else:
@@ -87,7 +87,7 @@ class ControlServer:
 
 
 class _ControlConnection(OneRequest):
-    """One request."""
+    """A connection with one request."""
 
     def __init__(self, state: ControlState, token: str) -> None:
         self._state = state
@@ -162,7 +162,7 @@ class _ControlConnection(OneRequest):
 
 
 def refusal(request: h11.Request, token: str) -> ControlAnswer | None:
-    """Why a request is not answered at all."""
+    """The error answer to a request that may not ask (Host, Origin, token); None where it may."""
     found: dict[bytes, list[bytes]] = {}
     for name, value in request.headers:
         found.setdefault(bytes(name), []).append(bytes(value))

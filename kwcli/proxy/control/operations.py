@@ -1,7 +1,7 @@
-"""What may be asked of a running proxy, as a literal table: method and path in, JSON out.
+"""The operations of the control interface, as a literal table: method and path in, JSON out.
 
-`openapi.json` beside this file says the same for programs; a test compares the two. No operation loads a script, names
-a file, or shows more than the log does: bodies of exchanges are those of the log, redacted as there.
+`openapi.json` beside this file describes the operations for programs; a test compares the two. No operation loads a
+script, names a file, or shows more than the log does: bodies of exchanges are redacted as in the log.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 __all__ = ["OPERATIONS", "ControlAnswer", "ControlState", "Operation", "Refused", "Ring", "operate"]
 
 Json = dict[str, Any]
-# What the ring of exchanges keeps at most, whatever their number.
+# What the ring of exchanges keeps at most.
 RING_BYTES: Final = 16 << 20
 RING_ROWS: Final = 1_000
 
 
 class Refused(Exception):
-    """The request cannot be done: status and text."""
+    """An operation was refused: HTTP status and text."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -38,7 +38,7 @@ class Refused(Exception):
 
 
 class ControlAnswer(NamedTuple):
-    """A status and the JSON that goes with it."""
+    """An HTTP status and a JSON body."""
 
     status: int
     body: bytes
@@ -54,32 +54,32 @@ class Ring:
         self._size = 0
 
     def add(self, line: bytes) -> None:
-        """One more; the oldest go."""
+        """Add an exchange; the oldest ones beyond the bounds are dropped."""
         self._lines.append(line)
         self._size += len(line)
         while len(self._lines) > self._rows or self._size > self._most:
             self._size -= len(self._lines.popleft())
 
     def last(self, count: int) -> list[bytes]:
-        """The newest, oldest first."""
+        """The newest `count` exchanges, oldest first."""
         return list(islice(self._lines, max(len(self._lines) - count, 0), None))
 
 
 class FaultRules(Protocol):
-    """The faults of the proxy, as far as the interface changes them."""
+    """The fault rules of the proxy, as far as the control interface shows and changes them."""
 
     def add(self, rule: str) -> Json:
-        """One more rule; its row. Raises FilterError."""
+        """Add a rule; its row. Raises FilterError."""
 
     def remove(self, number: int) -> bool:
-        """End a rule; False when there is none of this number."""
+        """Remove a rule; False when there is none with this number."""
 
     def rows(self) -> list[Json]:
-        """All of them: id, rule, met, hit."""
+        """All rules as rows: id, rule, met, hit."""
 
 
 class ControlState(NamedTuple):
-    """What the operations work on. `connections` and `listeners` give rows."""
+    """The parts of the proxy that operations read and change. `connections` and `listeners` give rows."""
 
     connections: Callable[[], list[Json]]
     listeners: Callable[[], list[Json]]
@@ -91,7 +91,7 @@ class ControlState(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """One row: `path` has `{id}` where a number stands; `fields` are what the body of a request may have."""
+    """One operation: `path` has `{id}` in the place of a number; `fields` are allowed in the query or body."""
 
     method: str
     path: str
@@ -174,7 +174,7 @@ OPERATIONS: Final = (
 
 
 def operate(state: ControlState, method: str, path: str, fields: Json) -> ControlAnswer:
-    """Do what a request asks; `fields` are those of its query (GET) or of its body."""
+    """Run the operation for a method and path; its answer. `fields` come from the query (GET) or the body."""
     allowed = []
     for row in OPERATIONS:
         number = _number(row.path, path)
@@ -200,7 +200,7 @@ def _problem(status: int, text: str) -> ControlAnswer:
 
 
 def _number(pattern: str, path: str) -> int | None:
-    """The number in the place of `{id}`, 0 where the pattern has none; None: another path."""
+    """The number in the place of `{id}`, 0 where the pattern has none; None where the path does not match."""
     head, found, _ = pattern.partition("{id}")
     if not found:
         return 0 if pattern == path else None

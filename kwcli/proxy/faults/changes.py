@@ -1,4 +1,4 @@
-"""A held frame in, the frame that a fault makes of it out; None where there is nothing to be done to it."""
+"""A held frame in, the frame as a fault changes it out; None where the fault cannot change it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FETCHED: Final = RECORD_ARRAYS[FETCH]
 
 
 def body_of(exchange: HeldExchange, side: Side) -> tuple[bytes, dict[str, Any]] | None:
-    """What is before the body of a side, and the body; None where it cannot be read."""
+    """The bytes before the body of a request or answer, and the body; None where the body cannot be read."""
     key, version = exchange.api_key, exchange.version
     frame = exchange.request if side == "request" else exchange.response
     if frame is None or plan_of(key, version, side) is None:
@@ -49,7 +49,7 @@ def body_of(exchange: HeldExchange, side: Side) -> tuple[bytes, dict[str, Any]] 
 
 
 def framed(exchange: HeldExchange, side: Side, head: bytes, body: Mapping[str, Any]) -> bytes | None:
-    """The frame with another body; None where the body is none at this version."""
+    """A frame with another body behind `head`; None where the body cannot be encoded at this version."""
     try:
         data = head[SIZE_FIELD:] + encode_message(exchange.api_key, exchange.version, side, body)
     except (EncodeError, DecodeError):
@@ -58,7 +58,7 @@ def framed(exchange: HeldExchange, side: Side, head: bytes, body: Mapping[str, A
 
 
 def changed(exchange: HeldExchange, side: Side, change: Change, arguments: Arguments) -> bytes | None:
-    """The frame of a side with what `change` does to its body."""
+    """The frame of a request or answer whose body `change` has changed; None where it cannot."""
     found = body_of(exchange, side)
     if found is None or not change(found[1], arguments):
         return None
@@ -66,12 +66,12 @@ def changed(exchange: HeldExchange, side: Side, change: Change, arguments: Argum
 
 
 def with_correlation_id(frame: bytes, correlation_id: int) -> bytes:
-    """A response as the answer to another request."""
+    """A response frame with another correlation id."""
     return frame[:SIZE_FIELD] + correlation_id.to_bytes(4, "big", signed=True) + frame[8:]
 
 
 def throttle(body: dict[str, Any], arguments: Arguments) -> bool:
-    """The field of a throttled answer."""
+    """Set the throttle time of an answer; False where it has no such field."""
     if "throttle_time_ms" not in body:
         return False
     body["throttle_time_ms"] = arguments.time_ns // 1_000_000
@@ -79,7 +79,7 @@ def throttle(body: dict[str, Any], arguments: Arguments) -> bool:
 
 
 def forget_topics(body: dict[str, Any], _arguments: Arguments) -> bool:
-    """A Metadata answer whose topics do not exist; its brokers stay."""
+    """Let a Metadata answer say that its topics do not exist; its brokers stay. False where it has no topics."""
     topics = body.get("topics") or ()
     for topic in topics:
         by_id = topic.get("name", "") is None
@@ -91,7 +91,7 @@ def forget_topics(body: dict[str, Any], _arguments: Arguments) -> bool:
 
 
 def name_leader(body: dict[str, Any], arguments: Arguments) -> bool:
-    """One leader for all partitions of a Metadata answer."""
+    """Make one node the leader of all partitions of a Metadata answer; False where it has none."""
     found = False
     for topic in body.get("topics") or ():
         for partition in topic.get("partitions") or ():
@@ -101,12 +101,12 @@ def name_leader(body: dict[str, Any], arguments: Arguments) -> bool:
 
 
 def _partitions(body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Those of a Fetch answer that have records."""
+    """The partitions of a Fetch answer that have records."""
     return [each for _, each in partitions_in(body, _FETCHED) if each.get(_FETCHED.records)]
 
 
 def empty_fetch(body: dict[str, Any], _arguments: Arguments) -> bool:
-    """No records."""
+    """Remove all records from a Fetch answer; False where it has none."""
     found = _partitions(body)
     for partition in found:
         partition[_FETCHED.records] = b""
@@ -114,7 +114,7 @@ def empty_fetch(body: dict[str, Any], _arguments: Arguments) -> bool:
 
 
 def _batches(records: bytes | bytearray) -> list[tuple[int, int]]:
-    """Where the batches begin and end, as far as they are there."""
+    """Where record batches begin and end; the end of the records cuts the last one short."""
     found = []
     at = 0
     while at + _BATCH_HEAD.size <= len(records):
@@ -127,7 +127,7 @@ def _batches(records: bytes | bytearray) -> list[tuple[int, int]]:
 
 
 def corrupt_records(body: dict[str, Any], _arguments: Arguments) -> bool:
-    """A wrong CRC in every batch that has one."""
+    """Make the CRC wrong in every record batch of a Fetch answer that has one; False where none has."""
     found = False
     for partition in _partitions(body):
         records = bytearray(partition[_FETCHED.records])
@@ -141,7 +141,7 @@ def corrupt_records(body: dict[str, Any], _arguments: Arguments) -> bool:
 
 
 def truncate_records(body: dict[str, Any], _arguments: Arguments) -> bool:
-    """The last batch of each partition ends in its middle."""
+    """Cut the last record batch of each partition in its middle; False where there is none."""
     found = False
     for partition in _partitions(body):
         batches = _batches(partition[_FETCHED.records])
@@ -153,7 +153,7 @@ def truncate_records(body: dict[str, Any], _arguments: Arguments) -> bool:
 
 
 def rewrite(body: dict[str, Any], arguments: Arguments) -> bool:
-    """Another value for a field, wherever the path leads."""
+    """Set every field that the path leads to; False where it leads to none."""
     return _set(body, arguments.path, arguments.value)
 
 
@@ -189,7 +189,7 @@ CHANGES: Final[dict[str, Change]] = {
 
 
 class FirstAnswers:
-    """Metadata answers that were given first to each request, up to a bound of bytes."""
+    """The first Metadata answer to each different request, up to a bound of bytes."""
 
     MOST: Final = 8 << 20
 
@@ -198,7 +198,7 @@ class FirstAnswers:
         self._size = 0
 
     def stale(self, exchange: HeldExchange) -> bytes | None:
-        """The first answer to the same request, for this one; None where this is the first."""
+        """The first answer to an equal request, with this one's correlation id; None where this answer is the first."""
         assert exchange.api_key == METADATA
         assert exchange.response is not None
         try:

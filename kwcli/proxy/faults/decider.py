@@ -1,11 +1,11 @@
-"""Frames that the proxy holds in, what rules of faults decide about them out.
+"""Frames that the proxy holds in, the decisions of fault rules about them out.
 
 Rules are asked in their order. Several may hit one exchange: their delays add up, until one of them answers, loses or
-ends it. A rule counts an exchange as met when its filter passes, as hit when it did something to it.
+ends it. A rule counts an exchange as met when its filter matches, as hit when the rule did something to it.
 
-What a rule needs to know it learns from frames that are held for it: names of topic ids from Metadata, the client's
-software from ApiVersions, the partitions of a fetch session from the requests. Only what some rule may want is held;
-a rule that will not hit any more wants nothing.
+What a rule needs to know is learnt from frames that are held for that: names of topic ids from Metadata, the client's
+software from ApiVersions, the partitions of a fetch session from the requests. Only frames that a rule may want are
+held; a rule that will not hit any more wants none.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ _ERRORS: Final = ("error", "error after", "no such topic")
 
 
 class Faults:
-    """All rules and how often each has hit, over all connections. `now_ns` is asked when a client connects."""
+    """A `Decider`: all fault rules, counted over all connections. `now_ns` is asked when a client connects."""
 
     def __init__(self, rules: Sequence[Rule], seed: int, now_ns: Callable[[], int]) -> None:
         self._seed = seed
         self._now_ns = now_ns
-        self._past: list[Schedule] = []  # rules that are gone
+        self._past: list[Schedule] = []  # of removed rules
         self._number = 0
         self.schedules: list[Schedule] = []
         self.watching = Watching(())
@@ -66,7 +66,7 @@ class Faults:
         self.replace(rules)
 
     def replace(self, rules: Sequence[Rule]) -> None:
-        """Other rules from now on; those that stay go on as they were."""
+        """Use these rules from now on; rules that were there before keep their counts."""
         known = {each.rule.text: each for each in self.schedules}
         made = []
         for rule in rules:
@@ -82,17 +82,17 @@ class Faults:
         self.changed()
 
     def lines(self) -> list[str]:
-        """What is said at the end."""
+        """The lines about rules that the proxy prints at its end."""
         return [each.line for each in sorted([*self._past, *self.schedules], key=lambda each: each.number)]
 
     def wants(self, api_key: int, version: int) -> bool:
-        """Whether such exchanges are to be held."""
+        """Whether exchanges of this API and version are to be held."""
         if self.watching.wants(api_key, version):
             return True
         return any(each.rule.can_be(api_key, version) for each in self.schedules if not each.ended)
 
     def at_work(self, api_key: int, version: int, now_ns: int) -> list[Schedule]:
-        """The rules that may still do something to such exchanges."""
+        """The rules that may still hit exchanges of this API and version."""
         found = []
         for each in self.schedules:
             if not each.ended and each.rule.can_be(api_key, version):
@@ -104,7 +104,7 @@ class Faults:
         return found
 
     def connection(self, relay: ClientConnection) -> ConnectionFaults:
-        """The faults of one connection."""
+        """The decider for one connection."""
         return ConnectionFaults(self, relay)
 
     def refuses(self, relay: ClientConnection) -> bool:
@@ -122,20 +122,20 @@ class Faults:
 
 
 class _Forgotten(NamedTuple):
-    """Of a Metadata whose topics do not exist: who asked for what has to know the brokers all the same."""
+    """Memo of a Metadata request whose answer will lose its topics; it is forwarded, since clients need the brokers."""
 
     arguments: Arguments
 
 
 class _Fetching(NamedTuple):
-    """A Fetch as it was sent, and with all that its session asks for."""
+    """Memo of a Fetch request: its body as sent, and as a body with all partitions of its session."""
 
     asked: Mapping[str, Any]
     whole: Mapping[str, Any]
 
 
 class ConnectionFaults:
-    """Those of one connection."""
+    """The fault rules applied to one connection."""
 
     __slots__ = ("_faults", "_relay", "_sessions", "_watched")
 
@@ -146,10 +146,10 @@ class ConnectionFaults:
         self._sessions: FetchSessions | None = None
 
     def leave(self) -> None:
-        """The connection is over."""
+        """Called when the connection is over; nothing is to be done."""
 
     def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
-        """Whether a rule may be about requests with such a header."""
+        """Which requests with such a header a rule may want."""
         faults = self._faults
         if faults.watching.wants(api_key, version):
             return True
@@ -166,7 +166,7 @@ class ConnectionFaults:
         return some(found)
 
     def request(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
-        """What the rules do to a request."""
+        """The decision of all rules about a request."""
         faults = self._faults
         key, version = exchange.api_key, exchange.version
         rules = faults.at_work(key, version, now_ns)
@@ -186,7 +186,7 @@ class ConnectionFaults:
         return made._replace(look=look or made.look)
 
     def response(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
-        """What they do to its answer."""
+        """The decision of all rules about an answer."""
         faults = self._faults
         key, version = exchange.api_key, exchange.version
         seen = self._watched.answered(faults.watching, exchange, now_ns)
@@ -208,7 +208,7 @@ class ConnectionFaults:
         return made
 
     def _follow_session(self, exchange: HeldExchange) -> bool:
-        """Note all that a Fetch asks for; whether its answer will say that a session begins."""
+        """Remember all partitions that a Fetch asks for; whether it begins a session, which its answer tells."""
         if self._sessions is None:
             self._sessions = FetchSessions()
         found = body_of(exchange, "request")
@@ -218,7 +218,7 @@ class ConnectionFaults:
         return found[1].get("session_epoch") == 0
 
     def _take(self, schedule: Schedule, exchange: HeldExchange, made: Decision, now_ns: int) -> Decision:
-        """What was decided so far, and by this rule."""
+        """The decision `made` so far together with that of one more rule."""
         decision = self._decision(schedule, exchange)
         if decision is None:
             schedule.skipped += 1
@@ -267,23 +267,23 @@ class ConnectionFaults:
 
 
 def may_be_in_session(version: int, client_id: bytes | None) -> Possible:
-    """Whether a Fetch with this header may begin, continue or end a session: what one asks for all its fetches say.
+    """Whether a Fetch with this header may be part of a session, whose partitions only all its fetches together tell.
 
     A request outside of sessions has session id 0 and epoch -1, at a place that its header decides.
     """
     if version < _SESSIONS_SINCE:
         return False
-    # Size, API key, version, correlation id, client id, count of tags; then the replica's id, as long as it has a place
-    # of its own, the longest time, two sizes and the isolation level.
+    # Size, API key, version, correlation id, client id, count of tags; then the replica's id (in versions where it is
+    # not among the tags), the longest time, two sizes and the isolation level.
     begin = 14 + len(client_id or b"") + (version >= _FLEXIBLE_SINCE) + (4 if version < _NO_REPLICA_SINCE else 0) + 13
     end = begin + len(_APART)
     return lambda data, at, stop: stop < at + end or data[at + begin : at + end] != _APART
 
 
 def _forget(exchange: HeldExchange, arguments: Arguments) -> Decision | None:
-    """The answer will lose its topics; None where none are asked for."""
+    """Mark a Metadata request, so that its answer loses its topics; None where it asks for none."""
     found = body_of(exchange, "request")
-    # No list: all of them; so is an empty one in version 0.
+    # No list asks for all topics; so does an empty one in version 0.
     if found is None or (found[1].get("topics") == [] and exchange.version):
         return None
     exchange.memo = _Forgotten(arguments)
@@ -312,7 +312,7 @@ def _cut(schedule: Schedule) -> Decision:
     return Decision(delivery=Delivery(cut=schedule.rule.arguments.size), then=Then.CLOSE, reason=_reason(schedule))
 
 
-# What needs no look at the frame.
+# Actions that need not look at the frame.
 _PLAIN: Final[dict[str, Callable[[Schedule], Decision]]] = {
     "lose answer": _lose,
     "delay": _delay,
@@ -327,7 +327,7 @@ _PLAIN: Final[dict[str, Callable[[Schedule], Decision]]] = {
 
 
 def notes(rules: Iterable[Rule]) -> list[str]:
-    """What is said of rules at the start."""
+    """Warnings about rules that the proxy prints at its start."""
     found = []
     for rule in rules:
         if rule.action.breaks:
@@ -346,13 +346,13 @@ def _meant(rule: Rule) -> list[int]:
 
 
 def _implausible(rule: Rule) -> list[str]:
-    """The APIs that a rule names, and that are not known to be answered with its error."""
+    """The APIs named by a rule that brokers are not known to answer with its error."""
     error = error_name(rule.arguments.code)
     return [api(key).name for key in _meant(rule) if not plausible(key, error)]
 
 
 def _without_place(rule: Rule) -> Iterator[str]:
-    """Why what a rule may meet has no place for an error."""
+    """Why answers that a rule may hit have no field for its error."""
     meant = _meant(rule)
     if not meant:
         yield "where an answer has no field for it, or there is no answer"

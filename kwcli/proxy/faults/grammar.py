@@ -1,4 +1,4 @@
-"""The text of a rule in, a `Rule` out: what goes wrong, how often, for which exchanges.
+"""The text of a fault rule in, a `Rule` out: what goes wrong, how often, for which exchanges.
 
 ```
 error NOT_LEADER_OR_FOLLOWER, first 3, when api == Produce and topic == orders
@@ -6,9 +6,9 @@ delay 200ms±50ms, rate 10%
 lose answer then close, every 100, when api == Produce
 ```
 
-An action, any number of limits, and a filter of the one filter language, with commas between. ACTIONS is the whole
-list. An action happens at the request, at the answer or when a client connects (`side`), so its filter can only ask
-what is known by then: anything else is an error at its column.
+A rule is an action, any number of limits, and a filter of the one filter language, with commas between. ACTIONS lists
+all actions. An action happens at the request, at the answer or when a client connects (`side`), so its filter can only
+ask for what is known by then: anything else is an error at its column.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _TOPIC_APIS: Final = frozenset({0, 1, 2, METADATA})
 
 
 class RuleError(FilterError):
-    """A rule that says nothing; `column` counts characters of the rule from 1."""
+    """A rule that cannot be understood; `column` counts characters of the rule from 1."""
 
 
 class Action(NamedTuple):
-    """`side`: when it happens; "either": at the request, unless the filter asks for the answer. `apis`: all but those
-    are left alone, None: any. `breaks`: it does what no broker and no network does.
+    """A fault that rules can name. `side`: when it happens; "either": at the request, unless the filter asks for the
+    answer. `apis`: the only APIs it can change, None: all. `breaks`: it does what no broker and no network does.
     """
 
     name: str
@@ -82,7 +82,7 @@ BY_NAME: Final = {action.name: action for action in ACTIONS}
 
 
 class Arguments(NamedTuple):
-    """What stands behind the name of an action; times in ns, sizes in bytes."""
+    """The arguments behind the name of an action; times in ns, sizes in bytes."""
 
     code: int = 0
     close: bool = False
@@ -97,8 +97,8 @@ class Arguments(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Of the exchanges that match: none of the first `after`, then each `every`th, of those a share (`rate`), the
-    first `first` of those, and none after `for_ns` since the first.
+    """Which matching exchanges are hit: none of the first `after`, then each `every`th, of those a share (`rate`), of
+    those only the first `first`, and none later than `for_ns` after the first hit.
     """
 
     first: int | None = None
@@ -109,7 +109,7 @@ class Limits(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """`text` is the whole of it, `title` its action as it was written."""
+    """A fault rule; `text` is the whole rule, `title` its action, both as written."""
 
     text: str
     title: str
@@ -121,7 +121,7 @@ class Rule(NamedTuple):
     apis: frozenset[int] | None = None
 
     def can_be(self, api_key: int, version: int) -> bool:
-        """Whether such an exchange may be meant, as far as API and version decide."""
+        """Whether the rule may hit exchanges of this API and version, as far as these decide."""
         if self.side == "connection" or (self.apis is not None and api_key not in self.apis):
             return False
         if self.action.name == "throttle" and not _has_throttle(api_key, version):
@@ -141,7 +141,7 @@ def _plan(api_key: int, version: int) -> Plan:
 
 
 class _Clause(NamedTuple):
-    """A part of a rule between commas, and where it begins (from 0)."""
+    """A part of a rule between commas, and the index in the rule where it begins."""
 
     text: str
     at: int
@@ -170,7 +170,7 @@ def parse_rule(text: str) -> Rule:
 
 
 def _split(text: str) -> tuple[_Clause, _Clause | None]:
-    """What is before the filter, and the filter."""
+    """The part of a rule before its filter, and the filter; None where it has none."""
     match = re.search(r"""^((?:[^"',]|"[^"]*"|'[^']*'|,(?!\s*when\b))*),\s*when\b""", text)
     if match is None:
         return _Clause(text, 0), None
@@ -200,7 +200,7 @@ def _error(text: str, clause: _Clause, *, word: str = "", candidates: list[str] 
 
 
 def _action(clause: _Clause) -> tuple[Action, Arguments, When | None]:
-    """The action, its arguments and the side that it names."""
+    """The action, its arguments and the side that the text names, if any."""
     words = list(clause.words())
     texts = [word.text.lower() for word in words]
     for size in (3, 2, 1):
@@ -327,7 +327,7 @@ def _read_rewrite(action: Action, words: list[_Clause], end: _Clause) -> tuple[A
 
 
 def _value(text: str) -> Any:
-    """null, true, false and numbers as such; all else is text, with quotes or without."""
+    """The value that a text means: null, true, false, a number; else the text itself, without its quotes."""
     if text[:1] in ('"', "'") and text[-1:] == text[:1] and len(text) > 1:
         return text[1:-1]
     if text in ("null", "true", "false"):
@@ -397,12 +397,12 @@ def _limit(name: str, word: _Clause) -> int | float:
 
 # Filters
 
-# What the data path does not know of a connection, whatever the phase: logins and TLS are looked at by the log alone.
+# What the data path never knows of a connection: only the log looks at logins and TLS.
 _NEVER: Final = frozenset({"user", "mechanism", "tls", "cipher", "sni", "subject"})
-# What a listener is for, which is known as soon as a client connects.
+# The node that a listener is for; known as soon as a client connects.
 NODE: Final = "node.id"
 _AT_ONCE: Final = frozenset({"client", "broker", "connection", "time", NODE})
-# Fields about either side, of which the request may have its part.
+# Fields that requests and answers have; a request's part of them is known when it comes.
 _IN_REQUESTS: Final = frozenset({"partition", "records", "key", "value"})
 _WHEN: Final = {"connection": "a client connects", "request": "the request comes", "answer": "the answer comes"}
 
@@ -429,7 +429,7 @@ def _side(action: Action, asked: When | None, selection: Filter) -> When:
 
 
 def known_at(atom: Atom, side: When) -> bool:
-    """Whether the data path knows at that moment what the filter asks."""
+    """Whether the data path knows the field of a filter's `atom` at the moment `side`."""
     if atom.name in _NEVER:
         return False
     if atom.name in _AT_ONCE:

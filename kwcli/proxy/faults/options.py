@@ -1,4 +1,4 @@
-"""Words of the command line in, what is to go wrong on purpose out."""
+"""The options --fault, --faults and --seed in, fault rules out."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["FaultOptions", "fault_options"]
 
 
 class FaultOptions(NamedTuple):
-    """Rules, files of rules or presets, and what chance begins with."""
+    """Rules (`fault`), files of rules or presets (`faults`), and the seed of their random numbers, as given."""
 
     fault: tuple[str, ...]
     faults: tuple[str, ...]
     seed: int | None
 
     def rules(self, now_ns: Callable[[], int], *, controlled: bool = False) -> RuleFiles | None:
-        """The rules; None where there are none, and (unless `controlled`) none can come. Raises Failure."""
+        """The rules; None where there are none, and none can be added later (`controlled`). Raises Failure."""
         if not self.fault and not self.faults and not controlled:
             if self.seed is not None:
                 raise Failure("--seed is about faults: it needs --fault, --faults or --control", Exit.USAGE)
@@ -36,7 +36,7 @@ class FaultOptions(NamedTuple):
 
 
 def fault_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """All options about faults; the command gets them as `faults`."""
+    """Add the options about faults to a command, which gets them as `faults`."""
     return with_options(
         gather_options("faults", FaultOptions, FaultOptions._fields)(command),
         click.option(

@@ -1,6 +1,6 @@
 """Rules from the command line, from files and presets in, the faults at work out; changed files are read again.
 
-A file has a rule on each line; blank lines and lines that begin with # say nothing. A preset is such a file that ships
+A file has a rule on each line; blank lines and lines that begin with # are skipped. A preset is such a file that ships
 with kw (presets/NAME.faults).
 """
 
@@ -17,12 +17,12 @@ from kwcli.spelling import did_you_mean
 
 PRESET: Final = "preset:"
 SUFFIX: Final = ".faults"
-# What a file of rules may hold.
+# The largest file of rules, in characters.
 SIZE_MAX: Final = 1 << 20
 
 
 class Preset(NamedTuple):
-    """`about` is its first comment."""
+    """A file of rules that ships with kw; `about` is its first comment."""
 
     name: str
     about: str
@@ -30,7 +30,7 @@ class Preset(NamedTuple):
 
 
 def presets() -> dict[str, Preset]:
-    """All that ship, by name."""
+    """All presets, by name."""
     found = {}
     for each in sorted(files("kwcli.proxy.faults").joinpath("presets").iterdir(), key=lambda each: each.name):
         if each.name.endswith(SUFFIX):
@@ -40,7 +40,7 @@ def presets() -> dict[str, Preset]:
 
 
 def read_rule(text: str, place: str) -> Rule:
-    """The rule; Failure says where it is wrong, behind `place`."""
+    """The rule that a text describes. Raises Failure, which names the column of the error behind `place`."""
     try:
         return parse_rule(text)
     except RuleError as error:
@@ -49,7 +49,7 @@ def read_rule(text: str, place: str) -> Rule:
 
 
 def read_rules(text: str, name: str) -> list[Rule]:
-    """Those of a file. Failure says line and column."""
+    """The rules in the text of a file. Raises Failure with line and column."""
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         indent = len(line) - len(line.lstrip())
@@ -59,7 +59,7 @@ def read_rules(text: str, name: str) -> list[Rule]:
 
 
 class _RuleFile:
-    """One file, as it was when it was read."""
+    """A file of rules, and its state when it was last read."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -67,7 +67,7 @@ class _RuleFile:
         self.rules: list[Rule] = []
 
     def read(self) -> None:
-        """Failure where it cannot be, or says nothing: then the rules are as they were."""
+        """Read the rules. Raises Failure where the file is unreadable or has errors; the rules then stay the same."""
         self._state = self._look()
         try:
             with open(self.name, encoding="utf-8") as file:
@@ -82,7 +82,7 @@ class _RuleFile:
 
     @property
     def changed(self) -> bool:
-        """Whether it is another one than was read."""
+        """Whether the file has changed since it was read."""
         return self._look() != self._state
 
     def _look(self) -> tuple[int, int, int] | None:
@@ -94,7 +94,7 @@ class _RuleFile:
 
 
 class RuleFiles:
-    """What was asked for: `--fault` rules first, then those of each file or preset, in their order."""
+    """All fault rules: those of `--fault` first, then those of each file or preset in order, then added ones."""
 
     def __init__(self, rules: Sequence[str], names: Sequence[str], seed: int, now_ns: Callable[[], int]) -> None:
         from kwcli.proxy.faults.decider import Faults, notes  # completion asks for presets alone
@@ -128,7 +128,7 @@ class RuleFiles:
             yield from (rule for rule in part if rule.text not in self._removed)
 
     def add(self, rule: str) -> dict[str, Any]:
-        """One more rule; its row. Raises RuleError."""
+        """Add a rule; its row. Raises RuleError."""
         found = parse_rule(rule)
         self._removed.discard(found.text)
         if all(found.text != known.text for known in self._rules()):
@@ -137,7 +137,7 @@ class RuleFiles:
         return next(row for row in self.rows() if row["rule"] == found.text)
 
     def remove(self, number: int) -> bool:
-        """End a rule by its number; False when there is none."""
+        """Remove a rule by its number; False when there is none."""
         text = next((each.rule.text for each in self.faults.schedules if each.number == number), None)
         if text is None:
             return False
@@ -147,14 +147,14 @@ class RuleFiles:
         return True
 
     def rows(self) -> list[dict[str, Any]]:
-        """The rules at work."""
+        """The rules at work, as rows of the control interface."""
         return [
             {"id": each.number, "rule": each.rule.text, "met": each.matched, "hit": each.hits}
             for each in self.faults.schedules
         ]
 
     def lines(self) -> list[str]:
-        """What is said at the start."""
+        """The lines about faults that the proxy prints at its start."""
         count = len(self.faults.schedules)
         if not count:
             return []
@@ -162,7 +162,7 @@ class RuleFiles:
         return [f"faults on purpose by {rules} (--seed {self.seed} gives the same again)", *self._notes(self._rules())]
 
     def look(self, say: Callable[[str], None]) -> None:
-        """Read again what has changed; `say` gets what is wrong with it, or that it was taken."""
+        """Read changed files again; `say` gets a line about each, that it was read or what is wrong with it."""
         for part in self._parts:
             if not isinstance(part, _RuleFile) or not part.changed:
                 continue

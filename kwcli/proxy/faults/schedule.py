@@ -1,4 +1,4 @@
-"""Exchanges that a rule's filter lets pass in, one after the other; which of them are hit out, and how often so far.
+"""Exchanges that match a rule's filter in, one after the other; which of them are hit, and how many so far, out.
 
 Chance is drawn from the seed, the rule's text and the count of exchanges that matched: the same traffic in the same
 order has the same faults.
@@ -12,7 +12,7 @@ from kwcli.proxy.faults.grammar import Rule
 
 
 class Schedule:
-    """One rule at work. `matched` exchanges passed its filter, `hits` were hit; `ended`: it was seen to be over."""
+    """One rule at work. `matched` exchanges matched its filter, `hits` were hit; `ended`: `over` was found to hold."""
 
     __slots__ = ("_first_ns", "_random", "ended", "hits", "matched", "number", "rule", "skipped")
 
@@ -24,17 +24,17 @@ class Schedule:
         self.matched = 0
         self.hits = 0
         self.ended = False
-        self.skipped = 0  # it was their turn, and nothing could be done to them
+        self.skipped = 0  # exchanges that were due, but that the action cannot change
 
     def over(self, now_ns: int) -> bool:
-        """Whether nothing will be hit any more."""
+        """Whether the rule's limits are used up, so that it will hit nothing more."""
         limits = self.rule.limits
         if limits.first is not None and self.hits >= limits.first:
             return True
         return limits.for_ns is not None and self._first_ns is not None and now_ns - self._first_ns > limits.for_ns
 
     def due(self, now_ns: int) -> bool:
-        """Count an exchange that matches; whether it is its turn."""
+        """Count an exchange that matches; whether the rule should hit it."""
         if self.over(now_ns):
             return False
         limits = self.rule.limits
@@ -45,19 +45,19 @@ class Schedule:
         return limits.rate >= 1.0 or self._random.random() < limits.rate
 
     def hit(self, now_ns: int) -> int:
-        """Count a hit; the how manieth it is."""
+        """Count a hit; its number, from 1."""
         if self._first_ns is None:
             self._first_ns = now_ns
         self.hits += 1
         return self.hits
 
     def spread(self, ns: int) -> int:
-        """So many ns more or less."""
+        """A random time between -ns and ns."""
         return self._random.randint(-ns, ns) if ns else 0
 
     @property
     def line(self) -> str:
-        """What is said of it at the end."""
+        """The line about the rule that the proxy prints at its end."""
         name = f"fault {self.number} ({self.rule.title})"
         if not self.matched:
             return f"{name}: no exchange met it"

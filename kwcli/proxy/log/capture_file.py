@@ -1,4 +1,4 @@
-"""What two ends of a connection said in, pcapng files with TCP packets that carry it out."""
+"""Bytes of both ends of a connection in, pcapng files with TCP packets that carry these bytes out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CLIENTS", "LINK_RAW", "UPSTREAM", "CaptureFiles", "SyntheticTcp"]
 
-# The interfaces.
+# The interfaces of a capture file.
 CLIENTS: Final = 0
 UPSTREAM: Final = 1
 _NAMES: Final = ("clients", "brokers")
@@ -26,7 +26,7 @@ _NS: Final = 10**9
 
 
 class CaptureFiles:
-    """Where `-w` leads. With rotation, `FILE.pcapng` stands for `FILE-00001.pcapng` and so on. OSError may follow."""
+    """The files of `-w`. With rotation, `FILE.pcapng` means `FILE-00001.pcapng` and so on. May raise OSError."""
 
     def __init__(self, plan: LogPlan) -> None:
         assert plan.write is not None
@@ -46,7 +46,7 @@ class CaptureFiles:
             self._begin(0)
 
     def write(self, time_ns: int, packets: Iterable[bytes], interface: int = CLIENTS) -> int:
-        """Write packets of one time; the number of the last one in its file, as Wireshark counts."""
+        """Write packets of one time; the number of the last packet in its file, as Wireshark counts."""
         for packet in packets:
             block = self._writer.packet(time_ns, packet, None, interface)
             if self._file is None or self._full(time_ns, len(block)):
@@ -58,12 +58,12 @@ class CaptureFiles:
         return self._packets
 
     def flush(self) -> None:
-        """Have the file hold what was written."""
+        """Flush the current file."""
         if self._file is not None:
             self._file.flush()
 
     def close(self) -> None:
-        """The end of the last file."""
+        """Close the last file."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -86,13 +86,13 @@ class CaptureFiles:
         self._begun_ns, self._size, self._packets = time_ns, len(head), 0
 
 
-# What two ends of a connection said in, IP packets out that carry it by TCP: as a capture on the wire would have it.
+# Bytes of both ends of a connection in, IP packets that carry them by TCP out, as a capture of the wire has them.
 #
 # Link type RAW: a packet begins with its IP header. Checksums of TCP are left out, as where the hardware writes them.
 
 
 LINK_RAW: Final = 101
-# What one packet carries at most: IP counts its bytes in 16 bits.
+# The most bytes that one packet carries: IP counts them in 16 bits.
 MOST: Final = 65_000
 
 _MASK: Final = 0xFFFF_FFFF
@@ -112,7 +112,7 @@ _UNKNOWN: Final = IPv4Address(0)
 
 
 class SyntheticTcp:
-    """One TCP connection; `client` and `server` are host:port, an address that is no number becomes 0.0.0.0."""
+    """One TCP connection; `client` and `server` are host:port, a host that is no IP address becomes 0.0.0.0."""
 
     def __init__(self, client: str, server: str, time_ns: int) -> None:
         (client_host, client_port), (server_host, server_port) = _endpoint(client), _endpoint(server)
@@ -120,12 +120,12 @@ class SyntheticTcp:
         hosts = [_packed(host, six=self._six) for host in (client_host, server_host)]
         self._ends = ((*hosts, client_port, server_port), (*reversed(hosts), server_port, client_port))
         self._sum = 0 if self._six else _sum_of(hosts[0], hosts[1])
-        # A connection with the same ports later begins elsewhere: its SYN is no copy of this one.
+        # From the time, so that the SYN of a later connection with the same ports is no copy of this one.
         first = time_ns >> 6 & _MASK
         self._next = [first, ~first & _MASK]
 
     def opening(self) -> list[bytes]:
-        """The handshake."""
+        """The packets of the handshake."""
         packets = [self._packet(CLIENT, _SYN, acks=False)]
         self._next[CLIENT] += 1
         packets.append(self._packet(SERVER, _SYN | _ACK))
@@ -134,7 +134,7 @@ class SyntheticTcp:
         return packets
 
     def data(self, side: int, data: bytes) -> list[tuple[bytes, int]]:
-        """Packets with these bytes, and how many of them each has."""
+        """The packets that carry these bytes, each with the number of bytes it carries."""
         out = []
         for at in range(0, len(data), MOST):
             piece = data[at : at + MOST] if len(data) > MOST else data
@@ -143,12 +143,12 @@ class SyntheticTcp:
         return out
 
     def gap(self, side: int, size: int) -> list[bytes]:
-        """As many bytes are missing: the other end says that it got them."""
+        """The packet for `size` missing bytes: the other end acknowledges them."""
         self._next[side] = self._next[side] + size & _MASK
         return [self._packet(1 - side, _ACK)]
 
     def closing(self, *, reset: bool) -> list[bytes]:
-        """The end: FIN of both sides, or RST."""
+        """The packets of the end: FIN of both sides, or RST."""
         if reset:
             return [self._packet(CLIENT, _RST | _ACK)]
         packets = []
@@ -187,6 +187,6 @@ def _packed(host: IPv4Address | IPv6Address, *, six: bool) -> bytes:
 
 
 def _sum_of(first: bytes, second: bytes) -> int:
-    """What the checksum of an IPv4 header between these is made of, but for the packet's size (RFC 791)."""
+    """The sum of an IPv4 header between two addresses, without the packet's size, for its checksum (RFC 791)."""
     header = _IP4.pack(0x45, 0, 0, 0, _DO_NOT_FRAGMENT, _HOPS, _TCP_NUMBER, 0, first, second)
     return sum(int.from_bytes(header[at : at + 2], "big") for at in range(0, len(header), 2))

@@ -1,6 +1,6 @@
 """The log's process: messages from the data path in, rows on standard output and a capture file out, to the last byte.
 
-It ends when the data path closes the pair, and ignores the signals that are meant for the proxy.
+The process ends when the data path closes the socket pair; it ignores signals, which are meant for the proxy.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from kwcli.proxy.log.recorder import Recorder
 
 __all__ = ["main"]
 
-# What is decoded at once: its rows take some twelve times as much memory.
+# How many bytes are decoded at once: their rows take some twelve times as much memory.
 READ: Final = 256 << 10
 _PATIENCE: Final = struct.pack("ll", int(TRIM_S), 0)
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def main(descriptor: int) -> None:
-    """Run until the pair is closed; the process ends here."""
+    """Run the log until the socket pair is closed, then end the process."""
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
@@ -49,7 +49,7 @@ def main(descriptor: int) -> None:
     except Failure as failure:
         env.say(f"kw: {failure.text}")
         code = int(failure.code)
-    except Exception as defect:  # nothing is above
+    except Exception as defect:  # no caller would report it
         if env.debug:
             for line in traceback.format_exc().splitlines():
                 env.say(line)
@@ -57,7 +57,7 @@ def main(descriptor: int) -> None:
         code = 1
     with suppress(OSError):
         sys.stdout.flush()
-    os._exit(code)  # a closed standard output would be complained about
+    os._exit(code)  # a normal exit would complain about a closed standard output
 
 
 def _run(env: Environment, sock: socket.socket) -> int:
@@ -91,8 +91,8 @@ def _run(env: Environment, sock: socket.socket) -> int:
 
 
 def _pieces(sock: socket.socket) -> Iterator[bytes]:
-    """What comes, to the end; memory is given back now and then, and when nothing comes."""
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _PATIENCE)  # with settimeout sending would wait as well
+    """Bytes from the socket until its end; gives free memory back now and then, and when no bytes come."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _PATIENCE)  # settimeout would let sending wait as well
     trimmer = Trimmer()
     due = 0.0
     while True:

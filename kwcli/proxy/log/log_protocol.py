@@ -1,4 +1,4 @@
-"""What the log is to do, and what the data path tells it, as bytes on a socket pair; and the way back."""
+"""The log's plan and the data path's messages in, bytes on the socket pair to the log's process out; and back again."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ __all__ = [
 ]
 
 Record = Literal["client", "both"]
-# What stands between clients and the log.
+# Which program the log is about.
 Via = Literal["proxy", "mock"]
 
 
 class LogPlan(NamedTuple):
-    """`filter` is an expression of the filter language; sizes in bytes, times in seconds."""
+    """What the log is to do. `filter` is an expression of the filter language; sizes in bytes, times in seconds."""
 
     settings: Settings
     filter: str = ""
@@ -41,25 +41,25 @@ class LogPlan(NamedTuple):
     rotate_size: int | None = None
     rotate_interval: float | None = None
     debug: bool = False
-    report: bool = False  # errors in answers, to the data path
-    report_records: bool = False  # and whole exchanges, for the control interface
-    events: bool = False  # print what happens to connections, and what people are told, as well
+    report: bool = False  # report errors in answers to the data path
+    report_records: bool = False  # report whole exchanges too, for the control interface
+    events: bool = False  # print rows for connections and messages, too
     via: Via = "proxy"
 
     def to_json(self) -> bytes:
-        """For `of_json`."""
+        """The plan as JSON, for `of_json`."""
         return json.dumps({**self._asdict(), "settings": self.settings._asdict()}).encode()
 
     @classmethod
     def of_json(cls, data: bytes) -> LogPlan:
-        """The plan that gave this."""
+        """The plan that `to_json` wrote."""
         fields = json.loads(data)
         return cls(**{**fields, "settings": Settings(**fields["settings"])})
 
 
-# What the data path tells the log in, bytes on the socket pair out; and the way back.
+# Messages of the data path to the log in, bytes on the socket pair out; and back again.
 #
-# A message is its kind, a connection's number, a time in ns since 1970 and the size of what follows.
+# A message is its kind, a connection's number, a time in ns since 1970, the size of its content, and the content.
 
 
 # Who sent a chunk.
@@ -68,32 +68,32 @@ SERVER: Final = 1
 
 
 class MessageKind(IntEnum):
-    """What a message says. Sides are added to their kind: CHUNK + SERVER."""
+    """The kinds of messages. A kind plus a side is the kind for that side: CHUNK + SERVER."""
 
     CHUNK = 0  # bytes from the client, as it sent them
     CHUNK_SERVER = 1  # bytes to the client, as it gets them
     RAW = 2  # bytes to the broker, as it gets them
     RAW_SERVER = 3  # bytes from the broker, as it sent them
-    GAP = 4  # SIZE: as many bytes from the client were left out
+    GAP = 4  # SIZE: how many bytes from the client were left out
     GAP_SERVER = 5
     RAW_GAP = 6
     RAW_GAP_SERVER = 7
     OPENED = 8  # JSON: [client, listener, upstream]
     UPSTREAM = 9  # TIMES: correlation id, when the request had left, when the answer began to come
-    CLOSED = 10  # how, and behind a line's end why
+    CLOSED = 10  # how it was closed, and after a newline why
     DROPPED = 11  # COUNTS: bytes, exchanges, connections left out so far
     PLAN = 12  # JSON: what to do
     DIALLED = 13  # JSON: [local, upstream]
     DECISION = 14  # JSON: {id, fault | refused}: what was decided about the exchange with this correlation id
     TLS = 15  # JSON: [version, cipher] between client and proxy
-    EVENT = 16  # what people were told, of this connection or (0) of none
+    EVENT = 16  # a message for people, about this connection or (0) about none
 
 
 HEAD: Final = Struct("<BIqI")
 SIZE: Final = Struct("<q")
 TIMES: Final = Struct("<iqq")
 COUNTS: Final = Struct("<qqq")
-# What one message may hold; above it something else than a feed has written.
+# The largest message; a larger size is not from the data path.
 LIMITS: Final = 1 << 30
 
 # Kind, connection, time, content.
@@ -101,7 +101,7 @@ Message = tuple[int, int, int, bytes]
 
 
 class Parser:
-    """Cuts a stream into messages."""
+    """Cuts a stream of bytes into messages."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -109,7 +109,7 @@ class Parser:
         self._need = HEAD.size
 
     def feed(self, data: bytes) -> list[Message]:
-        """The messages that are whole with these bytes. Raises ValueError when it is no feed."""
+        """The messages that are whole with these bytes. Raises ValueError when the bytes are no messages."""
         self._parts.append(data)
         self._have += len(data)
         if self._have < self._need:

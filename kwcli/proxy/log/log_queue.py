@@ -1,4 +1,4 @@
-"""What passes through the proxy in, messages for the log's process out: the data path's side, which never waits.
+"""Traffic of the proxy in, messages to the log's process out: the data path's side, which never waits.
 
 The problem. Decoding takes ten times as long as passing bytes on, and one loop serves all clients.
 
@@ -10,8 +10,8 @@ relay ──▶ LogQueue (≤ HELD_MOST bytes) ──▶ socket pair ──▶ l
 relay ◀── Reports: errors in answers, for metrics; whole records, for the control interface ◀──
 ```
 
-What always holds: the relay never waits for the log unless `--log-overflow block` says so, and what was left out is
-counted and named by connection and direction, so that the log tells of a gap instead of guessing.
+What always holds: the relay never waits for the log unless `--log-overflow block` says so, and bytes left out are
+counted by connection and direction, so that the log shows a gap instead of guessing.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ _EPOCH_NS: Final = time.time_ns() - time.perf_counter_ns()
 
 
 def now_ns() -> int:
-    """Wall-clock time in ns; differences are those of a monotonic clock."""
+    """Wall-clock time in ns, which runs as evenly as a monotonic clock."""
     return _EPOCH_NS + time.perf_counter_ns()
 
 
 READ: Final = 64 << 10
-# No line is as long: 95 APIs with some errors each.
+# Longer than any line: 95 APIs with some errors each.
 LINE_MOST: Final = 1 << 20
 
-# A record that is longer goes without its bodies; so many wait at most, and the oldest go.
+# A longer record is sent without its bodies; how many records wait at most, the oldest are dropped.
 RECORD_MOST: Final = 256 << 10
 RECORDS_MOST: Final = 256
 
@@ -59,7 +59,7 @@ Errors = list[tuple[str, str, int]]
 
 
 class Reporter:
-    """The log's end. `options`: how whole records are told, None: only their errors are."""
+    """The log's end of reports to the data path. `options`: how to write whole records, None: report only errors."""
 
     def __init__(self, sock: socket.socket, options: Options | None = None) -> None:
         self._sock = sock
@@ -69,14 +69,14 @@ class Reporter:
         self._unsent = b""
 
     def add(self, exchange: Exchange) -> None:
-        """Note its errors, if it has any, and its record where that is wanted."""
+        """Note the errors of an exchange, and its record where records are wanted."""
         for _, code in exchange.unexpected:
             self._found[exchange.api or "other", error_name(code)] += 1
         if self._options is not None:
             self._records.append(_record_line(exchange, self._options))
 
     def send(self) -> None:
-        """Tell what was noted since, as far as it goes out at once."""
+        """Send what was noted since, as far as the socket takes it at once."""
         if self._found and not self._unsent:
             rows = [(api, error, count) for (api, error), count in self._found.items()]
             self._unsent = json.dumps(rows).encode() + b"\n"
@@ -88,12 +88,12 @@ class Reporter:
             while self._unsent:
                 self._unsent = self._unsent[self._sock.send(self._unsent, socket.MSG_DONTWAIT) :]
         except OSError:
-            return  # later, or to nobody
+            return  # sent later, or nobody reads any more
 
 
 def _record_line(exchange: Exchange, options: Options) -> bytes:
-    """Its record as a line of JSON."""
-    from decoders.messages.record import to_json_dict  # not for the data path, which has this module too
+    """The record of an exchange as a line of JSON, without bodies where it is too long."""
+    from decoders.messages.record import to_json_dict  # here, since the data path loads this module too
 
     record = to_json_dict(exchange, options)
     line = orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
@@ -103,7 +103,7 @@ def _record_line(exchange: Exchange, options: Options) -> bytes:
 
 
 class Reports:
-    """The data path's end: `told` gets errors, `record` the JSON of each exchange."""
+    """The data path's end of the log's reports: `told` gets errors, `record` the JSON of each exchange."""
 
     def __init__(
         self, sock: socket.socket, told: Callable[[Errors], None], record: Callable[[bytes], None] | None = None
@@ -115,12 +115,12 @@ class Reports:
         self._line = b""
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Listen from now on."""
+        """Read reports from now on, in this event loop."""
         self._loop = loop
         loop.add_reader(self._sock.fileno(), self._read)
 
     def detach(self) -> None:
-        """Listen no more: before the socket is closed."""
+        """Stop reading reports; to be called before the socket is closed."""
         loop, self._loop = self._loop, None
         if loop is not None and not loop.is_closed() and self._sock.fileno() >= 0:
             loop.remove_reader(self._sock.fileno())
@@ -143,31 +143,31 @@ class Reports:
                 self._record(line)
 
 
-# Messages are gathered and sent in one piece a little later. What the socket does not take is held up to a bound;
-# beyond it bytes are left out and counted (`drop`: the log gets a gap of known size and goes on), or reading is paused
-# (`block`). Once something was left out, so is everything until half of the bound is free: few long gaps rather than
-# many short ones.
+# Messages are gathered and sent in one piece a little later. Messages that the socket does not take are held up to a
+# bound; beyond it bytes are left out and counted (`drop`: the log gets a gap of known size and goes on), or reading is
+# paused (`block`). Once bytes were left out, all others are too until half of the bound is free: few long gaps rather
+# than many short ones.
 
 
 Overflow = Literal["drop", "block"]
-# What is held for a log that is slow: a burst of a second or so.
+# The bound of bytes that are held for a slow log: a burst of a second or so.
 HELD_MOST: Final = 12 << 20
-# Messages are sent together after this time, or when there are so many bytes of them.
+# Messages are sent together after this time (s), or when they have this many bytes.
 GATHER_S: Final = 0.002
 GATHER: Final = 64 << 10
-# So many bytes are made one piece while they wait: as objects small messages would take twice their size.
+# This many waiting bytes are joined to one piece: as objects of their own small messages would take twice their size.
 PIECE: Final = 256 << 10
 
 
 def _nothing(_: object) -> None:
-    """Nobody wants to know."""
+    """Ignore the argument."""
 
 
 class LogQueue:
     """The log as the data path sees it. All times are in ns since 1970; `side` is CLIENT or SERVER, who sent the bytes.
 
-    `pause(True)` asks the owner not to read any more (`block` only), `pause(False)` to go on; `say` takes a line for
-    the user. Without `attach` nothing is sent before `flush`.
+    `pause(True)` asks the owner to stop reading from connections (`block` only), `pause(False)` to read on; `say` takes
+    a line for the user. Without `attach` nothing is sent before `flush`.
     """
 
     def __init__(
@@ -187,19 +187,19 @@ class LogQueue:
         self.say = say
         self._loop: asyncio.AbstractEventLoop | None = None
         self._parts: list[bytes] = []
-        self._pieces: deque[bytes] = deque()  # what came before
-        self._unsent = memoryview(b"")  # before that
+        self._pieces: deque[bytes] = deque()  # older than `_parts`
+        self._unsent = memoryview(b"")  # the oldest, being sent
         self._held = 0  # bytes of all three
         self._packed = 0  # bytes of the last two
         self._due: asyncio.TimerHandle | None = None
         self._watched = False
-        self._over = False  # more came than there was room for, and half of the bound is not free yet
+        self._over = False  # the bound was passed, and half of it is not free again yet
         self._gaps: dict[tuple[int, int], int] = {}  # connection and kind of gap → bytes left out
-        self._unseen: set[int] = set()  # connections of which the log knows nothing
-        self._late: list[bytes] = []  # messages that must arrive, and did not find room
+        self._unseen: set[int] = set()  # connections that the log was not told of
+        self._late: list[bytes] = []  # messages that must arrive, but found no room
         self.alive = True
-        self.reports: Reports | None = None  # what comes back
-        self.events = False  # whether it wants to hear of TLS and of what people are told
+        self.reports: Reports | None = None  # what the log sends back
+        self.events = False  # whether the log wants TLS and EVENT messages
         self.dropped_bytes = 0
         self.dropped_exchanges = 0
         self.dropped_connections = 0
@@ -215,22 +215,23 @@ class LogQueue:
         return self.dropped_bytes, self.dropped_exchanges, self.dropped_connections
 
     def report_to(self, told: Callable[[Errors], None], record: Callable[[bytes], None] | None = None) -> None:
-        """Have the errors told that the log finds in answers, where its plan is to `report`, and exchanges where it is
-        to report `records`; before `attach`.
+        """Have `told` called with errors in answers, and `record` with exchanges, where the log's plan reports them.
+
+        To be called before `attach`.
         """
         self.reports = Reports(self._sock, told, record)
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Send from now on by itself, in this loop."""
+        """Let the event loop send messages and read reports from now on."""
         self._loop = loop
         if self.reports is not None:
             self.reports.attach(loop)
         self._later()
 
-    # -- what the data path says ---------------------------------------------------------------------------------------
+    # -- messages of the data path -------------------------------------------------------------------------------------
 
     def opened(self, connection: int, client: str, listener: str, upstream: str, time_ns: int) -> None:
-        """A client is connected; addresses are host:port. Without this nothing of the connection is logged.
+        """Log that a client has connected; addresses are host:port. Else nothing of the connection is logged.
 
         `upstream` is empty where no broker is behind.
         """
@@ -241,7 +242,7 @@ class LogQueue:
         self._tell(MessageKind.OPENED, connection, time_ns, json.dumps([client, listener, upstream]).encode())
 
     def chunk(self, connection: int, side: int, time_ns: int, data: bytes) -> None:
-        """Bytes as the client has sent them (CLIENT) or gets them (SERVER), before TLS. They must not change later."""
+        """Log bytes as the client sent them (CLIENT) or gets them (SERVER), without TLS. They must not change later."""
         size = len(data)
         if self._over or self._gaps or self._held + size > self._most:
             self._hard(side, connection, time_ns, data)  # the kind of a chunk is its side
@@ -252,11 +253,11 @@ class LogQueue:
             self._later()
 
     def raw(self, connection: int, side: int, time_ns: int, data: bytes) -> None:
-        """Bytes as the broker gets them (CLIENT) or has sent them (SERVER): for a file that has both sides."""
+        """Log bytes as the broker gets them (CLIENT) or has sent them (SERVER), for a file with both sides."""
         self._hard(MessageKind.RAW + side, connection, time_ns, data)
 
     def upstream(self, connection: int, correlation_id: int, sent_ns: int, first_ns: int) -> None:
-        """An answer's first byte came from the broker; its request's last byte had left for it. Before its chunk."""
+        """Log when a request's last byte left for the broker and its answer's first byte came; before that answer."""
         if self._over and (self._drops or not self.alive):
             self.dropped_exchanges += 1
             return
@@ -267,27 +268,27 @@ class LogQueue:
             self._later()
 
     def dialled(self, connection: int, local: str, upstream: str, time_ns: int) -> None:
-        """The connection to the broker stands, between these addresses: must come before `raw`."""
+        """Log the addresses of the connection to the broker, once it is open; must come before `raw`."""
         if connection not in self._unseen and self._room():
             self._tell(MessageKind.DIALLED, connection, time_ns, json.dumps([local, upstream]).encode())
 
     def decision(self, connection: int, said: dict[str, object], time_ns: int) -> None:
-        """What was decided about an exchange that is not settled yet: correlation `id`, and `fault` or `refused`."""
+        """Log a decision about an exchange that is not settled yet: its correlation `id`, and `fault` or `refused`."""
         if connection not in self._unseen and self._room():
             self._tell(MessageKind.DECISION, connection, time_ns, json.dumps(said).encode())
 
     def tls(self, connection: int, version: str, cipher: str, time_ns: int) -> None:
-        """What a client's TLS is."""
+        """Log the TLS version and cipher of a client."""
         if self.events and connection not in self._unseen and self._room():
             self._tell(MessageKind.TLS, connection, time_ns, json.dumps([version, cipher]).encode())
 
     def event(self, connection: int, text: str, time_ns: int) -> None:
-        """What people were told, of a connection or (0) of none."""
+        """Log a message for people, about a connection or (0) about none."""
         if self.events and connection not in self._unseen and self._room():
             self._tell(MessageKind.EVENT, connection, time_ns, text.encode())
 
     def closed(self, connection: int, how: str, time_ns: int, reason: str = "") -> None:
-        """A connection is over: `fin` or `rst`, and why."""
+        """Log that a connection is over: `how` is `fin` or `rst`, `reason` why."""
         if connection in self._unseen:
             self._unseen.discard(connection)
             return
@@ -296,7 +297,7 @@ class LogQueue:
         self._must(MessageKind.CLOSED, connection, time_ns, f"{how}\n{reason}".encode() if reason else how.encode())
 
     def tell(self, message: bytes) -> None:
-        """A message that is whole already (log_protocol.py)."""
+        """Queue a message that is packed already (log_protocol.py)."""
         self._parts.append(message)
         self._held += len(message)
 
@@ -329,13 +330,13 @@ class LogQueue:
             self._relieved()
 
     def _pack(self) -> None:
-        """Make one piece of what came."""
+        """Join the messages that came to one piece."""
         self._pieces.append(b"".join(self._parts))
         self._parts = []
         self._packed = self._held
 
     def finish(self, timeout: float = 30.0) -> bool:
-        """Send the rest, waiting for it, and end; False when the log did not take it in that time."""
+        """Send the rest and close; waits at most `timeout` (s). False when the log did not take everything."""
         self._watch(False)
         if self._due is not None:
             self._due.cancel()
@@ -356,7 +357,7 @@ class LogQueue:
         return True
 
     def close(self) -> None:
-        """End without waiting; what was not sent is lost."""
+        """Close without waiting; messages that were not sent are lost."""
         self.alive = False
         if self.reports is not None:
             self.reports.detach()
@@ -369,12 +370,12 @@ class LogQueue:
             self._sock.close()
 
     def _forget(self) -> None:
-        """Nothing waits any more."""
+        """Drop all messages that wait."""
         self._parts, self._late, self._unsent, self._held, self._packed = [], [], memoryview(b""), 0, 0
         self._pieces.clear()
 
     def _later(self) -> None:
-        """Have `flush` called: soon, or when there is enough."""
+        """Have `flush` called: soon, or at once when enough bytes wait."""
         if self._held - self._packed > PIECE:
             self._pack()
         if self._loop is None or self._watched or not self.alive:
@@ -398,7 +399,7 @@ class LogQueue:
     # -- too much ------------------------------------------------------------------------------------------------------
 
     def _hard(self, kind: int, connection: int, time_ns: int, data: bytes) -> None:
-        """Bytes where something is unusual: too much is held, or was."""
+        """Queue bytes where the queue is full or was full, or leave them out."""
         if not self.alive:
             return
         size = len(data)
@@ -425,7 +426,7 @@ class LogQueue:
             self.pause(True)
 
     def _relieved(self) -> None:
-        """There is room again."""
+        """Go on as usual, since there is room again: late messages, counts of what was left out, reading."""
         if self._late:
             late, self._late = self._late, []
             self._parts += late
@@ -445,17 +446,17 @@ class LogQueue:
         return HEAD.pack(MessageKind.DROPPED, 0, 0, len(counts)) + counts
 
     def _declare(self, connection: int, kind: int, time_ns: int) -> None:
-        """Tell the log how many bytes it did not get, if so."""
+        """Send the log the size of a gap, where bytes of a connection were left out."""
         size = self._gaps.pop((connection, kind), 0)
         if size:
             self._must(kind, connection, time_ns, SIZE.pack(size))
 
     def _room(self) -> bool:
-        """Whether there is room for a small message; for those the bound is twice as high."""
+        """Whether there is room for a small message, for which the bound is twice as high."""
         return self.alive and self._held < 2 * self._most
 
     def _must(self, kind: int, connection: int, time_ns: int, content: bytes) -> None:
-        """A message that keeps for later where there is no room: there is one at most for what the log knows."""
+        """Send a message that must arrive, later where there is no room now; they are few for each connection."""
         if self._room() and not self._late:
             self._tell(kind, connection, time_ns, content)
         elif self.alive:
@@ -470,7 +471,7 @@ class LogQueue:
             self._later()
 
     def _lost(self) -> None:
-        """Nobody is at the other end any more: the data path goes on without a log."""
+        """Go on without a log, whose process has ended."""
         paused = self._over and not self._drops
         self.close()
         self._forget()

@@ -1,4 +1,4 @@
-"""Words of the command line in, the log's plan out: what `kw proxy` and `kw mock` print and write of the traffic."""
+"""Options in, the log's plan out: what `kw proxy` and `kw mock` print and write of the traffic."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CLASHES", "LogOptions", "log_options"]
 
-# A filter chooses rows that are printed; a file of packets has them all.
+# A filter chooses the exchanges that are printed; a capture file has all of them.
 CLASHES: Final = (
     Clash(
         "no_log",
@@ -38,7 +38,7 @@ CLASHES: Final = (
 
 
 class LogOptions(NamedTuple):
-    """What is printed, and what is written to which file."""
+    """The options about what is printed, and what is written to which file."""
 
     shown: OutputOptions
     content: ContentOptions
@@ -52,7 +52,7 @@ class LogOptions(NamedTuple):
     record: Record = "client"
 
     def plan(self, env: Environment, *, recording: bool = False, via: Via = "proxy") -> LogPlan | None:
-        """What the log is to do; None where there is to be none, and nobody is `recording`. Raises Failure."""
+        """The log's plan; None where nothing is printed, written or needed for `recording`. Raises Failure."""
         for name, value in (
             ("--rotate-size", self.rotate_size is not None),
             ("--rotate-interval", self.rotate_interval is not None),
@@ -62,7 +62,7 @@ class LogOptions(NamedTuple):
                 raise Failure(f"{name} is about a capture file: it needs -w FILE.pcapng", Exit.USAGE)
         from kwcli.proxy.log.log_protocol import LogPlan
 
-        selection = self.filters.select()  # what is wrong with them is said before anything begins
+        selection = self.filters.select()  # errors in filters are reported before anything begins
         if self.no_log and self.write is None and not recording:
             return None
         shown = self.shown.settings(env, self.content, live=True)
@@ -84,9 +84,9 @@ _RECORD: Final = click.option(
 def log_options(
     command: Callable[..., Any], *, upstream: bool = True, quiet: str = "No summary at the end."
 ) -> Callable[..., Any]:
-    """All options about what is printed and written; the command gets them as `log`.
+    """Add the options about what is printed and written to a command, which gets them as `log`.
 
-    `upstream`: there are bytes between the command and brokers, which -w may keep; `quiet` says what -q means.
+    `upstream`: the command talks to brokers, so -w may keep those bytes too; `quiet` is the help text of -q.
     """
     shown = with_options(
         gather_options("log", LogOptions, LogOptions._fields)(command),

@@ -1,4 +1,4 @@
-"""Messages of the data path in, chunks for rows and packets for a file out: what is kept of each connection."""
+"""Messages of the data path in, chunks for rows and packets for a capture file out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Recorder"]
 
 
 class CaptureTrack:
-    """One TCP connection on its way to a file; `redactor` None where secrets are revealed."""
+    """One TCP connection of a capture file; `redactor` None where secrets are revealed."""
 
     __slots__ = ("interface", "redactor", "talk")
 
@@ -35,7 +35,7 @@ class CaptureTrack:
 
 
 class RecordedConnection:
-    """One client's connection. `client` and `upstream` are what the file gets of it."""
+    """One client's connection. `client` and `upstream` are its TCP connections in the capture file."""
 
     __slots__ = ("client", "connection", "ends", "halves", "upstream")
 
@@ -48,7 +48,7 @@ class RecordedConnection:
 
 
 class Recorder:
-    """All connections that are open, and where what they carry goes."""
+    """Records all open connections: their bytes go to rows and to the capture file."""
 
     def __init__(self, env: Environment, plan: LogPlan, reporter: Reporter | None = None) -> None:
         self._env = env
@@ -61,7 +61,7 @@ class Recorder:
         self._count = 0
         self._chunks: list[Chunk] = []
         self._ended: list[int] = []
-        self._lost: set[RecordedConnection] = set()  # something of theirs is out of step
+        self._lost: set[RecordedConnection] = set()  # a side of their redactor is out of step
         self._dropped = (0, 0, 0)
         self._unfiled = False
         if plan.write is not None:
@@ -69,7 +69,7 @@ class Recorder:
 
     @property
     def over(self) -> bool:
-        """Whether nobody wants anything any more."""
+        """Whether nobody wants rows, packets or reports any more."""
         return not self._rows.listening and self._files is None and self._reporter is None
 
     @property
@@ -78,21 +78,21 @@ class Recorder:
         return self._unfiled or self._rows.failed
 
     def take(self, messages: list[Message]) -> None:
-        """What came together."""
+        """Record messages that came together."""
         known = self._kept
         chunks = self._chunks
         for kind, number, time_ns, content in messages:
             kept = known.get(number)
             if kept is None:
                 self._other(kind, number, time_ns, content)
-                chunks = self._chunks  # those before a row of another kind were settled
+                chunks = self._chunks  # the chunks before a row of another kind were settled
             elif kind <= SERVER:
                 if kept.client is None:
                     chunks.append((kept.halves[kind], time_ns, 0, content))
                 else:
                     self._track(kept, kept.client, kind, time_ns, content)
                     if kept in self._lost:
-                        self._settle()  # what comes next is for the file, if this has brought it in step
+                        self._settle()  # so that later bytes get into the file, if the redactor is in step by now
                         chunks = self._chunks
             elif kind == MessageKind.UPSTREAM:
                 correlation_id, sent_ns, first_ns = TIMES.unpack(content)
@@ -105,7 +105,7 @@ class Recorder:
             self._filed(self._files.flush)
 
     def finish(self) -> None:
-        """The data path has ended."""
+        """Record the end of all connections, and close rows and files: the data path has ended."""
         for number, kept in list(self._kept.items()):
             self._drain(kept)
             del self._kept[number]
@@ -120,10 +120,10 @@ class Recorder:
         if self._files is not None:
             self._filed(self._files.close)
 
-    # -- messages that are no bytes ------------------------------------------------------------------------------------
+    # -- messages without bytes of the traffic -------------------------------------------------------------------------
 
     def _other(self, kind: int, number: int, time_ns: int, content: bytes) -> None:
-        """Of no connection that is open."""
+        """Take a message about no open connection."""
         if kind == MessageKind.OPENED:
             self._open(number, time_ns, content)
         elif kind == MessageKind.DROPPED:
@@ -133,7 +133,7 @@ class Recorder:
             self._rows.event(content.decode(), time_ns, None)
 
     def _event(self, kept: RecordedConnection, kind: int, number: int, time_ns: int, content: bytes) -> None:
-        """Of one that is."""
+        """Take a message about an open connection."""
         if kind in (MessageKind.GAP, MessageKind.GAP_SERVER):
             side, size = kind - MessageKind.GAP, SIZE.unpack(content)[0]
             if kept.client is not None:
@@ -188,7 +188,7 @@ class Recorder:
     # -- the file ------------------------------------------------------------------------------------------------------
 
     def _begun(self, ends: tuple[str, str], time_ns: int, interface: int) -> CaptureTrack:
-        """A connection enters the file."""
+        """Begin a TCP connection in the capture file."""
         track = CaptureTrack(
             SyntheticTcp(ends[0], ends[1], time_ns), interface, None if self._reveal else Redactor(self._seen)
         )
@@ -198,7 +198,7 @@ class Recorder:
     def _track(
         self, kept: RecordedConnection, track: CaptureTrack, side: int, time_ns: int, data: bytes, gap: int = 0
     ) -> None:
-        """Bytes, or the lack of them, through the veil into the file, and then to the rows."""
+        """Pass bytes, or a gap of them, through the redactor into the file, then to the rows."""
         if track.redactor is None:
             pieces = [LoggedChunk(side, time_ns, data, gap)]
         else:
@@ -209,7 +209,7 @@ class Recorder:
             self._put(kept, track, piece)
 
     def _drain(self, kept: RecordedConnection) -> None:
-        """What the veil holds comes out."""
+        """Record what the redactors of a connection still hold."""
         for track in (kept.client, kept.upstream):
             if track is not None and track.redactor is not None:
                 for piece in track.redactor.end():
@@ -231,7 +231,7 @@ class Recorder:
             rows.append((half, time_ns, number, Gap(piece.gap, "lost") if piece.gap else data[at:]))
 
     def _write(self, track: CaptureTrack, time_ns: int, packets: list[bytes]) -> int:
-        """Into the file; the number of the last packet."""
+        """Write packets to the file; the number of the last one, 0 without a file."""
         files = self._files
         if files is None:
             return 0
@@ -239,7 +239,7 @@ class Recorder:
         return number
 
     def _filed(self, act: Any) -> Any:
-        """Do something with the file; when it cannot be written any more, the rows go on without it."""
+        """Do `act` with the file; where that fails with OSError, the rows go on without the file."""
         try:
             return act()
         except OSError as error:
@@ -261,7 +261,7 @@ class Recorder:
             self._find_step()
 
     def _find_step(self) -> None:
-        """Where the engine has found frames again, so has the veil."""
+        """Let redactors that are out of step go on where the engine has found frames again."""
         for kept in list(self._lost):
             redactor = kept.client.redactor if kept.client is not None else None
             if redactor is None:
@@ -275,5 +275,5 @@ class Recorder:
 
 
 def _in_step(direction: FrameDirection) -> bool:
-    """Whether the engine knows where the next frame of a lane begins."""
+    """Whether the engine knows where the next frame of a direction begins."""
     return direction.run is None and not direction.doubt and (direction.need > 0 or not direction.parts)

@@ -1,13 +1,13 @@
-"""The two streams of one connection in, the same with stars where secrets are out: what may be written to a file.
+"""The two streams of one connection in; both with stars in place of secrets, fit for a capture file, out.
 
-The problem. A capture file holds bytes as they were on the wire, tokens and passwords among them.
+The problem. A capture file has the bytes of the wire, tokens and passwords among them.
 
-The idea. Frames are followed in both directions, as the engine follows them. Most pass as they are; one whose API has
-a secret anywhere is kept whole until it can be decoded, and the bytes of its secrets are replaced by stars of the same
-number. Bare SASL tokens are stars but for their size.
+The idea. Frames are followed in both directions, as the engine follows them. Most frames pass as they are. A frame
+whose API has a secret in any field is held until it is whole and can be decoded; then each byte of its secrets is
+replaced by a star. Bare SASL tokens are stars but for their size field.
 
-What always holds: what cannot be followed any more, or is too large to be looked at, is hidden to its end. Sizes stay,
-so the file decodes to the same exchanges.
+What always holds: bytes that cannot be followed any more, or frames too large to be decoded, are hidden to their end.
+Sizes stay, so the file decodes to the same exchanges.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Code = tuple[int, int]
 
 
 class LoggedChunk:
-    """Bytes that came together. Of `shown`, which has stars, those from `cut` on are not for the file."""
+    """Bytes that came together; `shown` has stars in place of secrets, and from `cut` on it is left out of the file."""
 
     __slots__ = ("cut", "data", "gap", "shown", "side", "time_ns", "waits")
 
@@ -50,11 +50,11 @@ class LoggedChunk:
         self.data = data
         self.shown: bytes | bytearray = data
         self.cut: int | None = None
-        self.gap = gap  # bytes that are missing, where there are no data
-        self.waits = False  # for more of a frame
+        self.gap = gap  # how many bytes are missing; then `data` is empty
+        self.waits = False  # for the rest of a frame
 
     def star(self, at: int, end: int) -> None:
-        """Hide some bytes."""
+        """Replace the bytes from `at` to `end` by stars."""
         if at < end:
             if not isinstance(self.shown, bytearray):
                 self.shown = bytearray(self.data)
@@ -62,34 +62,34 @@ class LoggedChunk:
 
 
 class FrameTracker:
-    """One direction. Places count its bytes; `pieces` are those that wait for more of a frame, with their places."""
+    """One direction. Places count its bytes; `pieces` are chunks that wait for more of a frame, with their places."""
 
     __slots__ = ("blind", "code", "first", "framer", "lost", "pieces", "place", "side", "size")
 
     def __init__(self, side: int) -> None:
         self.side = side
-        self.first = True  # nothing has gone out yet
-        self.lost = False  # out of step
+        self.first = True  # no frame has passed yet
+        self.lost = False  # it is not known where the next frame begins
         self.framer = Framer()
         self.pieces: deque[tuple[int, LoggedChunk]] = deque()
-        self.place = 0  # behind the last byte that came
+        self.place = 0  # after the last byte that came
         self.begin()
 
     def begin(self) -> None:
-        """Between frames."""
-        self.size: int | None = None  # of the frame under way, once it is known
+        """Begin a new frame, of which nothing is known yet."""
+        self.size: int | None = None  # of the current frame, once known
         self.code: Code | None = None
-        self.blind = False  # what passes of it is starred
+        self.blind = False  # the rest of the frame is starred
 
     def stop(self, *, lost: bool = False) -> None:
-        """Nothing is known of the frame under way any more."""
+        """Forget the current frame; `lost`: it is not known where the next one begins."""
         self.framer.forget()
         self.framer.left = 0
         self.lost = lost
         self.begin()
 
     def add(self, piece: LoggedChunk) -> int:
-        """A piece has come; its place."""
+        """Add a chunk that has come; its place."""
         place = self.place
         self.place += len(piece.data)
         self.pieces.append((place, piece))
@@ -97,33 +97,33 @@ class FrameTracker:
         return place
 
     def star(self, start: int, stop: int) -> None:
-        """Hide bytes of the pieces that wait, by their places."""
+        """Replace bytes of the waiting chunks by stars, by their places."""
         for place, piece in self.pieces:
             piece.star(max(start - place, 0), min(stop - place, len(piece.data)))
 
     def release(self) -> None:
-        """What came before the bytes that the framer keeps waits no more."""
+        """Let the chunks pass that came before the bytes kept by the framer."""
         kept = self.place - self.framer.kept
         while self.pieces and self.pieces[0][0] + len(self.pieces[0][1].data) <= kept:
             self.pieces.popleft()[1].waits = False
 
 
-# Frames of APIs that have no secrets pass as they come. Those that may have one are held until they are whole, and with
-# them what comes behind them on the connection, so that the order stays. What cannot be told from a secret is starred:
-# tokens without a frame of Kafka's, answers to requests that were not seen, bodies that cannot be read. A direction
-# that is out of step is left out (`cut`) until `in_step`. An error message that repeats one of its request's is starred
-# too.
+# Frames of APIs that have no secrets pass as they come. Frames that may have one are held until they are whole, and
+# with them all that comes behind them on the connection, so that the order stays. Bytes that may be a secret are
+# starred: tokens outside of Kafka frames, answers to requests that were not seen, bodies that cannot be read. A
+# direction that is out of step is left out (`cut`) until `in_step`. An error message that repeats a secret of its
+# request is starred too.
 
 
-# A frame that may hold a secret and is larger is starred from its header on.
+# A larger frame that may have a secret is starred behind its header.
 HELD_MOST: Final = 16 << 20
-# Requests whose secrets are remembered until they are answered, and bytes of each; of others all messages are starred.
+# How many requests' secrets are remembered until the answer, and bytes of each; else all messages are starred.
 REMEMBERED_MOST: Final = 256
 REMEMBERED_SIZE: Final = 64 << 10
 _HANDSHAKE: Final = (SASL_HANDSHAKE, 0)
-# Of a request whose correlation id is in flight twice: there is no telling which of them is answered first.
+# In place of a request's code, where its correlation id is in flight twice: either may be answered first.
 _TWICE: Final = (-1, -1)
-# All of a frame has to be looked at before it is known what of it is shown.
+# The whole frame must be decoded before it is known which of its bytes are shown.
 WHOLE: Final = 0
 _NO_NEEDS: Final = Needs()
 _METADATA_NAME: Final = METADATA_TOPIC.encode()
@@ -135,7 +135,7 @@ _RESPONSE: Final = Struct(">ii")
 
 
 class SharedKnowledge:
-    """What all connections of the proxy share: whether somebody asked for the cluster's own state."""
+    """What all connections share: `metadata`, whether a Fetch request named the cluster's metadata topic."""
 
     __slots__ = ("metadata",)
 
@@ -144,30 +144,30 @@ class SharedKnowledge:
 
 
 class Redactor:
-    """One connection. What `push`, `gap` and `end` give is in the order in which it came."""
+    """Hides the secrets of one connection. `push`, `gap` and `end` return chunks in the order in which they came."""
 
     def __init__(self, seen: SharedKnowledge) -> None:
         self._seen = seen
         self._trackers = (FrameTracker(0), FrameTracker(1))
         self._queue: deque[LoggedChunk] = deque()
         self._asked: InFlight[Code] = InFlight()
-        self._secrets: dict[int, list[bytes]] = {}  # of requests that may be answered by repeating them
+        self._secrets: dict[int, list[bytes]] = {}  # by correlation id; answers may repeat them
         self._sasl: Sasl[None] = Sasl()
-        self._doubt = False  # something is missing: where the connection stands in its login is not sure
+        self._doubt = False  # bytes are missing, so the SASL phase is not sure
 
     @property
     def lost(self) -> list[int]:
-        """The sides that are out of step, once all that came is given."""
+        """The sides that are out of step, once all chunks were returned."""
         return [] if self._queue else [tracker.side for tracker in self._trackers if tracker.lost]
 
     def in_step(self, side: int, left: int = 0) -> None:
-        """Behind `left` more bytes of this side, which are starred, a frame begins."""
+        """Follow a side again: a frame begins after `left` more bytes, which are starred."""
         tracker = self._trackers[side]
         tracker.stop()
         tracker.framer.left, tracker.blind = left, left > 0
 
     def push(self, side: int, time_ns: int, data: bytes) -> list[LoggedChunk]:
-        """Bytes of a side; what may be written now."""
+        """Take bytes of a side; the chunks that may be written now."""
         piece = LoggedChunk(side, time_ns, data)
         tracker = self._trackers[side]
         if not self._queue and self._plain(tracker, data):
@@ -178,7 +178,7 @@ class Redactor:
         return self._ready()
 
     def _plain(self, tracker: FrameTracker, data: bytes) -> bool:
-        """The usual case in short: one frame without secrets, whole, or more of one; False decides nothing."""
+        """Whether `data` is one whole frame without secrets, or more of one: the usual case, fast. False: unsure."""
         size = len(data)
         framer = tracker.framer
         if framer.left:
@@ -213,7 +213,7 @@ class Redactor:
         return True
 
     def gap(self, side: int, time_ns: int, size: int) -> list[LoggedChunk]:
-        """As many bytes of a side are missing."""
+        """Take note that `size` bytes of a side are missing; the chunks that may be written now."""
         self._queue.append(LoggedChunk(side, time_ns, b"", size))
         tracker = self._trackers[side]
         framer = tracker.framer
@@ -232,7 +232,7 @@ class Redactor:
         return self._ready()
 
     def end(self) -> list[LoggedChunk]:
-        """The connection is over: what is held of unfinished frames is starred and given."""
+        """End the connection: the held chunks, with unfinished frames starred."""
         for tracker in self._trackers:
             if tracker.framer.kept:
                 self._blind(tracker)
@@ -246,7 +246,7 @@ class Redactor:
         return out
 
     def _blind(self, tracker: FrameTracker) -> None:
-        """Hide all of an unfinished frame but its head."""
+        """Star all of an unfinished frame but its header."""
         place = tracker.place - tracker.framer.kept
         shown = SIZE_FIELD if tracker.size is None or self._sasl.tokens else _head(tracker.side)
         tracker.star(place + shown, tracker.place)
@@ -254,9 +254,9 @@ class Redactor:
         tracker.release()
 
     def _follow(self, tracker: FrameTracker, piece: LoggedChunk) -> None:
-        """Go through the frames that a piece holds bytes of."""
+        """Go through the frames that a chunk has bytes of."""
         framer, data = tracker.framer, piece.data
-        begun = tracker.add(piece) - framer.kept  # the place of the first byte that is looked at
+        begun = tracker.add(piece) - framer.kept  # the place of the first byte to look at
         if tracker.lost:
             piece.cut = 0
         elif framer.wanted:
@@ -273,7 +273,7 @@ class Redactor:
         tracker.release()
 
     def _frames(self, tracker: FrameTracker, data: bytes, begin: int, place: int) -> None:
-        """The frames from `begin` on; `place` is that of the first of these bytes."""
+        """Go through the frames of `data` from `begin` on; `place` is the place of its first byte."""
         end = len(data)
         for at, size in tracker.framer.frames(data, begin):
             tracker.begin()
@@ -306,7 +306,7 @@ class Redactor:
             tracker.begin()
 
     def _finish(self, tracker: FrameTracker, frame: bytes, place: int) -> None:
-        """A frame that had to be looked at is whole."""
+        """Star the secrets of a frame that was held until it was whole."""
         for start, stop in self._request(tracker, frame) if tracker.side == CLIENT else self._response(tracker, frame):
             tracker.star(place + start, place + stop)
         tracker.first = False
@@ -314,14 +314,14 @@ class Redactor:
     # -- requests ------------------------------------------------------------------------------------------------------
 
     def _asks(self, tracker: FrameTracker, head: bytes) -> int | None:
-        """How much of a request is shown: None all of it, WHOLE what all of it says."""
+        """How many bytes of a request are shown: None all; WHOLE: the whole frame has to be decoded first."""
         if len(head) < _REQUEST.size or self._sasl.phase is not SaslPhase.KAFKA:
             return WHOLE
         _, key, version, correlation_id, _ = _REQUEST.unpack(head)
         if tracker.first and head[SIZE_FIELD] == _GSSAPI_TOKEN:
             return WHOLE
         if self._doubt and not ApiVersion(key, version, _NO_NEEDS).layouts("request"):
-            return WHOLE  # rather a token than a request of the future
+            return WHOLE  # more likely a token than a request of a later version
         tracker.code = (key, version)
         self._register(correlation_id, tracker.code)
         if key == FETCH:
@@ -339,7 +339,7 @@ class Redactor:
             asked[correlation_id] = code
 
     def _request(self, tracker: FrameTracker, frame: bytes) -> list[tuple[int, int]]:
-        """The bytes to hide of a request, or of a token."""
+        """The (start, stop) places of the bytes to hide in a request, or in a token."""
         code = tracker.code
         if code is None:
             code = _request_code(frame)
@@ -376,7 +376,7 @@ class Redactor:
     # -- answers -------------------------------------------------------------------------------------------------------
 
     def _answers(self, tracker: FrameTracker, head: bytes) -> int | None:
-        """How much of an answer is shown: None all of it, WHOLE what all of it says."""
+        """How many bytes of an answer are shown: None all; WHOLE: the whole frame has to be decoded first."""
         correlation_id = _RESPONSE.unpack(head)[1] if len(head) == _RESPONSE.size else None
         code = None if correlation_id is None else self._asked.first(correlation_id)
         handshake = self._sasl.phase is SaslPhase.HANDSHAKE and code == _HANDSHAKE
@@ -413,18 +413,18 @@ class Redactor:
 
 @cache
 def secretive(key: int, version: int, side: Side) -> bool:
-    """Whether a message of this kind may hold a secret; one that is not known may."""
+    """Whether a message of this kind may have a secret; True for unknown kinds."""
     if key == API_VERSIONS:
-        return False  # an unknown version of it is everyday traffic, and its answer is of version 0
+        return False  # unknown versions of it are everyday traffic, answered in version 0
     if side == "response" and key in ECHOING:
         return True
     return holds_secrets(key, tuple(ApiVersion(key, version, _NO_NEEDS).layouts(side)))
 
 
 def hidden(frame: bytes, side: Side, code: Code, told: list[bytes] | None = None) -> tuple[list[tuple[int, int]], bool]:
-    """Where the secrets of a frame are, and whether it could be read to its end, so that these are all that it has.
+    """Where the secrets of a frame are, and whether the frame could be read to its end, so that none is missed.
 
-    `told` are those of its request, None where they are not known.
+    `told` are the secrets of its request, None where they are not known.
     """
     found = anatomy(frame, side, *code)
     spans = [(part.at, part.end) for part in found.body if part.secret]
@@ -441,7 +441,7 @@ def hidden(frame: bytes, side: Side, code: Code, told: list[bytes] | None = None
 
 
 def _request_code(frame: bytes) -> Code | None:
-    """Key and version of a frame that reads as a request to its last byte."""
+    """API key and version of a frame that decodes as a request to its last byte; None for any other."""
     try:
         request = decode_request(frame[SIZE_FIELD:])
     except DecodeError:

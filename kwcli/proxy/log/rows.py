@@ -1,6 +1,6 @@
 """Chunks of the connections of a proxy or mock in, rows out: the engine, filters and formats of `kw sniff`.
 
-A client connection enters as one whose first byte was seen and whose other end, the listener, is known for a broker.
+A client's connection is one whose first byte was seen and whose other end, the listener, is known to be a broker.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 __all__ = ["LogRows"]
 
-# Answers that were not asked for twice: how many times of them are kept for one connection.
+# For how many correlation ids of a connection times are kept, in case no exchange takes them.
 TIMES_MOST = 10_000
-# Keys of the record that say who decided, and how many were decided about, in words.
+# Keys of the record that say who decided about an exchange → words for the count of such exchanges.
 _DECIDED: Final = {"fault": "with a fault on purpose", "refused": "refused, as other brokers would"}
 
 
 class LogRows:
-    """Decodes, filters and prints; `listening` turns False when nobody reads the rows any more."""
+    """Decodes, filters and prints exchanges; `listening` turns False when nobody reads the rows any more."""
 
     def __init__(self, env: Environment, plan: LogPlan, reporter: Reporter | None = None) -> None:
         self._env = env
@@ -61,34 +61,34 @@ class LogRows:
         self._begun = env.monotonic()
         self.listening = plan.rows
         self.events = plan.events and plan.rows
-        self._logins: dict[int, Login] = {}  # connection → who has logged in, as it was told
+        self._logins: dict[int, Login] = {}  # connection → the login in its last row of kind `login`
         self.failed = False  # rows that somebody wanted could not be written
 
     def opened(self, connection: Connection) -> None:
-        """A connection of which chunks will come."""
+        """Register a connection, before its chunks come."""
         self.pairer.context.brokers.setdefault(connection.first.target, 0)
         self._upstream[connection.number] = {}
 
     def closed(self, number: int) -> None:
-        """No chunk of it comes any more, and what it held is settled."""
+        """Forget a connection, after its last chunk is settled."""
         self._upstream.pop(number, None)
         self._logins.pop(number, None)
 
     def upstream(self, number: int, correlation_id: int, latency_ms: float) -> None:
-        """How long the broker took, of an answer whose chunks come after this."""
+        """Remember how long the broker took for an answer, before the answer's chunks come."""
         times = self._upstream[number]
         if len(times) >= TIMES_MOST:
             del times[next(iter(times))]
         times.setdefault(correlation_id, deque()).append(latency_ms)
 
     def decision(self, number: int, said: dict[str, Any]) -> None:
-        """`fault` or `refused` of the exchange `id`; the chunks that settle it come after this."""
+        """Remember `fault` or `refused` of the exchange `id`, before the chunks that settle it come."""
         place = (number, said.pop("id"))
         if place in self._decisions or len(self._decisions) < TIMES_MOST:
             self._decisions.setdefault(place, []).append(said)
 
     def happened(self, ends: tuple[str, str, int], what: str, time_ns: int, more: Mapping[str, Any]) -> None:
-        """A row of kind `connection`, where they are asked for: `what` is opened, tls, login or closed.
+        """Print a row of kind `connection`, where rows of events are wanted: `what` is opened, tls, login or closed.
 
         `ends` are the client's address, the listener's, and the number of the connection.
         """
@@ -96,7 +96,7 @@ class LogRows:
         self._put({"kind": "connection", "schema": SCHEMA, "time": rfc3339(time_ns), **said, "what": what, **more})
 
     def event(self, text: str, time_ns: int, number: int | None) -> None:
-        """A row of kind `event`: what people were told."""
+        """Print a row of kind `event`: a message for people."""
         said = {"kind": "event", "schema": SCHEMA, "time": rfc3339(time_ns), "connection": number, "text": text}
         self._put(said)
 
@@ -106,7 +106,7 @@ class LogRows:
             self._guard(self._output.settle)
 
     def _login(self, exchange: Exchange) -> None:
-        """Who has logged in, told with the first request that they send."""
+        """Print a row about a login, with the first request after it."""
         login, number = exchange.login, exchange.ends.number
         if login is None or exchange.api_key in LOGGING_IN or self._logins.get(number) == login:
             return
@@ -114,11 +114,11 @@ class LogRows:
         self.happened((exchange.client, exchange.broker, number), "login", exchange.time_ns, login)
 
     def take(self, chunks: list[Chunk]) -> None:
-        """Show what settles with these chunks."""
+        """Take chunks, and print the rows that are settled by them."""
         self._show(self.pairer.feed(chunks))
 
     def finish(self, more: list[str]) -> None:
-        """Settle what is open, and say how it went; `more` goes behind the counts."""
+        """Settle and print the open exchanges, then say the summary; `more` goes behind its counts."""
         self._show(self.pairer.finish())
         if self.listening:
             self._guard(self._renderer.close)
@@ -158,7 +158,7 @@ class LogRows:
         self._guard(self._output.settle)
 
     def _mark(self, exchange: Exchange) -> None:
-        """What is known beside the bytes."""
+        """Add to an exchange what is not in its bytes: the broker's latency, and decisions about it."""
         extra: dict[str, Any] = {"via": self._via}
         times = self._upstream.get(exchange.ends.number)
         correlation_id = exchange.correlation_id
@@ -174,7 +174,7 @@ class LogRows:
         exchange.extra = extra if exchange.extra is None else {**exchange.extra, **extra}
 
     def _guard(self, write: Any, *arguments: Any) -> None:
-        """Write, unless nobody reads any more: that ends the rows, and nothing else; a full disk is told."""
+        """Write rows. A reader that has gone ends the rows only; any other error (a full disk) is reported, too."""
         if not self.listening:
             return
         try:
@@ -187,7 +187,7 @@ class LogRows:
 
 
 def _merged(decisions: list[dict[str, Any]]) -> dict[str, Any]:
-    """Keys of the record of all that was decided about an exchange."""
+    """The keys of a record for all decisions about its exchange; further ones of a kind are under `more`."""
     made: dict[str, Any] = {}
     for decision in decisions:
         for name, said in decision.items():

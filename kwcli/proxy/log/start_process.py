@@ -1,7 +1,7 @@
-"""A plan in, the log's process started and the feed to it out.
+"""A plan in; the log's process, started, and the queue of messages to it (`feed`) out.
 
-The process is a fresh interpreter, so it shares nothing with the data path but the socket pair and its standard output
-and error. It lives until the pair is closed: Ctrl-C and SIGTERM are for the proxy, which drains first.
+The process is a fresh interpreter, so it shares nothing with the data path but the socket pair, standard output and
+standard error. The process lives until the pair is closed: Ctrl-C and SIGTERM are for the proxy, which drains first.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from kwcli.user_files import open_private
 
 __all__ = ["Log", "start"]
 
-# What the interpreter is started with: the same search path as ours, then the child.
+# The code that the interpreter is started with: it takes our search path, then runs the log.
 _CODE: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
     "from kwcli.proxy.log.log_process import main; main(int(sys.argv[1]))"
 )
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# What the process may take to write what it was given, at the end; where the program was told to end at once.
+# How long the process may write what it was given, at the end; and where the program was told to end at once.
 FINISH_S: Final = 30.0
 HURRIED_S: Final = 2.0
-# What the kernel may hold between the two.
+# The size of the sockets' send buffers.
 _BUFFER: Final = 1 << 20
 
 
 class Log:
-    """The running process with its feed."""
+    """The log's running process, with the queue of messages to it."""
 
     def __init__(self, feed: LogQueue, process: subprocess.Popen[bytes]) -> None:
         self.feed = feed
         self.process = process
 
     def run_beside(self, env: Environment, work: Callable[[], int]) -> int:
-        """Do `work`, whose traffic is logged, to its end; the log gets the time to write what it has. The exit code."""
+        """Do `work`, whose traffic is logged, then give the log the time to write what it has; the exit code."""
         code: int = Exit.INTERRUPTED
         try:
             code = work()
@@ -57,9 +57,10 @@ class Log:
         return code
 
     def finish(self, timeout: float = FINISH_S) -> bool:
-        """Hand over the rest and wait for the end; False when it was not taken, or not by an end in good order. Blocks.
+        """Send the rest of the messages, and wait for the process to end. Blocks.
 
-        What has been taken and could not be written the process has told itself: `failed`.
+        False when the rest was not taken, or the process did not end by itself. Rows and packets that were taken but
+        could not be written are reported by the process: see `failed`.
         """
         done = self.feed.finish(timeout)
         try:
@@ -70,11 +71,11 @@ class Log:
 
     @property
     def failed(self) -> bool:
-        """Whether the process has ended without having written all that was asked for."""
+        """Whether the process has ended without writing everything that was asked for."""
         return self.process.returncode not in (None, 0)
 
     def kill(self) -> None:
-        """End at once."""
+        """Kill the process."""
         self.feed.close()
         with suppress(OSError):
             self.process.kill()
@@ -91,13 +92,13 @@ def start(
     stdout: IO[Any] | int | None = None,
     stderr: IO[Any] | int | None = None,
 ) -> Log:
-    """Start the process; `stdout` and `stderr` are ours unless others are given. Failure: the file cannot be made."""
+    """Start the log's process, by default with our `stdout` and `stderr`. Raises Failure: the file cannot be made."""
     if plan.write is not None:
         _check(plan.write)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     for each in (ours, theirs):
         each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER)
-    # Blocked here, so also in the child until it has said that it ignores them.
+    # Blocked here, so the child inherits that, until it ignores them.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
         process = subprocess.Popen(
@@ -117,7 +118,7 @@ def start(
 
 
 def _check(name: str) -> None:
-    """Whether the file can be written is known before the proxy listens."""
+    """Raise Failure where the file cannot be written, before the proxy listens."""
     try:
         open(name, "ab", opener=open_private).close()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""One client's connection between two sockets: what the core asks for is done here, and nothing is decided.
+"""One client's connection between two sockets: carries out the commands of the core, and decides nothing itself.
 
 ```
 client ⇄ SocketHalf ⇄ Relay ⇄ SocketHalf ⇄ broker
@@ -6,8 +6,9 @@ client ⇄ SocketHalf ⇄ Relay ⇄ SocketHalf ⇄ broker
                      RelayCore (core.py): no socket, no clock
 ```
 
-Reading from a side stops while there is a reason for it: the other side's buffer is full, the core asks, an answer to
-the core is awaited, others have their turn, or the log asks for time. Bytes that need no look go on as they came.
+Reading from a side stops while there is a reason for it: the other side's buffer is full, the core asks for it, the
+core waits for an answer, other connections have their turn, or the log asks for time. Bytes that need not be looked at
+are sent on as they came.
 """
 
 from __future__ import annotations
@@ -77,16 +78,16 @@ Take = Callable[[bytes], None]
 _DECIDED: Final = frozenset((STOP_READING, READ_ON, TIMER, MUTE, RESET))
 
 
-# How a connection ended: as captures say it, or the proxy closed it.
+# How a connection ended: with FIN or RST, or closed by the proxy.
 How = Literal["fin", "rst", "proxy"]
 
 
 class Shared(Protocol):
-    """What all connections of a proxy have together, and what they tell it."""
+    """The proxy, as its connections see it: what they share, and what they report."""
 
     metrics: Metrics | None
     feed: LogQueue | None  # the log, if there is one
-    both: LogQueue | None  # the same, if it is told of the bytes between proxy and brokers as well
+    both: LogQueue | None  # the log, if it gets the bytes between proxy and brokers too
     remembered: Remembered
     deciders: Deciders | None  # about single frames, if there are some
     turns: Turns
@@ -98,23 +99,23 @@ class Shared(Protocol):
     sessions: dict[int, Relay]
 
     def refuses(self, listener: Listener) -> bool:
-        """Whether a client that was accepted all the same is to be turned away."""
+        """Whether the listener refuses clients, so that one that was accepted all the same is to be turned away."""
 
     def unreachable(self, session: Relay, reached: Reached) -> None:
-        """No broker took a connection."""
+        """End a session for which no broker took a connection."""
 
     def login(self, session: Relay, address: Address) -> BrokerLogin | None:
         """The proxy's own login for a connection to the broker at `address`, where it has one."""
 
     def told(self, session: Relay, text: str, *, loud: bool) -> None:
-        """What happened to a connection; `loud` without being asked for."""
+        """Say what happened to a connection; without -v only where it is `loud`."""
 
     def note(self, text: str, session: Relay) -> None:
-        """What people should know of; the same once, and at the end how often it was so."""
+        """Say a text that people should know, once; how often it came is said at the end."""
 
 
 class Relay:
-    """`number` counts connections from 1."""
+    """A client's connection and its connection to a broker; `number` counts connections from 1."""
 
     def __init__(self, proxy: Shared, listener: Listener, number: int) -> None:
         self.number = number
@@ -135,18 +136,18 @@ class Relay:
         self._feed = proxy.feed
         self._both = proxy.both
         self._dialling: asyncio.Task[None] | None = None
-        self._early: list[bytes] = []  # came before there was a broker to give it to
+        self._early: list[bytes] = []  # bytes that came before the broker was connected
         self._early_end = False
         self.room = MemoryShare(proxy.budget, lambda: bool(self.server.holds & FULL) and not self.client.lost)
         self._login: BrokerLogin | None = None
         self._ending = False  # the client sends no more, and the broker cannot be told so
         self.over = False
-        self._yielded = False  # the last piece of work was not all
+        self._yielded = False  # the core has more work for another turn
 
     # Beginning
 
     def made(self, side: SocketHalf) -> None:
-        """A socket is connected."""
+        """Dial the broker of a client that has connected, or turn the client away."""
         if side is self.server:
             return
         assert side.transport is not None
@@ -207,7 +208,7 @@ class Relay:
             feed.tls(self.number, link.version(), link.cipher()[0], now_ns())
 
     def _log_in(self) -> None:
-        """Where the proxy has credentials of its own, it says who it is before the client says anything."""
+        """Begin the proxy's own login, where it has one, before anything of the client is sent."""
         self._login = self._proxy.login(self, self._target)
         if self._login is not None:
             self.received = (self._from_client, self._login.from_server)
@@ -215,13 +216,13 @@ class Relay:
             self._login.begin()
 
     def _record(self, feed: LogQueue) -> None:
-        """The feed wants to hear of what goes between the proxy and the broker."""
+        """Tell the feed the addresses of the connection between proxy and broker."""
         link = self.server.transport
         assert link is not None
         feed.dialled(self.number, self.server.local, shown(link.get_extra_info("peername")[:2]), now_ns())
 
     def pause(self, paused: bool) -> None:
-        """Read nothing from either side for a while."""
+        """Stop reading from both sides, or read on, as the log asks for it."""
         for side in (self.client, self.server):
             if paused:
                 side.hold(LOG)
@@ -240,7 +241,7 @@ class Relay:
             self.server.transport.write(data)
 
     def note(self, text: str) -> None:
-        """People should know this, once."""
+        """Say a text that people should know, once."""
         self._proxy.note(text, self)
 
     def wait_for_login(self, waiting: bool) -> None:
@@ -251,7 +252,7 @@ class Relay:
             self.client.free(LOGIN)
 
     def now_ns(self) -> int:
-        """The time, as it goes with bytes."""
+        """The time in ns that goes with bytes."""
         return now_ns()
 
     # Bytes
@@ -265,7 +266,7 @@ class Relay:
         if self._meter is not None:
             self._meter.received += len(data)
         commands = self.core.client_bytes(data, now)
-        if self._feed is not None:  # behind what was said of a request in them: one without an answer is settled by it
+        if self._feed is not None:  # after decisions about its requests: the chunk settles one without an answer
             self._feed.chunk(self.number, CLIENT, now, data)
         if len(commands) == 1 and commands[0][0] == SEND_SERVER:
             self.write_server(commands[0][1])
@@ -273,7 +274,7 @@ class Relay:
             self._run(commands)
 
     def answered(self, data: bytes) -> None:
-        """The broker's bytes, without those that are about the proxy itself."""
+        """Handle the broker's bytes, without its answers to the proxy's own login."""
         commands = self.core.server_bytes(data, now_ns())
         if len(commands) == 1 and commands[0][0] == SEND_CLIENT and self._feed is None and self._meter is None:
             self.client.transport.write(commands[0][1])  # type: ignore[union-attr]  # the client is there first
@@ -283,14 +284,14 @@ class Relay:
             self._end_if_done()
 
     def decided(self, exchange: HeldExchange, decision: Decision) -> None:
-        """A decision about a frame of this connection that took its time."""
+        """Carry out the awaited decision about a frame of this connection."""
         if not self.over:
             self._run(self.core.decided(exchange, decision, now_ns()))
             if self._ending:
                 self._end_if_done()
 
     def tell_fault(self, correlation_id: int, rule: int, action: str, hit: int) -> None:
-        """Have the log say that a rule of faults has done something to an exchange."""
+        """Have the log say that a fault rule has done something to an exchange."""
         if self._feed is not None:
             said = {"rule": rule, "action": action, "hit": hit}
             self._feed.decision(self.number, {"id": correlation_id, "fault": said}, now_ns())
@@ -302,7 +303,7 @@ class Relay:
             self._feed.decision(self.number, {"id": correlation_id, "refused": said}, now_ns())
 
     def _timed(self, side: int) -> None:
-        """The time of a frame has come, or of a piece of it."""
+        """Go on with a delayed frame, or a piece of one: its time has come."""
         if not self.over:
             self._run(self.core.timed(side, now_ns()))
             if self._ending:
@@ -313,18 +314,18 @@ class Relay:
             self.end("the client closed the connection", how="fin")
 
     def _go_on(self, side: int) -> None:
-        """Others had their turn: with what is left of the bytes of this side."""
+        """Handle the rest of a side's bytes: other connections have had their turn."""
         if self.over:
             return
         self._yielded = False
         self._run(self.core.go_on(side, now_ns()))
         if not self._yielded:
-            self._proxy.turns.later(partial(self._side(side).free, TURN))  # to read on is a piece of work as well
+            self._proxy.turns.later(partial(self._side(side).free, TURN))  # reading on takes a turn as well
         if self._ending:
             self._end_if_done()
 
     def _run(self, commands: list[Command]) -> None:
-        """Do them in order; what answers to questions give is done behind them."""
+        """Carry out commands in order, then the commands that answers to RESOLVE and RESERVE return."""
         for command in commands:
             what = command[0]
             if what == SEND_CLIENT:
@@ -379,7 +380,7 @@ class Relay:
             self._metrics.capped += command[1]
 
     def _act(self, what: int, command: Command) -> None:
-        """Because of a decision about a frame."""
+        """Carry out a command that comes from a decision about a frame."""
         if what == STOP_READING:
             self._side(command[1]).hold(DECIDING)
         elif what == READ_ON:
@@ -398,7 +399,7 @@ class Relay:
         return self.client if side == CLIENT else self.server
 
     def _reserve(self, size: int) -> bool:
-        """Room for a frame that will be held; without it nothing more is read from the broker until there is."""
+        """Take room for a frame that will be held; False: there is none, and the broker is not read until there is."""
         if self.room.take(size):
             return True
         self.server.hold(QUESTION)
@@ -412,11 +413,11 @@ class Relay:
     # Full and empty buffers
 
     def full(self, side: SocketHalf) -> None:
-        """The buffer towards this side is full: the other one is not read."""
+        """Stop reading from the other side: the buffer towards this side is full."""
         (self.server if side is self.client else self.client).hold(FULL)
 
     def drained(self, side: SocketHalf) -> None:
-        """There is room in it again."""
+        """Read from the other side again: the buffer towards this side has room."""
         (self.server if side is self.client else self.client).free(FULL)
         if side is self.client:
             self.room.drained()
@@ -424,7 +425,7 @@ class Relay:
     # Ends
 
     def ended(self, side: SocketHalf) -> bool:
-        """A side sends no more; whether its socket stays open for what it still gets."""
+        """Handle that a side sends no more; whether its socket stays open for what it still gets."""
         if self.over:
             return False
         if side is self.server:
@@ -447,7 +448,7 @@ class Relay:
             self.client.transport.write_eof()
 
     def end_server(self) -> None:
-        """Tell the broker that there will be no more."""
+        """Tell the broker that no more bytes come."""
         link = self.server.transport
         if link is None or link.is_closing():
             return
@@ -463,7 +464,7 @@ class Relay:
             self._run(self.core.server_eof())
 
     def gone(self, side: SocketHalf, error: Exception | None) -> None:
-        """A socket is closed."""
+        """Handle that a socket is closed: end the connection."""
         if side is self.server and self.core.swallowed:
             return
         if side is self.server and not self.over:
@@ -479,7 +480,7 @@ class Relay:
             other = self.server if side is self.client else self.client
             if error is not None:
                 other.reset()
-            # Clients leave as they like, with a long poll under way for example.
+            # Clients may leave at any time, for example during a long poll.
             loud = self.core.inside_request if side is self.client else bool(waiting)
             where = " inside a request" if side is self.client and loud else ""
             self.end(f"the {who} {verb} the connection{where}{waiting}", loud=loud, how="rst" if error else "fin")
@@ -487,7 +488,7 @@ class Relay:
             self._forget()
 
     def end(self, reason: str, *, loud: bool = False, how: How = "proxy") -> None:
-        """Close both sides, once what they were sent is out; `reason` is for people."""
+        """Close both sides, once their buffers are sent; `reason` is for people."""
         if self.over:
             return
         self.over = True
@@ -501,7 +502,7 @@ class Relay:
         self.room.wait_no_more()
 
     def abort(self) -> None:
-        """Cut both sides."""
+        """Cut off both sides at once: the proxy ends."""
         self.end("cut off, the proxy ends")
         for side in (self.client, self.server):
             if side.transport is not None:
@@ -510,7 +511,7 @@ class Relay:
             self._dialling.cancel()
 
     def drain(self) -> bool:
-        """Take no more requests; whether nothing is in flight any more, and it was closed."""
+        """Take no more requests; whether the connection is closed, which it is once nothing is in flight."""
         self.client.hold(DRAINING)
         if self.core.idle and self._dialling is None:
             self.end("the proxy ends")

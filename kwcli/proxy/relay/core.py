@@ -1,18 +1,18 @@
-"""One client's connection and the one to its broker: bytes of both sides in, commands (see state.py) out.
+"""A client's connection and the connection to its broker: bytes of both sides in, commands (see state.py) out.
 
 The problem. Clients must never hear of a broker's own address, or they would go around the proxy; but looking at every
 byte of every frame would make the proxy slower than the broker.
 
-The idea. Only a request's head is read, and noted in flight; what its answer may say decides how that passes:
+The idea. Only a request's header is read, and the request noted as in flight; its API decides how the answer passes:
 
 ```
 request   ──▶ head: API, version, correlation id ──▶ request_rules.py ──▶ on to the broker as it came
 response  ◀── names no broker: as it came, in the chunks in which it came
-          ◀── names brokers: held whole (memory_share.py), places replaced (rewrite.py), ApiVersions capped
+          ◀── names brokers: held whole (memory_share.py), addresses replaced (rewrite.py), ApiVersions capped
 ```
 
-Where frames may have to be changed, answered, held up or lost on purpose, intervention.py says how; without it nothing
-of that costs anything.
+Frames may also have to be changed, answered, delayed or lost on purpose: see intervention.py. Without deciders that
+costs nothing.
 
 What always holds: no socket and no clock here, times come in with the bytes, in ns; any cut of the bytes gives the same
 commands; a client gets the broker's bytes or a rewritten answer, never a part of both. What is given up: an answer that
@@ -32,11 +32,11 @@ from kwcli.proxy.relay.state import CLIENT, Command, State
 
 
 class RelayCore:
-    """Feed it with `client_bytes(data, now_ns)` and `server_bytes(data, now_ns)`; `timed` asks for ANSWERED.
+    """Feed it with `client_bytes(data, now_ns)` and `server_bytes(data, now_ns)`; `timed` asks for ANSWERED commands.
 
-    After RESERVE and RESOLVE nothing should be read from the broker until they are answered; what comes all the same is
-    kept. After CLOSE it gives nothing any more. `remembered` is what connections share: answers rewritten before.
-    `interventions` is who decides about frames, if there is somebody.
+    After RESERVE and RESOLVE nothing should be read from the broker until they are answered; bytes that come all the
+    same are kept. After CLOSE it returns no more commands. `remembered` has answers rewritten before, for all
+    connections. `interventions` decides about frames, if given.
     """
 
     __slots__ = ("_requests", "_responses", "_state", "client_bytes", "reserved", "server_bytes")
@@ -63,7 +63,7 @@ class RelayCore:
 
     @property
     def idle(self) -> bool:
-        """Whether ending now takes an answer from nobody."""
+        """Whether the connection can end now without losing an answer."""
         if self._state.swallowed:
             return True
         return not self._state.in_flight and not self._responses.busy and not self._requests.blocked
@@ -82,30 +82,30 @@ class RelayCore:
         return self._requests.resume(now_ns)
 
     def decided(self, exchange: HeldExchange, decision: Decision, now_ns: int) -> list[Command]:
-        """A decision that took its time: about the request, or about the answer once there is one."""
+        """Carry out an awaited decision: about the request, or about the answer once there is one."""
         if exchange.response is None:
             return self._requests.decided(exchange, decision, now_ns)
         return self._responses.decided(exchange, decision, now_ns)
 
     def timed(self, side: int, now_ns: int) -> list[Command]:
-        """The time that TIMER asked for has passed."""
+        """Go on with a delayed frame: the time that TIMER asked for has passed."""
         return self._requests.timed(now_ns) if side == CLIENT else self._responses.timed(now_ns)
 
     def resolved(self, ticket: int, where: Mapping[int, Address], now_ns: int) -> list[Command]:
-        """Where listeners for the nodes of RESOLVE are; a node without one is left out of `where`."""
+        """Answer RESOLVE: `where` has the listeners' addresses by node id; a node without a listener is left out."""
         return self._responses.resolved(ticket, where, now_ns)
 
     def go_on(self, side: int, now_ns: int) -> list[Command]:
-        """A turn later, after YIELD: what is left of the bytes of this side."""
+        """Handle the rest of a side's bytes, a turn after YIELD."""
         return self._requests.go_on(now_ns) if side == CLIENT else self._responses.go_on(now_ns)
 
     def client_eof(self, now_ns: int) -> list[Command]:
-        """The client ended its side."""
+        """Handle that the client ended its side."""
         if self._state.closed:
             return []
         self._state.gone = True
         return self._requests.finish(now_ns)
 
     def server_eof(self) -> list[Command]:
-        """The broker ended its side."""
+        """Handle that the broker ended its side."""
         return [] if self._state.closed else self._responses.finish()

@@ -1,13 +1,13 @@
-"""Where something else may happen to a frame than to be passed on: a frame in, a decision about it out, now or later.
+"""A frame in, a decision about it out, now or later: to pass, change, answer, delay or lose it.
 
 The problem. Faults, scripts and people want to change, answer, hold up or lose single frames; all others must pass as
 fast and as unchanged as without them.
 
-The idea. `Routes` says of each API and version whether somebody may want such exchanges; that is looked up together
-with what the relay looks up anyway. Of those that somebody may want, `Interventions.possible` says once for a
-connection and a client id whether it wants none of them after all, or by which bytes of a request to tell. A frame that
-nobody wants streams through. One that somebody may want is held whole and shown to the connection's `Interventions`,
-which gives a `Decision`, or None and the decision later:
+The idea. `Routes` says for each API and version whether a decider may want such exchanges; the relay looks that up
+together with the rule that it needs anyway. For those that a decider may want, `Interventions.possible` says once for a
+connection and a client id whether none of them is wanted after all, or by which bytes of a request to tell. A frame
+that nobody wants streams through. A frame that a decider may want is held until it is whole, and shown to the
+connection's `Interventions`, which returns a `Decision`, or None and decides later:
 
 ```
 request ──▶ nobody wants it: as it came                answer ◀── nobody wants it: as it came
@@ -22,17 +22,17 @@ None ──▶ nothing more is read from that side ──▶ RelayCore.decided(e
 What always holds:
 - The order of a connection. While a decision is awaited, or delayed, everything behind it in the same direction of the
   same connection waits; the other direction and other connections go on.
-- An answer is shown before its places are rewritten, so that no decision can tell a client where a broker is. What is
-  given instead of it is rewritten like it.
-- A request whose answer is wanted (`Decision.look`) is kept until then: `Exchange.request`. The bytes that all
-  connections keep so are bounded (`keep`); beyond that bound an exchange passes as if nobody wanted it, which is told.
+- An answer is shown before its broker addresses are rewritten, so that no decision can tell a client where a broker is.
+  An answer that replaces it is rewritten, too.
+- A request whose answer is wanted (`Decision.look`) is kept until then: `HeldExchange.request`. All connections
+  together keep a bounded number of bytes (`keep`); beyond it an exchange passes as if nobody wanted it, with a message.
 - No clock, no socket, no waiting: times come in with the bytes, delays go out as TIMER.
 
 What is given up: SaslHandshake 0 and the bare tokens behind it are never shown, and a request whose answer could not be
 rewritten still ends the connection before anybody sees it.
 
-To put something new on it, implement `Decider` (deciders.py asks several, one after the other) and have
-`Relay.decided` called when a decision took its time.
+To add a decider, implement `Decider` (deciders.py asks several, one after the other) and have `Relay.decided` called
+with decisions that come later.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ from kwcli.proxy.relay.state import TIMER, Command
 if TYPE_CHECKING:
     from decoders.filters.prefilter import Possible
 
-# What an exchange's answer is to the relay while it is wanted: shown when it is here; or the proxy's own.
+# `RequestRule.answer` of a held exchange: the broker's answer is shown to deciders; the proxy answers itself.
 DECIDE: Final = 5
 LOCAL: Final = 6
 
 
 class Then(IntEnum):
-    """What happens to the connection behind a frame."""
+    """What happens to the connection after a frame."""
 
     GO_ON = 0
     CLOSE = 1
@@ -64,7 +64,7 @@ class Then(IntEnum):
 
 
 class Delivery(NamedTuple):
-    """How an answer goes to the client: so many times, only so many bytes of it, in pieces, so many bytes a second."""
+    """How an answer is sent: how many times, how many bytes of it, in pieces of which size, how many bytes a second."""
 
     times: int = 1
     cut: int | None = None
@@ -72,7 +72,7 @@ class Delivery(NamedTuple):
     rate: float = 0.0  # bytes a second; 0: as fast as it goes
 
     def steps(self, frame: bytes) -> list[tuple[int, bytes]]:
-        """Pieces, and the ns to wait before each."""
+        """The pieces of a frame, each with the ns to wait before it."""
         data = frame * self.times
         if self.cut is not None:
             data = data[: self.cut]
@@ -90,16 +90,16 @@ _TICK_S: Final = 0.02
 class Decision(NamedTuple):
     """What is done about a frame, in this order: wait, send it on or `reply`, then `mute`, then `then`.
 
-    `frame` replaces what came, empty: it is lost. `reply` (requests) is an answer: nothing goes to the broker. Both
-    have their size field. `delivery` and `mute_ns` are about answers and replies. `look` (requests): the answer is to
-    be shown as well. `reason` says why a connection ends.
+    `frame` replaces the frame that came; empty: the frame is lost. `reply` (requests) is an answer: nothing goes to the
+    broker. Both have their size field. `delivery` and `mute_ns` are about answers and replies. `look` (requests): the
+    answer is to be shown as well. `reason` says why a connection ends.
     """
 
     frame: bytes | None = None
     reply: bytes | None = None
     delay_ns: int = 0
     delivery: Delivery | None = None
-    mute_ns: int = 0  # so long nothing more is read from the client
+    mute_ns: int = 0  # how long nothing more is read from the client
     then: Then = Then.GO_ON
     reason: str = ""
     look: bool = False
@@ -114,9 +114,9 @@ PASS: Final = Decision()
 
 
 class HeldExchange(RequestRule):
-    """A request that somebody may want, and its answer. `memo` is for who decides; `at_ns`: when the request was whole.
+    """A request that a decider may want, and its answer. `memo` is for deciders; `at_ns`: when the request was whole.
 
-    In flight it takes the place of the rule for its API and version, `base`.
+    While in flight, the exchange takes the place of `base`, the rule for its API and version.
     """
 
     __slots__ = ("answered", "at_ns", "base", "correlation_id", "decision", "kept", "memo", "request", "response")
@@ -135,9 +135,9 @@ class HeldExchange(RequestRule):
 
 
 class DecidedFrames:
-    """What is decided about the frames of one direction of a connection: carried out at once, or when it is time.
+    """One direction of a connection, where decisions about frames are carried out at once, or when it is time.
 
-    `_side` is the direction (CLIENT, SERVER), `_due` what waits for its time; `_block` has nothing more read of it.
+    `_side` is the direction (CLIENT, SERVER), `_due` a decision that waits for its time; `_block` stops reading.
     """
 
     __slots__ = ("_due",)
@@ -159,7 +159,7 @@ class DecidedFrames:
             self._carry_out(exchange, decision, now_ns, out)
 
     def _do_due(self, now_ns: int, out: list[Command]) -> None:
-        """Its time has come."""
+        """Carry out the delayed decision: its time has come."""
         if self._due is not None:
             (exchange, decision), self._due = self._due, None
             self._carry_out(exchange, decision, now_ns, out)
@@ -172,7 +172,7 @@ class DecidedFrames:
 
 
 class WantedRule(RequestRule):
-    """The rule of an API and version that somebody may want; `base` is what it would be without."""
+    """The rule of an API and version that a decider may want; `base` is the rule if none did."""
 
     __slots__ = ("base",)
 
@@ -182,18 +182,18 @@ class WantedRule(RequestRule):
 
 
 class Prefiltered(NamedTuple):
-    """What `possible` said of requests of a rule that begin like this behind their correlation id."""
+    """What `possible` said of requests of a rule that have `head` behind their correlation id."""
 
-    route: WantedRule | None  # None: of none
+    route: WantedRule | None  # None: nothing was asked yet
     head: bytes  # the client id with its size, and where there are tags their count, 0
     least: int  # bytes that such a request has at least, without its size field
     possible: Possible
 
 
 class Routes:
-    """API key and version, in one number as on the wire → what is done about such requests (`known`, `find`).
+    """API key and version, in one number as on the wire → the rule for such requests (`known`, `find`).
 
-    `wants` says whether somebody may want such exchanges; `forget` after it has changed its mind.
+    `wants` says whether a decider may want such exchanges; call `forget` when its answers have changed.
     """
 
     __slots__ = ("_wants", "known")
@@ -214,7 +214,7 @@ class Routes:
         return rule
 
     def forget(self) -> None:
-        """Ask anew from now on."""
+        """Forget all rules, so that `wants` is asked anew."""
         if self._wants is not None:
             self.known.clear()
 
@@ -223,23 +223,25 @@ UNTOUCHED: Final = Routes()
 
 
 class Interventions(Protocol):
-    """Who decides about one connection."""
+    """The deciders of one connection, as its relay sees them."""
 
     routes: Routes
 
     def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
-        """Which requests with such a header somebody may want: False: none; True: any; else what says so of a request,
-        by its bytes, where its size field begins and where it ends. It holds until `routes` forgets.
+        """Which requests with such a header a decider may want: False: none; True: any; else a function that tells.
+
+        The function takes the bytes, where the request's size field begins in them, and where the request ends. The
+        result is valid until `routes` forgets.
         """
 
     def keep(self, size: int) -> bool:
-        """Whether there is room to keep so many bytes of a request."""
+        """Whether there is room to keep `size` bytes of a request; the room is taken then."""
 
     def give(self, size: int) -> None:
-        """They are kept no more."""
+        """Give back the room of `size` bytes of a request."""
 
     def request(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
-        """About a request; None: later, by `RelayCore.decided`."""
+        """The decision about a request; None: it comes later, by `RelayCore.decided`."""
 
     def response(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
-        """About its answer, which is in `exchange.response` now."""
+        """The decision about the answer, `exchange.response`; None: it comes later, by `RelayCore.decided`."""

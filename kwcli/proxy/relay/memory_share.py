@@ -1,4 +1,4 @@
-"""One number of bytes for all frames that are held, over all connections, and each connection's part of it."""
+"""The bytes that held frames of all connections may take together, and each connection's share of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BUDGET: Final = HELD_MAX
 
 
 class SharedMemory:
-    """`used` bytes of `total`."""
+    """Memory for held frames of all connections: `used` bytes of `total` are taken."""
 
     __slots__ = ("_queue", "total", "used")
 
@@ -23,18 +23,18 @@ class SharedMemory:
 
     @property
     def short(self) -> bool:
-        """Whether somebody waits for room."""
+        """Whether a connection waits for room."""
         return bool(self._queue)
 
     def take(self, size: int) -> bool:
-        """Room for `size` bytes, if there is some and nobody else waits for it."""
+        """Take `size` bytes; False where there is no room, or others wait for it."""
         if self._queue or not self._fits(size):
             return False
         self.used += size
         return True
 
     def wait(self, owner: Hashable, size: int, granted: Callable[[], None]) -> None:
-        """Call `granted` when there is room; it is taken then."""
+        """Take `size` bytes for `owner` when there is room, then call `granted`."""
         self._queue.append((owner, size, granted))
 
     def release(self, size: int) -> None:
@@ -43,7 +43,7 @@ class SharedMemory:
         self._grant()
 
     def forget(self, owner: Hashable) -> None:
-        """Who waited has gone."""
+        """Remove an owner from those that wait for room."""
         self._queue = deque(each for each in self._queue if each[0] != owner)
         self._grant()
 
@@ -57,13 +57,13 @@ class SharedMemory:
             granted()
 
 
-# One connection's part of the budget: taken before a frame is held, given back when the client's socket has it.
+# One connection's share of the memory: taken before a frame is held, given back when the client's socket has it.
 #
-# What goes into a full buffer still takes memory, so its room is owed until the buffer has drained.
+# Bytes in a full buffer still take memory, so their room is owed until the buffer has drained.
 
 
 class MemoryShare:
-    """`full` asks whether the client's buffer is full."""
+    """One connection's share of the memory; `full` asks whether the client's buffer is full."""
 
     __slots__ = ("_budget", "_full", "_looked", "_owed", "_taken")
 
@@ -72,17 +72,17 @@ class MemoryShare:
         self._full = full
         self._taken = 0
         self._owed = 0  # to be given back when the client's socket has taken what is in its buffer
-        self._looked = 0  # bytes in the client's buffer when somebody looked
+        self._looked = 0  # bytes in the client's buffer at the last `stalled`
 
     def take(self, size: int) -> bool:
-        """Room for a frame, if there is some."""
+        """Take room for a frame; False where there is none."""
         if self._budget.take(size):
             self._taken += size
             return True
         return False
 
     def wait(self, size: int, granted: Callable[[], None]) -> None:
-        """Call `granted` when there is."""
+        """Take room for a frame when there is some, then call `granted`."""
 
         def taken() -> None:
             self._taken += size
@@ -91,7 +91,7 @@ class MemoryShare:
         self._budget.wait(self, size, taken)
 
     def give(self, size: int) -> None:
-        """A frame has been sent to the client."""
+        """Give back the room of a frame that was sent; where the client's buffer is full, once it has drained."""
         if self._full():
             self._owed += size
             self._looked = 0
@@ -100,23 +100,23 @@ class MemoryShare:
         self._budget.release(size)
 
     def drained(self) -> None:
-        """The client's buffer has room again."""
+        """Give back the room that is owed: the client's buffer has room again."""
         if self._owed:
             owed, self._owed = self._owed, 0
             self._looked = 0
             self.give(owed)
 
     def stalled(self, left: int) -> bool:
-        """Whether the client has taken nothing since this was asked before; `left` are the bytes in its buffer."""
+        """Whether the client has taken nothing since the last call; `left` is how many bytes are in its buffer."""
         before, self._looked = self._looked, left if self._owed else 0
         return 0 < before == self._looked
 
     def wait_no_more(self) -> None:
-        """The connection ends: nothing more will be held for it."""
+        """Stop waiting for room: the connection ends."""
         self._budget.forget(self)
 
     def leave(self) -> None:
-        """The client has gone, and all that was for it."""
+        """Give back all room of the connection: the client has gone."""
         size, self._taken, self._owed = self._taken, 0, 0
         if size:
             self._budget.release(size)

@@ -1,4 +1,4 @@
-"""An API and its version in, what the connection has to do about such a request and its response out."""
+"""An API and its version in; how a connection handles such a request and its response, out."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _HINTS: Final = {
 
 
 def about_mechanism(name: str) -> str | None:
-    """What to say once, if there is something."""
+    """A hint for people about a SASL mechanism that may not work through a proxy; None for others."""
     return _HINTS.get(name)
 
 
-# Of a request: where its client id's size is, the least that has one, and how large a missing one is.
+# In a request: where the size of the client id is, the least size that has one, and the size of a null one.
 HEAD: Final = 12
 _HEAD_LEAST: Final = 14
 _NULL: Final = 0xFFFF
 _SIZE_MAX: Final = 0x7FFF
-# What follows the client id of most Produce requests: no tags and no transactional id; no transactional id.
+# Behind the client id of most Produce requests: no tags and no transactional id; before version 9 only the latter.
 _BARE: Final = b"\0\0"
 _NOBODY: Final = b"\xff\xff"
 
@@ -39,10 +39,10 @@ _NOBODY: Final = b"\xff\xff"
 NOTHING: Final = 0
 ACKS: Final = 1
 MECHANISM: Final = 2
-REFUSE: Final = 3  # its answer would name brokers in a layout that nobody can rewrite
-TELL: Final = 4  # people should know that this goes through
-HINT: Final = 5  # a mechanism that may be at odds with a proxy
-WANTED: Final = 8  # added to these: somebody may want it (intervention.py)
+REFUSE: Final = 3  # its answer would name brokers in a layout that cannot be rewritten
+TELL: Final = 4  # people should know that such requests pass
+HINT: Final = 5  # its SASL mechanism may not work through a proxy
+WANTED: Final = 8  # added to these: a decider may want it (intervention.py)
 
 # What is done about a response.
 STREAM: Final = 0
@@ -53,7 +53,7 @@ TOKEN: Final = 4  # answers a bare token
 
 
 class RequestRule:
-    """What to read of a request (`reads`), what to do about its response (`answer`)."""
+    """What to read of requests of an API and version (`reads`), and what to do about their responses (`answer`)."""
 
     __slots__ = ("answer", "api_key", "reads", "version")
 
@@ -70,12 +70,12 @@ class RequestRule:
 
 
 TOKENS: Final = RequestRule(-1, 0, NOTHING, TOKEN)
-# API key and version, both in one number as on the wire → their route, once it was asked for.
+# API key and version, both in one number as on the wire → their rule, once it was asked for.
 KNOWN: Final[dict[int, RequestRule]] = {}
 
 
 def find_rule(number: int) -> RequestRule:
-    """The route of API key and version, both in one number as on the wire."""
+    """The rule for an API key and version, both in one number as on the wire."""
     found = KNOWN.get(number)
     if found is None:
         key, version = _signed(number >> 16), _signed(number & 0xFFFF)
@@ -111,7 +111,7 @@ def _signed(number: int) -> int:
 def read_acks(version: int, data: bytes, at: int, end: int) -> int:
     """The acks of the Produce request whose size field is at `at`. Raises DecodeError or IndexError where it ends.
 
-    What is usual is read here in half the time (tests/bench/proxy.py, "5 small").
+    Usual requests are read here in half the time (tests/bench/proxy.py, "5 small").
     """
     if end - at >= _HEAD_LEAST:
         place = at + HEAD + 2
@@ -126,7 +126,7 @@ def read_acks(version: int, data: bytes, at: int, end: int) -> int:
 
 
 def _acks(version: int, data: bytes, at: int, end: int) -> int:
-    """The same for what is unusual: tags in the header, a transactional id."""
+    """The acks of an unusual Produce request: with tags in the header, or with a transactional id."""
     at = request_head(data, at, end).body
     if version >= 3:  # a transactional id, nullable
         if flexible(PRODUCE, version):
@@ -146,8 +146,10 @@ _CLIENT_MAX: Final = 1024
 
 
 def read_client_id(key: int, version: int, data: bytes, at: int, end: int) -> tuple[bytes, bytes | None] | None:
-    """What follows the correlation id of the request whose size field is at `at`: the client id with its size, with the
-    count of tags where they are and there are none; and the client id. None where it is not there, long or unusual.
+    """The bytes behind the correlation id of the request whose size field is at `at`, and its client id.
+
+    The bytes are the client id with its size, and in flexible versions the count of tags, 0. None where the header is
+    incomplete, too long, or has tags.
     """
     try:
         head = request_head(data, at, end)

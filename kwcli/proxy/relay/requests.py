@@ -1,9 +1,9 @@
-"""A client's bytes in as they come, the same bytes for the broker out; what was asked is noted in flight.
+"""A client's bytes in as they come, the same bytes for the broker out; requests are noted as in flight.
 
-Nothing is held back but the first bytes of a connection, until it is clear that they may be Kafka, and what a client
-sends beyond so many requests at once: that has its turn after others. Bytes of a frame whose header is not whole have
-gone on already; a copy of them waits for the rest. Where somebody decides about requests (intervention.py) they have
-not, and a request that may be wanted waits until it is whole and decided about.
+Nothing is held back but the first bytes of a connection, until it is clear that they may be Kafka, and bytes beyond
+TURN requests at once: they wait until other connections had their turn. Bytes of a frame whose header is not whole are
+sent at once; a copy of them waits for the rest. Where deciders are asked about requests (intervention.py), such bytes
+are not sent, and a request that may be wanted waits until it is whole and decided about.
 """
 
 from __future__ import annotations
@@ -67,22 +67,22 @@ if TYPE_CHECKING:
 # Size, API key and version, correlation id: the shortest request.
 _HEAD: Final = Struct(">iIi")
 _SHORTEST: Final = _HEAD.size
-_TOKEN: Final = 0x60  # of GSSAPI: no API has a number so high
+_TOKEN: Final = 0x60  # of GSSAPI: no API key is so high
 # A client id and a transactional id are strings of 32 KiB at most; tags before them are not believed to be longer.
 _DEEP_MAX: Final = 256 * 1024
-# So much of a frame decides whether it is a request or one more token.
+# This much of a frame decides whether it is a request or one more token.
 _JUDGED_MAX: Final = 64 * 1024
-# So many requests are read before other connections have their turn: a quarter of a millisecond. One read of a socket
+# How many requests are read before other connections have their turn: a quarter of a millisecond. One read of a socket
 # can bring ten thousand (tests/bench/fairness.py).
 TURN: Final = 128
-# One that is decided about counts as so many of them.
+# A request that is decided about counts as this many of them.
 DECIDED: Final = 16
-# Of an API and version that was not asked about yet.
+# For an API and version that `possible` was not asked about yet.
 _NOTHING: Final = Prefiltered(None, b"", 0, True)
 
 
 class Requests(DecidedFrames):
-    """One direction of one connection; `responses` is the other one."""
+    """The direction from client to broker of one connection; `responses` is the other direction."""
 
     __slots__ = (
         "_begun",
@@ -110,18 +110,18 @@ class Requests(DecidedFrames):
         self._interventions = interventions
         self._routes = UNTOUCHED if interventions is None else interventions.routes
         self._prefiltered: dict[int, Prefiltered] = {}  # by API key and version, in one number
-        self._sent = 0  # bytes of those at hand that have gone to the broker
+        self._sent = 0  # how many of the bytes at hand were sent to the broker
         self._wanted: tuple[WantedRule, int] | None = None  # rule and correlation id of the request that is collected
-        self._blocked = False  # until it is decided about a request, or time to send it
-        self._ended = False  # meanwhile the client has ended its side
+        self._blocked = False  # a request waits for a decision, or for its time
+        self._ended = False  # the client has ended its side while `_blocked`
         self._strange = True  # nothing is known of this connection yet
         self._framer = Framer()
-        self._begun: tuple[int, RequestRule] | None = None  # the request whose bytes these are, if it will be answered
-        self._waiting: list[bytes] = []  # until SaslHandshake 0 is answered
-        self._late: tuple[bytes, int] | None = None  # has its turn later, from a place on
+        self._begun: tuple[int, RequestRule] | None = None  # the incomplete request, if it will be answered
+        self._waiting: list[bytes] = []  # bytes that wait for the answer to SaslHandshake 0
+        self._late: tuple[bytes, int] | None = None  # bytes for a later turn, and where to go on
 
     def feed(self, data: bytes, now_ns: int) -> list[Command]:
-        """The client's next bytes."""
+        """Take the client's next bytes."""
         state = self._state
         if state.closed:
             return []
@@ -145,7 +145,7 @@ class Requests(DecidedFrames):
         elif self._strange:
             self._open(data, now_ns, out)
         elif framer.kept:
-            # What is not understood yet has gone on all the same, where nobody may want it.
+            # The bytes that were kept have been sent already, unless deciders are asked.
             sent = framer.kept if self._interventions is None else 0
             self._read(framer.join(data), 0, sent, now_ns, out)
         else:
@@ -153,7 +153,7 @@ class Requests(DecidedFrames):
         return out
 
     def go_on(self, now_ns: int) -> list[Command]:
-        """With what had to wait for its turn."""
+        """Handle the bytes that had to wait for their turn."""
         out: list[Command] = []
         if self._late is not None and not self._blocked and not self._state.closed:
             (data, at), self._late = self._late, None
@@ -161,7 +161,7 @@ class Requests(DecidedFrames):
         return out
 
     def decided(self, exchange: HeldExchange, decision: Decision, now_ns: int) -> list[Command]:
-        """What is to be done about the request that was asked about."""
+        """Carry out the awaited decision about a request."""
         out: list[Command] = []
         if not self._state.closed:
             self._do(exchange, decision, now_ns, out)
@@ -169,7 +169,7 @@ class Requests(DecidedFrames):
         return out
 
     def timed(self, now_ns: int) -> list[Command]:
-        """The time of a delayed request has come."""
+        """Send a delayed request: its time has come."""
         out: list[Command] = []
         if self._due is not None and not self._state.closed:
             self._do_due(now_ns, out)
@@ -177,7 +177,7 @@ class Requests(DecidedFrames):
         return out
 
     def resume(self, now_ns: int) -> list[Command]:
-        """SaslHandshake 0 has been answered."""
+        """Go on with the client's bytes: SaslHandshake 0 has been answered."""
         waiting, self._waiting = b"".join(self._waiting), []
         out = self.feed(waiting, now_ns) if waiting else []
         return out if self._state.crowded else [*out, (RESUME, CLIENT)]
@@ -193,7 +193,7 @@ class Requests(DecidedFrames):
         return self._blocked
 
     def finish(self, now_ns: int) -> list[Command]:
-        """The client ended its side: what was held back, what is to be said about it, and that the broker be told."""
+        """Handle the client's end: send what was held back, note an incomplete request, end the broker's side."""
         out: list[Command] = []
         if self._blocked:
             self._ended = True
@@ -214,7 +214,7 @@ class Requests(DecidedFrames):
         return [*out, (END, SERVER)]
 
     def _open(self, data: bytes, now_ns: int, out: list[Command]) -> None:
-        """The first bytes of the connection."""
+        """Read the first bytes of the connection, or refuse them, or keep them until there are enough."""
         data = self._framer.join(data)
         if len(data) >= SIZE_FIELD and not 8 <= SIZE.unpack_from(data)[0] <= REQUEST_MAX:
             self._refuse(data, 0, out)
@@ -228,7 +228,7 @@ class Requests(DecidedFrames):
             self._read(data, 0, 0, now_ns, out)
 
     def _read(self, data: bytes, at: int, sent: int, now_ns: int, out: list[Command]) -> None:
-        """Frames from `at` on; the first `sent` bytes have been given on before."""
+        """Read the frames from `at` on; the first `sent` bytes were sent to the broker before."""
         state = self._state
         sasl = state.sasl
         self._sent = sent
@@ -264,13 +264,13 @@ class Requests(DecidedFrames):
             self._crowd(out)
 
     def _crowd(self, out: list[Command]) -> None:
-        """So many requests are in flight that the client is not read."""
+        """Stop reading from the client, since too many requests are in flight."""
         if not self._state.crowded:
             self._state.crowded = True
             out.append((PAUSE, CLIENT))
 
     def _requests(self, data: bytes, at: int, now_ns: int, out: list[Command]) -> int:
-        """Note the requests from `at` on; where those end that are understood."""
+        """Note the requests from `at` on as in flight; where the last request that was understood ends."""
         state = self._state
         in_flight = state.in_flight
         end = len(data)
@@ -292,7 +292,7 @@ class Requests(DecidedFrames):
             if route.reads >= WANTED:
                 if TYPE_CHECKING:
                     assert isinstance(route, WantedRule)
-                # Inline, since it is all that a rule costs which does not match (tests.bench.proxy --faults).
+                # Inline, since this is all that a rule costs that does not match (tests.bench.proxy --faults).
                 asked, head, least, possible = prefiltered.get(number, _NOTHING)
                 if asked is not route or size < least or not data.startswith(head, at + HEAD):
                     possible = self._possible(route, number, data, at, min(stop, end))
@@ -322,14 +322,14 @@ class Requests(DecidedFrames):
         return at
 
     def _leave(self, data: bytes, at: int, out: list[Command]) -> None:
-        """What is behind the last request whose header is whole."""
+        """Keep the bytes behind the last request whose header is whole, or refuse them."""
         if len(data) - at >= SIZE_FIELD and not 8 <= SIZE.unpack_from(data, at)[0] <= REQUEST_MAX:
             self._refuse(data, at, out)
         elif at != len(data):
             self._framer.leave(data, at)
 
     def _deep(self, route: RequestRule, data: bytes, at: int, stop: int, out: list[Command]) -> bool | None:
-        """Whether a request of which more than the header matters is answered; None: not known yet, or refused."""
+        """Read more of a request than its header; whether it is answered, None: not known yet, or refused."""
         if route.reads == ACKS:
             return self._acks(route, data, at, stop, out)
         if route.reads == REFUSE:
@@ -368,17 +368,17 @@ class Requests(DecidedFrames):
             return request_rules.read_acks(route.version, data, at, end) != 0
         except (Truncated, IndexError):
             if end == stop:
-                return True  # it is broken: the broker will say so, or close
+                return True  # the request is broken: the broker will say so, or close
             if end - at > _DEEP_MAX:
                 self._stop(data, at, f"a {route} with a header of more than {_DEEP_MAX} bytes", out)
             return None
         except DecodeError:
             return True
 
-    # Requests that somebody may want
+    # Requests that a decider may want
 
     def _possible(self, route: WantedRule, number: int, data: bytes, at: int, end: int) -> Possible:
-        """Ask whether somebody may want requests with a header like that of the one at `at`."""
+        """Ask which requests deciders may want that have the same header as the request at `at`."""
         assert self._interventions is not None
         found = request_rules.read_client_id(route.api_key, route.version, data, at, end)
         if found is None:
@@ -390,7 +390,7 @@ class Requests(DecidedFrames):
         return possible
 
     def _keep(self, route: WantedRule, size: int, out: list[Command]) -> bool:
-        """Whether there is room to keep such a request."""
+        """Whether there is room to keep a request of this size; where not, a note says so."""
         assert self._interventions is not None
         if self._interventions.keep(SIZE_FIELD + size):
             return True
@@ -401,7 +401,7 @@ class Requests(DecidedFrames):
     def _want(
         self, route: WantedRule, correlation_id: int, data: bytes, at: int, now_ns: int, out: list[Command]
     ) -> int:
-        """About the request at `at`; where it ends, or these bytes do."""
+        """Hold the request at `at` and ask deciders about it; where the request or `data` ends."""
         size = int(SIZE.unpack_from(data, at)[0])
         stop = at + SIZE_FIELD + size
         end = len(data)
@@ -416,7 +416,7 @@ class Requests(DecidedFrames):
         assert self._interventions is not None
         decision = self._interventions.request(exchange, now_ns)
         if decision is not None and decision[:-1] == PASS[:-1]:
-            self._in_flight(exchange, decision, now_ns)  # its bytes go on with those around it
+            self._in_flight(exchange, decision, now_ns)  # its bytes are sent with those around it
             return stop
         self._give_on(data, at, out)
         self._sent = stop
@@ -426,12 +426,12 @@ class Requests(DecidedFrames):
         return stop
 
     def _give_on(self, data: bytes, at: int, out: list[Command]) -> None:
-        """What is before a request that is held."""
+        """Send the bytes before a request that is held."""
         if at > self._sent:
             out.append((SEND_SERVER, data[self._sent : at]))
 
     def _collect(self, data: bytes, now_ns: int, out: list[Command]) -> None:
-        """More of a request that is held."""
+        """Take more of a request that is held; ask deciders about it once it is whole."""
         frame, at = self._framer.collect(data)
         if frame is None:
             return
@@ -451,7 +451,7 @@ class Requests(DecidedFrames):
     def _exchange(
         self, route: WantedRule, correlation_id: int, frame: bytes, now_ns: int, out: list[Command]
     ) -> HeldExchange:
-        """The exchange that such a request begins."""
+        """The exchange that a held request begins."""
         base = route.base
         answered = self._deep(base, frame, 0, len(frame), out) if base.reads else True
         return HeldExchange(base, correlation_id, frame, now_ns, answered=answered is not False)
@@ -462,7 +462,7 @@ class Requests(DecidedFrames):
             out.append((STOP_READING, CLIENT))
 
     def _unblock(self, now_ns: int, out: list[Command]) -> None:
-        """What came behind the request."""
+        """Go on with the bytes behind a request that was decided about."""
         state = self._state
         if state.closed or self._due is not None:
             return
@@ -496,7 +496,7 @@ class Requests(DecidedFrames):
             self._responses.end(decision, out)
 
     def _in_flight(self, exchange: HeldExchange, decision: Decision, now_ns: int) -> None:
-        """The request is on its way."""
+        """Note a request that was decided about as in flight."""
         state = self._state
         state.silent = not exchange.answered
         look = decision.look and exchange.answered and not state.withheld
@@ -510,7 +510,7 @@ class Requests(DecidedFrames):
         self._interventions.give(exchange.kept)
 
     def _tokens(self, data: bytes, begin: int, now_ns: int, out: list[Command]) -> int:
-        """Note the bare tokens from `begin` on; where those end that are known to be some."""
+        """Note the bare SASL tokens from `begin` on as in flight; where the last frame known to be a token ends."""
         state = self._state
         sasl = state.sasl
         end = len(data)
@@ -542,14 +542,14 @@ class Requests(DecidedFrames):
         return end
 
     def _logged_in(self) -> None:
-        """A request came where a token might have: the last token of GSSAPI has no answer."""
+        """End the login, since a request came in place of a token: the last token of GSSAPI has no answer."""
         state = self._state
         state.sasl.phase = SaslPhase.KAFKA
         while state.in_flight and state.in_flight[-1][1] is request_rules.TOKENS:
             state.in_flight.pop()
 
     def _refuse(self, data: bytes, at: int, out: list[Command]) -> None:
-        """The size field at `at` cannot be one."""
+        """Close the connection: the bytes at `at` cannot be a size field."""
         (size,) = SIZE.unpack_from(data, at)
         self._stop(
             data,

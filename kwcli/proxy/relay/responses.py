@@ -1,11 +1,11 @@
 """A broker's bytes in as they come, bytes for the client out: rewritten where a frame names brokers, else unchanged.
 
-Answers come in the order of the requests, and their correlation ids are held against it: one slip, and nothing could be
-rewritten any more. Of a frame that is held, room for all of it is asked for before its body is read; one that came
-whole needs none. No more than the seven bytes before a correlation id is known are kept back of any other.
+Answers come in the order of the requests, and their correlation ids are checked against it: after one mismatch nothing
+could be rewritten any more. For a frame that is held, room for all of it is asked for before its body is read; a frame
+that came whole needs none. Of any other frame at most seven bytes are kept back, until its correlation id is known.
 
-An answer that somebody decides about (intervention.py) is held as well; what the proxy answers itself goes out when all
-that was asked before is answered.
+An answer that a decider wants (intervention.py) is held as well. Answers of the proxy itself are sent once all requests
+before theirs are answered.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ from kwcli.proxy.relay.state import (
 )
 
 _HEAD: Final = Struct(">ii")  # size, correlation id
-# Consumers may ask for more than a frame's usual limit; what is beyond this is no size.
+# Consumers may ask for more than a frame's usual limit; a number beyond this is no size.
 STREAMED_MAX: Final = 1024 * MIB
-# So much is done before other connections have their turn, less than half a millisecond: an answer that streams
-# through counts as one, one that is held as HELD of them (tests/bench/fairness.py).
+# How many answers are read before other connections have their turn, in less than half a millisecond: an answer that
+# streams through counts as one, an answer that is held as HELD of them (tests/bench/fairness.py).
 TURN: Final = 1024
 HELD: Final = 128
-# By what is done about an answer: a bare token may be empty.
+# The least and largest size, by what is done about an answer: a bare token may be empty.
 _LEAST: Final = {STREAM: 4, REWRITE: 4, CAP: 4, LOGIN: 10, TOKEN: 0, DECIDE: 4, LOCAL: 1 << 31}
 _MOST: Final = dict.fromkeys((REWRITE, CAP, LOGIN, TOKEN, DECIDE), FRAME_MAX) | {STREAM: STREAMED_MAX, LOCAL: 0}
 
 
 class Responses(DecidedFrames):
-    """One direction of one connection; `after_login` is called when SaslHandshake 0 has been answered."""
+    """The direction from broker to client; `after_login` is called when SaslHandshake 0 has been answered."""
 
     __slots__ = (
         "_after_login",
@@ -99,30 +99,30 @@ class Responses(DecidedFrames):
         self._timed = timed
         self._interventions = interventions
         super().__init__()
-        self._asked: HeldExchange | None = None  # it is decided about later
-        self._decision: Decision | None = None  # how the answer at hand goes on
-        self._steps: deque[tuple[int, bytes]] = deque()  # pieces of it, and the ns to wait before each
+        self._asked: HeldExchange | None = None  # whose answer is decided about later
+        self._decision: Decision | None = None  # about the answer at hand
+        self._steps: deque[tuple[int, bytes]] = deque()  # its pieces, and the ns to wait before each
         self._framer = Framer()
         self._reserved = 0
         self._held: tuple[RequestRule, bytes, ReadAnswer | None] | None = None  # waits for its rest, or for listeners
         self._remembered = remembered
         self._ticket = 0
-        self._blocked = False  # until there is room, or listeners, or others have had their turn
+        self._blocked = False  # waits for room, listeners, a decision, a time or its turn
         self._waiting: list[bytes] = []
-        self._at = 0  # of the first of these: what is before has been read
-        self._turn = TURN  # what may still be done before others have theirs
+        self._at = 0  # where to go on in the first of these
+        self._turn = TURN  # how many answers may still be read in this turn
         self._yielded = False
-        self._stopped = False  # the broker is not read, because somebody decides, or a time has not come
+        self._stopped = False  # the broker is not read until a decision or a time has come
         self._ended = False
         self._last: int | None = None
 
     @property
     def busy(self) -> bool:
-        """Whether there are bytes of an answer in here."""
+        """Whether bytes of an answer are held here."""
         return (self._blocked and not self._state.withheld) or self._framer.inside
 
     def feed(self, data: bytes, now_ns: int) -> list[Command]:
-        """The broker's next bytes."""
+        """Take the broker's next bytes."""
         if self._state.closed:
             return []
         if self._blocked:
@@ -146,12 +146,12 @@ class Responses(DecidedFrames):
         return self._relieved(out) if self._state.crowded else out
 
     def reserved(self, now_ns: int) -> list[Command]:
-        """There is room for the frame that begins with the bytes that wait."""
+        """Go on: there is room for the frame that begins with the waiting bytes."""
         self._blocked = False
         return self._resume(now_ns)
 
     def go_on(self, now_ns: int) -> list[Command]:
-        """Others have had their turn."""
+        """Go on with the waiting bytes: other connections have had their turn."""
         if not self._yielded or self._state.closed:
             return []
         self._yielded = self._blocked = False
@@ -159,7 +159,7 @@ class Responses(DecidedFrames):
         return self._resume(now_ns)
 
     def resolved(self, ticket: int, where: Mapping[int, Address], now_ns: int) -> list[Command]:
-        """Listeners for the nodes that the frame with this ticket names; what is not in `where` has none."""
+        """Rewrite and send the frame with this ticket; nodes of the frame that are not in `where` have no listener."""
         if self._held is None or ticket != self._ticket or self._state.closed:
             return []
         route, frame, reading = self._held
@@ -177,7 +177,7 @@ class Responses(DecidedFrames):
         return out if self._blocked else out + self._resume(now_ns)
 
     def finish(self) -> list[Command]:
-        """The broker ended its side."""
+        """Handle the broker's end: send what was held back, and close."""
         if self._state.withheld:
             return [self._state.close("the broker closed the connection", loud=False)]
         if self._blocked:
@@ -229,7 +229,7 @@ class Responses(DecidedFrames):
         return out
 
     def _read(self, data: bytes, at: int, start: int, now_ns: int, out: list[Command]) -> None:
-        """Frames from `at` on; bytes from `start` on have not been given on yet."""
+        """Read the frames from `at` on; bytes from `start` on were not sent to the client yet."""
         state = self._state
         in_flight = state.in_flight
         end = len(data)
@@ -280,7 +280,7 @@ class Responses(DecidedFrames):
             out.append((SEND_CLIENT, data[start:at] if start or at < end else data))
 
     def _yield(self, data: bytes, at: int, start: int, out: list[Command]) -> None:
-        """Enough for now."""
+        """Stop reading at `at`, so that other connections have their turn."""
         if at > start:
             out.append((SEND_CLIENT, data[start:at]))
         self._wait(data, at)
@@ -288,13 +288,13 @@ class Responses(DecidedFrames):
         out.append((YIELD, SERVER))
 
     def _wait(self, data: bytes, at: int) -> None:
-        """What is from `at` on is read later; it is not copied, since there may be thousands of frames in it."""
+        """Keep the bytes from `at` on for later, without a copy, since they may be thousands of frames."""
         if not self._state.withheld:
             self._waiting.append(data)
             self._at = at
 
     def _relieved(self, out: list[Command]) -> list[Command]:
-        """The client is read again when few enough requests are in flight."""
+        """Read from the client again, if few enough requests are in flight."""
         state = self._state
         if len(state.in_flight) < FEWER:
             state.crowded = False
@@ -303,7 +303,7 @@ class Responses(DecidedFrames):
         return out
 
     def _own(self, answer: int, data: bytes, at: int, start: int, now_ns: int, out: list[Command]) -> bool:
-        """The answer at `at` is not the one that is due; whether our own are, which have been sent now."""
+        """Send our own answers, if they are due instead of the answer at `at`; whether to read on at `at`."""
         if answer != LOCAL:
             self._out_of_step(data, at, start, out)
             return False
@@ -318,7 +318,7 @@ class Responses(DecidedFrames):
     # Frames that are held
 
     def _begin(self, route: RequestRule, data: bytes, size: int, out: list[Command]) -> None:
-        """A frame of which `data` is the beginning has to be held: ask for room."""
+        """Hold a frame that begins with `data`: ask for room."""
         self._held = (route, b"", None)
         self._framer.want(size)
         self._reserved = self._framer.wanted
@@ -341,14 +341,14 @@ class Responses(DecidedFrames):
                 self._read(data, at, at, now_ns, out)
 
     def _whole(self, route: RequestRule, frame: bytes, now_ns: int, out: list[Command]) -> None:
-        """A held frame is here."""
+        """Ask deciders about a held frame that is whole now, or pass it on."""
         if isinstance(route, HeldExchange):
             self._ask(route, frame, now_ns, out)
         else:
             self._pass(route, frame, now_ns, out)
 
     def _pass(self, route: RequestRule, frame: bytes, now_ns: int, out: list[Command]) -> None:
-        """On to the client, with the places of listeners."""
+        """Send an answer to the client, with the listeners' addresses and with versions capped."""
         if route.answer == REWRITE:
             try:
                 reading = self._remembered.reading(route.api_key, route.version, frame)
@@ -374,10 +374,10 @@ class Responses(DecidedFrames):
         size, self._reserved = self._reserved, 0
         return [(RELEASE, size)] if size else []
 
-    # Answers that somebody decides about
+    # Answers that deciders are asked about
 
     def _ask(self, exchange: HeldExchange, frame: bytes, now_ns: int, out: list[Command]) -> None:
-        """What is to be done about the broker's answer to a request that was kept."""
+        """Ask the deciders about the broker's answer to a request that was kept."""
         assert self._interventions is not None
         self._interventions.give(exchange.kept)
         exchange.response = frame
@@ -387,7 +387,7 @@ class Responses(DecidedFrames):
         self._do(exchange, decision, now_ns, out)
 
     def decided(self, exchange: HeldExchange, decision: Decision, now_ns: int) -> list[Command]:
-        """What is to be done about the answer that was asked about."""
+        """Carry out the awaited decision about an answer."""
         out: list[Command] = []
         if self._asked is exchange and not self._state.closed and not self._state.withheld:
             self._asked = None
@@ -396,7 +396,7 @@ class Responses(DecidedFrames):
         return out
 
     def timed(self, now_ns: int) -> list[Command]:
-        """The time of a delayed answer has come, or of the next piece of one."""
+        """Send a delayed answer, or the next piece of one: its time has come."""
         out: list[Command] = []
         if self._state.closed or self._state.withheld:
             return out
@@ -413,7 +413,7 @@ class Responses(DecidedFrames):
         out.append((STOP_READING, SERVER))
 
     def _unblock(self, now_ns: int, out: list[Command]) -> None:
-        """What came behind the answer, if it has gone."""
+        """Go on with the bytes behind an answer that was decided about, if all of it was sent."""
         state = self._state
         if self._due is not None or self._steps or self._held is not None or state.closed or state.withheld:
             return
@@ -433,7 +433,7 @@ class Responses(DecidedFrames):
             self._pass(exchange.base, frame, now_ns, out)
 
     def answer(self, now_ns: int, out: list[Command]) -> None:
-        """Send what the proxy answers itself, as far as nothing else is to be answered before."""
+        """Send answers of the proxy itself, as far as no broker's answer is due before them."""
         state = self._state
         while state.local and not self._blocked and not state.closed:
             exchange = state.in_flight[0][1]
@@ -452,7 +452,7 @@ class Responses(DecidedFrames):
             self._pass(exchange.base, reply, now_ns, out)
 
     def _send(self, frame: bytes, out: list[Command]) -> None:
-        """An answer as the client gets it, in the manner that was decided."""
+        """Send an answer to the client, in the way that was decided."""
         decision = self._decision
         if decision is None:
             out.append((SEND_CLIENT, frame))
@@ -462,7 +462,7 @@ class Responses(DecidedFrames):
         self._step(out)
 
     def _step(self, out: list[Command]) -> None:
-        """Pieces of an answer, as far as it is time for them."""
+        """Send the pieces of an answer whose time has come."""
         steps = self._steps
         while steps:
             wait_ns, piece = steps[0]
@@ -481,7 +481,7 @@ class Responses(DecidedFrames):
         self.end(decision, out)
 
     def end(self, decision: Decision, out: list[Command]) -> None:
-        """What becomes of the connection behind a frame that was decided about."""
+        """Close, reset, swallow or withhold the connection after a frame, if the decision about the frame says so."""
         state = self._state
         if decision.then is Then.CLOSE:
             out.append(state.close(decision.reason, loud=False))
@@ -497,14 +497,14 @@ class Responses(DecidedFrames):
             out += state.withhold()
 
     def _forget(self) -> None:
-        """No answer is of use any more."""
+        """Drop all held and waiting bytes: no answer gets to the client any more."""
         self._waiting.clear()
         self._steps.clear()
         self._due = self._asked = self._held = None
         self._framer.forget()
         self._framer.left = 0
 
-    # Answers that are none
+    # Bytes that are no answer, or not the one that is due
 
     def _unasked(self, data: bytes, at: int, start: int, out: list[Command]) -> None:
         got = _HEAD.unpack_from(data, at)[1] if len(data) - at >= _HEAD.size else None

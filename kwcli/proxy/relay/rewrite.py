@@ -1,4 +1,4 @@
-"""A response's frame and where listeners are in, the same frame with their places in it out; versions capped."""
+"""A response's frame and listeners' addresses in, the frame with these addresses, or with capped versions, out."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from decoders.wire.text import in_bytes
 
 
 class AddressRow(NamedTuple):
-    """Where places are in the response of an API at some versions: in the elements of `array`, or at the top ("").
+    """Where addresses are in the response of an API at some versions: in the elements of `array`, or at the top ("").
 
-    In each, `host` is followed by `port` at once. `optional`: clients do without them, so they may be left out.
+    In each, `port` directly follows `host`. `optional`: clients do without these addresses, so they may be left out.
     """
 
     versions: Versions
@@ -40,13 +40,13 @@ ROWS: Final[dict[int, tuple[AddressRow, ...]]] = {
     78: (AddressRow(Versions(0, 2), "node_endpoints", "node_id", optional=True),),
     79: (AddressRow(Versions(0, 2), "node_endpoints", "node_id", optional=True),),
 }
-# The endpoint type of DescribeCluster (KIP-919) whose places are controllers, not brokers.
+# The endpoint type of DescribeCluster (KIP-919) whose addresses are controllers', not brokers'.
 CONTROLLERS: Final = 2
 
 Judgement = Literal["rewritten", "controllers", "between brokers", "of applications", "no place"]
 
-# Every struct of every message that holds both a host and a port, or an endpoint as one text, and what is done about
-# it. "controllers" and "between brokers" are passed on and warned about; the rest nobody dials.
+# Every struct of every message that has both a host and a port, or an endpoint as one text, and what is done about it.
+# "controllers" and "between brokers" are passed on with a warning; nobody dials the rest.
 JUDGED: Final[dict[tuple[int, Side, str], Judgement]] = {
     (0, "response", "node_endpoints"): "rewritten",
     (1, "response", "node_endpoints"): "rewritten",
@@ -95,7 +95,7 @@ def highest(api_key: int) -> int | None:
     return max(row.versions.high for row in rows) if rows else None
 
 
-# A rewrite is a splice: the bytes of a host and its port are replaced, and the sizes around them mended; everything
+# A rewrite is a splice: the bytes of a host and its port are replaced, and the sizes around them updated; everything
 # else, unknown tags and record bytes included, stays as the broker sent it. A frame here has its size field.
 
 
@@ -104,12 +104,12 @@ Address = tuple[str, int]
 _UNTAGGED: Final = 8
 _PORT: Final = 4
 _STRING_MAX: Final = 32767
-# librdkafka's mock cluster lets such a byte follow some answers.
+# librdkafka's mock cluster sends such a byte after some answers.
 MOCKED: Final = b"\0"
 
 
 class RewriteFailed(Exception):
-    """A frame that names places cannot be rewritten; `text` says why."""
+    """A frame with addresses cannot be rewritten; `text` says why."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -117,7 +117,7 @@ class RewriteFailed(Exception):
 
 
 class Endpoint(NamedTuple):
-    """A node that a response names and its real place; `at` to `end` are the bytes of host, with its size, and port."""
+    """A node in a response and its real address; `at` to `end` are the bytes of host, with its size, and port."""
 
     node_id: int
     host: str
@@ -127,14 +127,14 @@ class Endpoint(NamedTuple):
 
 
 class RewrittenFrame(NamedTuple):
-    """The frame to send, and whether places were left out because a node had no listener."""
+    """The frame to send, and whether addresses were left out because a node had no listener."""
 
     frame: bytes
     stripped: bool
 
 
 def endpoints(api_key: int, version: int, frame: bytes) -> list[Endpoint]:
-    """The places that a response of a row names, in wire order; placeholders of errors are none. Raises RewriteFailed.
+    """The nodes and addresses in a response, in wire order, without placeholders of errors. Raises RewriteFailed.
 
     Controllers, which DescribeCluster lists when it is asked for them, are left alone.
     """
@@ -156,9 +156,9 @@ def rewrite(
     where: Mapping[int, Address],
     found: Sequence[Endpoint] | None = None,
 ) -> RewrittenFrame:
-    """The frame with the place of each node in `where`; `found` is what `endpoints` gave for it. Raises RewriteFailed.
+    """The frame with the address of each node in `where`; `found` is the result of `endpoints`. Raises RewriteFailed.
 
-    A node that `where` lacks fails, but where clients do without places: there all of them are left out.
+    A node that `where` lacks makes it fail, unless clients do without addresses: then all of them are left out.
     """
     row = row_of(api_key, version)
     found = endpoints(api_key, version, frame) if found is None else found
@@ -182,7 +182,7 @@ def _plan(api_key: int, version: int) -> Plan:
 
 @cache
 def _reading(api_key: int, version: int) -> tuple[AddressRow, Plan, Projector] | None:
-    """The row of such responses and what reads them (tests/bench/proxy.py, "5 held")."""
+    """The row of such responses, their plan, and a reader of their addresses (tests/bench/proxy.py, "5 held")."""
     row = row_of(api_key, version)
     if row is None:
         return None
@@ -240,7 +240,7 @@ def _endpoints(elements: Sequence[Mapping[str, Any]], node_id: str, compact: boo
         port = element["port"]
         number = element[node_id]
         if not size or port <= 0 or number < 0:
-            continue  # an error's placeholder: nobody goes there
+            continue  # an error's placeholder, which nobody dials
         prefix = write_size(size, False, compact)
         at = start - len(prefix)
         if frame[at:start] != prefix:
@@ -257,7 +257,7 @@ def _place(host: str, port: int, compact: bool) -> bytes:
 
 
 def spliced(frame: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
-    """The frame with bytes replaced, and its own size mended."""
+    """The frame with the bytes of `edits` (start, end, new bytes) replaced, and its size field updated."""
     parts = []
     at = SIZE_FIELD
     for start, end, data in sorted(edits):
@@ -270,7 +270,7 @@ def spliced(frame: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
     return with_size(body)
 
 
-# What is rare: places in a tagged field, and places that have to go. The walker says where things are.
+# Rare cases: addresses in a tagged field, and addresses that must be left out. The walker says where fields are.
 
 
 def _spans(plan: Plan, frame: bytes, at: int) -> list[Span]:
@@ -280,7 +280,7 @@ def _spans(plan: Plan, frame: bytes, at: int) -> list[Span]:
 
 
 def _tag(row: AddressRow, spans: list[Span]) -> tuple[Span, int]:
-    """The span with the tag and the size of the places' field, and where its value ends."""
+    """The span with the tag and size of the tagged field that has the addresses, and where the field's value ends."""
     (head,) = (span for span in spans if span.what == "tag" and span.path == row.array)
     inner = [span for span in spans if span.path.startswith(row.array) and span.at >= head.end]
     return head, max(span.end for span in inner)
@@ -296,7 +296,7 @@ def _tag_size(
 
 
 def _without(plan: Plan, row: AddressRow, frame: bytes, at: int) -> bytes:
-    """The frame without any place: the tagged field taken out, or the array emptied."""
+    """The frame without any address: the tagged field taken out, or the array emptied."""
     spans = _spans(plan, frame, at)
     if any(field.name == row.array for field in plan.tagged):
         head, end = _tag(row, spans)
@@ -308,11 +308,10 @@ def _without(plan: Plan, row: AddressRow, frame: bytes, at: int) -> bytes:
     return spliced(frame, [(count.at, end, write_size(0, True, plan.flexible))])
 
 
-# A broker's ApiVersions answer in, the same with no version of a rewritten API that the proxy does not know out.
+# A broker's ApiVersions answer in; the answer without versions of rewritten APIs that the proxy does not know, out.
 #
-# A client that negotiated such a version would be answered with places nobody could replace. Only those APIs are
-# touched, and ApiVersions itself; everything else passes, known or not. Numbers keep their size, so this is a splice as
-# well.
+# A client that negotiated such a version would get addresses that nobody could replace. Only those APIs are changed,
+# and ApiVersions itself; all others pass, known or not. Numbers keep their size, so this is a splice as well.
 
 
 _VERSION: Final = 2
@@ -328,19 +327,19 @@ class Cap(NamedTuple):
 
 
 class Served(Protocol):
-    """What clients are to be offered, be it less than brokers have (kwcli/proxy/as_kafka.py)."""
+    """Limits of the versions and features that clients are offered (kwcli/proxy/as_kafka.py)."""
 
     def offered(self, api_key: int, versions: Versions) -> Versions:
-        """What is left of the versions that a broker offers, none maybe."""
+        """The versions that clients are offered, of those that a broker offers; may be none."""
 
     def levels(self, feature: str) -> Versions | None:
-        """The levels of a feature that may be told; None: whatever they are."""
+        """The levels of a feature that clients may be told; None: any."""
 
 
 def cap_api_versions(frame: bytes, version: int, served: Served | None = None) -> tuple[bytes, list[Cap]]:
     """The frame of an ApiVersions response, capped, and what was cut. Raises RewriteFailed.
 
-    Only what `rewrite` cannot do with an API is in the list: of what `served` leaves out, nobody is told each time.
+    The list has only versions that `rewrite` cannot handle, not those that `served` leaves out.
     A broker that does not know the version asked for answers in the layout of version 0.
     """
     at = body_at(API_VERSIONS, version, frame)
@@ -406,7 +405,7 @@ _FEATURES: Final = ("supported_features", "finalized_features")
 
 
 def _features(value: dict[str, Any], served: Served) -> dict[str, Any] | None:
-    """What is left of the features of an answer; None where that is all of them."""
+    """The features of an answer, limited by `served`; None where it limits none of them."""
     levels = {each["name"]: served.levels(each["name"]) for name in _FEATURES for each in value.get(name, ())}
     if all(each is None for each in levels.values()):
         return None

@@ -1,11 +1,11 @@
-"""Answers that brokers gave before in, how they were read and rewritten then out: the same bytes are worked on once.
+"""Answers of brokers in, the answers as read and rewritten out: the same bytes are read and rewritten only once.
 
-All clients of a cluster are told much the same, again and again: to read an ApiVersions answer takes a millisecond, to
-find it here a few microseconds (tests/bench/newcomers.py). What is kept depends on nothing but what it is found by:
-API, version and the answer without its correlation id; for a rewrite also the places of the listeners. Together with
-their keys the answers have a bound, and those that were not asked for the longest time go first.
+All clients of a cluster get much the same answers, again and again: reading an ApiVersions answer takes a millisecond,
+finding it here a few microseconds (tests/bench/newcomers.py). A result that is kept depends only on its key (API,
+version and the answer without its correlation id); a rewrite also on the listeners' addresses. Answers and keys
+together have a bound in bytes, and those that were not used for the longest time go first.
 
-Answers with records (Produce, Fetch and the like) never come again and are not looked for.
+Answers with records (Produce, Fetch and the like) never come again and are not looked up.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ _HEAD: Final = 8
 # What an entry takes besides its bytes: key, tuples, a place in the table, and an endpoint for each node.
 ENTRY_COST: Final = 500
 ENDPOINT_COST: Final = 250
-# One answer may take so much of all there is.
+# One answer may take this part of the bound: 1 / _SHARE.
 _SHARE: Final = 4
 _KEPT: Final = frozenset(key for key, rows in ROWS.items() if not any(row.optional for row in rows))
 
 
 class ReadAnswer:
-    """Where an answer names nodes (`found`), and what it became for listeners at certain places.
+    """The nodes that an answer names (`found`), and the answer as rewritten for listeners at `places`.
 
-    `key` is None where it is not kept.
+    `key` is None where the answer is not kept.
     """
 
     __slots__ = ("api_key", "found", "key", "made", "places", "version")
@@ -59,7 +59,7 @@ class ReadAnswer:
         self.made: tuple[bytes, bytes, bool] | None = None  # size field, what follows the correlation id, stripped
 
     def answer(self, frame: bytes, places: list[Address | None]) -> RewrittenFrame | None:
-        """What was made of it for these places, with the correlation id of `frame`."""
+        """The rewritten answer with the correlation id of `frame`; None where it was not made for these places."""
         if self.made is None or self.places != places:
             return None
         size, rest, stripped = self.made
@@ -70,7 +70,7 @@ _NOTHING: Final = ReadAnswer(-1, 0, (), None)
 
 
 class _Capped:
-    """What an ApiVersions answer became: None for as it was."""
+    """A capped ApiVersions answer; `made` is None where it stayed as it was."""
 
     __slots__ = ("commands", "made")
 
@@ -80,18 +80,18 @@ class _Capped:
 
 
 class Remembered:
-    """Shared by all connections of a proxy; `most` bytes are kept. `served` is what clients are offered at most."""
+    """Answers as read and rewritten, for all connections: at most `most` bytes. `served` limits what is offered."""
 
     def __init__(self, most: int = REWRITTEN_MAX, served: Served | None = None) -> None:
         self.most = most
         self.served = served
         self.held = 0  # bytes
         self.read = 0  # answers that had to be read
-        self.made = 0  # that had to be rewritten
+        self.made = 0  # answers that had to be rewritten
         self._readings: OrderedDict[Key, tuple[ReadAnswer | _Capped, int]] = OrderedDict()
 
     def reading(self, api_key: int, version: int, frame: bytes) -> ReadAnswer:
-        """Where an answer of a row of rewrite.py names nodes. Raises RewriteFailed."""
+        """The nodes that an answer names, of an API with a row in rewrite.py. Raises RewriteFailed."""
         if api_key not in _KEPT:
             found = endpoints(api_key, version, frame)
             return ReadAnswer(api_key, version, found, None) if found else _NOTHING
@@ -106,7 +106,7 @@ class Remembered:
         return reading
 
     def rewritten(self, reading: ReadAnswer, frame: bytes, where: Mapping[int, Address]) -> RewrittenFrame:
-        """The frame that `reading` is of, with the places of listeners. Raises RewriteFailed."""
+        """The frame that `reading` describes, with the listeners' addresses of `where`. Raises RewriteFailed."""
         places = [where.get(each.node_id) for each in reading.found]
         known = reading.answer(frame, places)
         if known is not None:
@@ -120,7 +120,7 @@ class Remembered:
         return made
 
     def capped(self, version: int, frame: bytes) -> tuple[bytes, Sequence[Command]]:
-        """The frame of an ApiVersions response as clients get it, and what is to be counted and said about it."""
+        """The frame of an ApiVersions response as clients get it, and commands that count and report what was cut."""
         key = (API_VERSIONS, version, frame[_HEAD:])
         known = self._find(key)
         if not isinstance(known, _Capped):
@@ -141,7 +141,7 @@ class Remembered:
         return self._readings[key][0]
 
     def _keep(self, key: Key, value: ReadAnswer | _Capped, size: int) -> None:
-        """Remember it, or how large it has become."""
+        """Keep a result, or its new size; drop the oldest ones beyond the bound."""
         size += ENTRY_COST
         if key in self._readings:
             self.held -= self._readings.pop(key)[1]

@@ -1,11 +1,11 @@
-"""One of the two sockets of a client's connection: read unless there is a reason not to; it tells its owner all.
+"""One of the two sockets of a client's connection: read unless there is a reason not to; events go to its owner.
 
-The problem. A client that sends thousands of requests in one piece, or gets as many answers, would have the loop for as
-long as all of that takes, and many such clients together for seconds.
+The problem. A client that sends thousands of requests in one piece, or gets as many answers, would occupy the event
+loop for as long as all of that takes, and many such clients together for seconds.
 
-The idea. A connection does a bounded piece of work when its bytes come. What is left waits in `Turns`, and so does
-reading on from its socket. In every turn of the loop one piece is done, that which waited longest, between the bytes of
-everybody else. Where nobody else has anything to do, turns follow each other at once.
+The idea. A connection does a bounded piece of work when its bytes come. The rest waits in `Turns`, and so does reading
+on from its socket. In every turn of the loop one piece is done, the one that waited longest, between the bytes of all
+other connections. Where no others have bytes, turns follow each other at once.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from typing import Final, Protocol, cast
 
 from kwcli.net.addresses import shown
 
-# Pieces of one turn, of half a millisecond or less: what everybody else waits, however many wait here.
+# Pieces of work in one turn, of half a millisecond or less: how long others wait, however many pieces there are.
 PIECES: Final = 1
 
 
 class Turns:
-    """`later` is to be called in the running loop."""
+    """Pieces of work, for later turns of the event loop; `later` is to be called in the running loop."""
 
     __slots__ = ("_asked", "waiting")
 
     def __init__(self) -> None:
-        self.waiting: deque[Callable[[], None]] = deque()  # not empty while some have more to do than they may
-        self._asked = False  # the loop knows that there is work
+        self.waiting: deque[Callable[[], None]] = deque()  # work beyond what connections may do at once
+        self._asked = False  # the next turn is scheduled
 
     def later(self, work: Callable[[], None]) -> None:
-        """Call it, after all that waits already."""
+        """Call `work` in a later turn, after all work that waits already."""
         self.waiting.append(work)
         self._ask()
 
@@ -43,7 +43,7 @@ class Turns:
             asyncio.get_running_loop().call_soon(self._take)
 
     def _take(self) -> None:
-        """One turn: nothing that is left meanwhile."""
+        """Do the work of one turn; work that is added meanwhile has to wait."""
         self._asked = False
         try:
             for _ in range(min(len(self.waiting), PIECES)):
@@ -53,9 +53,9 @@ class Turns:
                 self._ask()
 
 
-# A socket's send buffer takes the rest; beyond it the other side is not read.
+# How many bytes may wait in a transport's write buffer; beyond that the other side is not read.
 BUFFER: Final = 512 * 1024
-# So long a side that is to be closed may take to read what was sent to it.
+# How long (s) a side that is to be closed may take to read what was sent to it.
 LINGER_S: Final = 30.0
 # Reasons not to read.
 FULL: Final = 1
@@ -69,7 +69,7 @@ TURN: Final = 128
 LATER: Final = 256
 DECIDING: Final = 512
 MUTED: Final = 1024
-# While connections wait for their turn, more bytes than this at once wait for theirs as well; fewer do not take long.
+# While connections wait for a turn, more bytes than this at once wait for one as well; fewer do not take long.
 LIGHT: Final = 4096
 _RESET: Final = struct.pack("ii", 1, 0)
 
@@ -79,37 +79,37 @@ class SocketOwner(Protocol):
 
     @property
     def over(self) -> bool:
-        """Whether nothing that comes is of use any more."""
+        """Whether the connection has ended, so that bytes that still come are dropped."""
 
     @property
     def received(self) -> tuple[Callable[[bytes], None], Callable[[bytes], None]]:
-        """What takes the bytes of the client's socket, and those of the broker's."""
+        """The functions that take the bytes of the client's socket, and of the broker's."""
 
     def made(self, side: SocketHalf) -> None:
-        """A socket is connected."""
+        """Called when a socket is connected."""
 
     def full(self, side: SocketHalf) -> None:
-        """The buffer towards this side is full."""
+        """Called when the write buffer towards this side is full."""
 
     def drained(self, side: SocketHalf) -> None:
-        """There is room in it again."""
+        """Called when the write buffer towards this side has room again."""
 
     def ended(self, side: SocketHalf) -> bool:
-        """A side sends no more; whether its socket stays open for what it still gets."""
+        """Called when a side sends no more; whether its socket stays open for what it still gets."""
 
     def gone(self, side: SocketHalf, error: Exception | None) -> None:
-        """A socket is closed."""
+        """Called when a socket is closed."""
 
 
 class SocketHalf(asyncio.Protocol):
-    """One of the two sockets."""
+    """One of the two sockets of a client's connection."""
 
     __slots__ = ("_late", "_turns", "holds", "lost", "owner", "side", "transport")
 
     def __init__(self, owner: SocketOwner, side: int, turns: Turns) -> None:
         self.owner = owner
         self._turns = turns
-        self._late: list[bytes] = []  # came while others waited for their turn
+        self._late: list[bytes] = []  # bytes that came while other work waited for its turn
         self.side = side
         self.transport: asyncio.Transport | None = None
         self.holds = 0
@@ -133,7 +133,7 @@ class SocketHalf(asyncio.Protocol):
             self._turns.later(self._go_on)
 
     def _go_on(self) -> None:
-        """With what waited for its turn, or because no more will come."""
+        """Hand over the bytes that waited: it is their turn, or no more bytes will come."""
         if self._late:
             data, self._late = b"".join(self._late), []
             if not self.owner.over:
@@ -157,13 +157,13 @@ class SocketHalf(asyncio.Protocol):
         self.owner.drained(self)
 
     def hold(self, reason: int) -> None:
-        """Read nothing from here, for this reason."""
+        """Stop reading from this socket, for one more reason."""
         if not self.holds and self.transport is not None and not self.transport.is_closing():
             self.transport.pause_reading()
         self.holds |= reason
 
     def free(self, reason: int) -> None:
-        """This reason is gone."""
+        """Take back a reason; read from this socket again where no other reason is left."""
         if not self.holds & reason:
             return
         self.holds &= ~reason
@@ -171,7 +171,7 @@ class SocketHalf(asyncio.Protocol):
             self.transport.resume_reading()
 
     def still(self) -> None:
-        """Read nothing as long as there is a reason."""
+        """Pause reading again, where there is a reason."""
         if self.holds and self.transport is not None and not self.transport.is_closing():
             self.transport.pause_reading()
 
@@ -190,7 +190,7 @@ class SocketHalf(asyncio.Protocol):
             asyncio.get_running_loop().call_later(LINGER_S, self.transport.abort)
 
     def reset(self) -> None:
-        """End it as a crash would: with RST."""
+        """Close the connection at once as a crash would: with RST."""
         if self.transport is None or self.lost:
             return
         link = self.transport.get_extra_info("socket")

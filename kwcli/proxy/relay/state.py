@@ -1,4 +1,4 @@
-"""What both directions of a client's connection share: requests in flight, SASL, commands to the shell."""
+"""What both directions of a client's connection share: requests in flight, SASL, commands to connection.py."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Command = tuple[Any, ...]
 SEND_SERVER: Final = 0  # data
 SEND_CLIENT: Final = 1  # data
 RESOLVE: Final = 2  # ticket, endpoints: listen for these nodes, then call `resolved(ticket, where, now_ns)`
-RESERVE: Final = 3  # size: call `reserved(now_ns)` when there is room for so much; nothing is read before
+RESERVE: Final = 3  # size: call `reserved(now_ns)` when there is room for that; read nothing before
 RELEASE: Final = 4  # size: what was reserved has gone to the client
 PAUSE: Final = 5  # side: read nothing more from it
 RESUME: Final = 6  # side
@@ -29,22 +29,22 @@ CAPPED: Final = 11  # count of versions that were taken back in an answer to Api
 # Side: enough was done at once for what it sent, the rest is kept; read nothing more from it, let other connections
 # have their turn, then call `go_on(side, now_ns)`.
 YIELD: Final = 12
-# Side: read nothing more from it, and after READ_ON again. For who decides about frames (intervention.py).
+# Side: read nothing more from it until READ_ON. For decisions about frames (intervention.py).
 STOP_READING: Final = 13
 READ_ON: Final = 14
-TIMER: Final = 15  # side, ns: call `timed(side, now_ns)` after so long
+TIMER: Final = 15  # side, ns: call `timed(side, now_ns)` after that time
 RESET: Final = 16  # reason: end both sides at once, with RST
-MUTE: Final = 17  # ns: read nothing from the client for so long
+MUTE: Final = 17  # ns: read nothing from the client for that time
 
 CLIENT: Final = 0
 SERVER: Final = 1
 
-# What both directions of one client's connection share: the requests in flight and where it stands in SASL.
+# The state that both directions of one client's connection share: the requests in flight and the SASL phase.
 
 
 # A broker's own default (socket.request.max.bytes).
 REQUEST_MAX: Final = 100 * MIB
-# Requests in flight at which a client is read no more, and at which it is again.
+# At how many requests in flight a client is not read any more, and below how many it is read again.
 MANY: Final = IN_FLIGHT_MAX
 FEWER: Final = MANY // 2
 
@@ -53,14 +53,14 @@ Entry = tuple[int, RequestRule, int]
 
 
 class Unanswered(InOrder[Entry]):
-    """Requests that nobody waits for any more."""
+    """Requests in flight whose answers nobody waits for: none is kept."""
 
     def append(self, entry: Entry, /) -> None:
-        """Forget it."""
+        """Drop the entry."""
 
 
 class State:
-    """SaslHandshake 0 was sent (`sasl.phase` HANDSHAKE): the client's next bytes wait for its answer."""
+    """What both directions share. In `sasl.phase` HANDSHAKE the client's bytes wait for the SaslHandshake 0 answer."""
 
     __slots__ = ("closed", "crowded", "gone", "in_flight", "local", "sasl", "silent", "swallowed", "withheld")
 
@@ -76,12 +76,12 @@ class State:
         self.swallowed = False  # nothing gets through any more
 
     def close(self, reason: str, *, loud: bool = True) -> Command:
-        """The last command of this connection."""
+        """Mark the connection as closed; its last command."""
         self.closed = True
         return (CLOSE, reason, loud)
 
     def withhold(self) -> list[Command]:
-        """No answer gets to the client any more: none is waited for. The broker is read, so that its end is seen."""
+        """Let no answer through to the client, and wait for none. The broker is read, so that its end is seen."""
         self.withheld = True
         self.local = 0
         self.in_flight = Unanswered()
@@ -90,13 +90,13 @@ class State:
         return [*relieved, (READ_ON, SERVER)]
 
     def swallow(self) -> list[Command]:
-        """Nothing gets through any more; both sides are read."""
+        """Let nothing through in either direction any more; both sides are read."""
         self.closed = self.swallowed = True
         return [*self.withhold(), (READ_ON, CLIENT)]
 
 
 def describe_bytes(data: bytes) -> str:
-    """What strange bytes are, as the end of a sentence: `: HTTP: GET /; …`; or their first bytes, in brackets."""
+    """What unexpected bytes are, as the end of a sentence: `: HTTP: GET /; …`; or their first bytes, in brackets."""
     found = explain(data[:FIRST_MAX])
     if not found or found[0].what.startswith("Kafka"):
         return f" ({data[:8].hex(' ')} …)"

@@ -1,4 +1,4 @@
-"""Bytes between the core and a broker in, the same with a login of the proxy's own among them out."""
+"""Bytes between the core and a broker in; the same bytes, with the proxy's own login among them, out."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from kwcli.net.session.aio import Logins
     from kwcli.proxy.accepting import LoginBackoff
 
-# The proxy says who it is before anything of the client is sent: ApiVersions and SASL, by the session that `kw call`
-# uses as well. When the login is about to end it is renewed between two requests of the client: what comes after waits,
-# while the answers to what came before flow. Its answers are known by correlation ids that are far from the client's.
+# The proxy logs in before anything of the client is sent: ApiVersions and SASL, by the session that `kw call` uses as
+# well. A login that is about to end is renewed between two requests of the client: later requests wait, while answers
+# to earlier ones are passed on. Answers to the proxy have correlation ids that are far from the client's.
 #
-# A client that begins SASL itself would log in as somebody else, or out. It is answered ILLEGAL_SASL_STATE, in its
-# turn: in place of its request the broker is sent one that changes nothing, and in place of the answer the client is
-# sent ours.
+# A client that begins SASL itself would change the user of the connection, or end its login. It is answered
+# ILLEGAL_SASL_STATE, in the order of its requests: in place of its request the broker is sent one that changes nothing,
+# and in place of that one's answer the client is sent ours.
 
 
-# Asks the shell for a mechanism for one login, made where it may take its time: answer by `given`.
+# Asks the caller for a mechanism for one login, which may take time to make; answered by `given`.
 CREDENTIALS: Final = 20
 # Nothing more should be read from the client until READY: the login is done, for the first time or again.
 HOLD: Final = 21
@@ -55,9 +55,9 @@ _SAID: Final = "kw proxy has logged in for its clients"
 
 
 class UpstreamLogin:
-    """One connection to a broker. Every method returns commands to be done in order, in the words of the core.
+    """The proxy's login on a connection to a broker. Every method returns commands to be done in order, as of the core.
 
-    SEND_SERVER goes to the broker as it is, SEND_CLIENT to the core's `server_bytes`.
+    The bytes of SEND_SERVER go to the broker as they are, those of SEND_CLIENT to the core's `server_bytes`.
     """
 
     __slots__ = (
@@ -80,20 +80,20 @@ class UpstreamLogin:
         self._passing = False  # the client's requests go through
         self._held: list[bytes] = []
         self._ending = False  # the client will send nothing more
-        self._requests = Framer()  # whole are those that will not be sent
-        self._answers = Framer()  # whole are those that are ours
+        self._requests = Framer()  # collects requests that will not be sent
+        self._answers = Framer()  # collects answers to our own requests
         self._mine: dict[int, bytes] = {}  # correlation id of a request in place of a refused one → what to answer
-        self._last_id = 0  # of the client
+        self._last_id = 0  # correlation id of the client's last request
         self._told = False
         self._out: list[Command] = []
 
     def begin(self) -> list[Command]:
-        """The connection to the broker is up."""
+        """Begin the login: the broker is connected."""
         self._out.append((CREDENTIALS,))
         return self._done()
 
     def given(self, mechanism: Mechanism, now_ns: int) -> list[Command]:
-        """What CREDENTIALS asked for."""
+        """Log in with the mechanism that CREDENTIALS asked for."""
         self._hand = mechanism
         session = self._session
         if session.phase is SessionPhase.NEW:
@@ -104,7 +104,7 @@ class UpstreamLogin:
         return self._done()
 
     def to_server(self, data: bytes, now_ns: int) -> list[Command]:
-        """What the core has for the broker."""
+        """Send the core's bytes to the broker, or hold them until the login is done."""
         if self._passing:
             self._take_requests(data, now_ns)
         else:
@@ -112,14 +112,14 @@ class UpstreamLogin:
         return self._done()
 
     def end(self) -> list[Command]:
-        """The core has nothing more for the broker."""
+        """End the broker's side, once the login is done: the core has no more bytes for it."""
         self._ending = True
         if self._passing:
             self._out.append((END, SERVER))
         return self._done()
 
     def from_server(self, data: bytes, now_ns: int) -> list[Command]:
-        """What the broker sent."""
+        """Handle bytes that the broker sent."""
         if self._session.authenticated:
             self._take_answers(data, now_ns)
         else:
@@ -127,7 +127,7 @@ class UpstreamLogin:
         return self._done()
 
     def server_eof(self) -> list[Command]:
-        """The broker has closed; the reason, where that ended a login. What comes after is for the core."""
+        """Handle the broker's end: CLOSE with a reason, where that ended a login. All else is for the core to do."""
         if not self._passing and self._session.due is not None:
             self._converse(self._ended, 0)
         return self._done()
@@ -149,7 +149,7 @@ class UpstreamLogin:
         except ConnectionStop as stop:
             self._out.append((CLOSE, f"{stop.text}; {stop.remedy}" if stop.remedy else stop.text, True))
             return
-        except Failure as failure:  # what a mechanism needs besides the broker
+        except Failure as failure:  # from what a mechanism needs besides the broker
             self._out.append((CLOSE, failure.text, True))
             return
         while (out := self._session.outgoing()) is not None:
@@ -178,11 +178,11 @@ class UpstreamLogin:
         out, self._out = self._out, []
         return out
 
-    # The client's requests: stepped over, unless one begins SASL or has to wait for a new login.
+    # The client's requests: passed on, unless one begins SASL or has to wait for a new login.
 
     @staticmethod
     def _resumed(framer: Framer, data: bytes, whole: Callable[[bytes], None]) -> tuple[bytes, int, int]:
-        """What has come, behind what was kept; where the next frame begins; from where on it goes through."""
+        """The bytes, behind those kept before; where the next frame begins in them; from where on to pass them on."""
         if framer.wanted:
             frame, at = framer.collect(data)
             if frame is not None:
@@ -250,7 +250,7 @@ class UpstreamLogin:
             self._told = True
             self._out.append((NOTE, _SASL_NOTE))
 
-    # The broker's answers: stepped over, unless they are to requests of our own.
+    # The broker's answers: passed on, unless they are to requests of our own.
 
     def _take_answers(self, data: bytes, now_ns: int) -> None:
         framer = self._answers
@@ -279,7 +279,7 @@ class UpstreamLogin:
             self._out.append((SEND_CLIENT, data))
 
     def _end_answer(self, frame: bytes, now_ns: int) -> None:
-        """An answer of our own is whole."""
+        """Handle a whole answer to a request of our own."""
         answer = self._mine.pop(int.from_bytes(frame[4:8], "big"), None)
         if answer is not None:
             self._out.append((SEND_CLIENT, answer))
@@ -287,36 +287,36 @@ class UpstreamLogin:
             self._converse(lambda: self._session.receive(frame, now_ns), now_ns)
 
 
-# The proxy's own login on the way to one broker: what its core (upstream_login.py) asks for is done here.
+# The proxy's own login on one connection: carries out the commands of its core (`UpstreamLogin`).
 
 
 class Between(Protocol):
-    """The connection of a client that the login stands in, as it sees it."""
+    """A client's connection, as the login on it sees it."""
 
     def now_ns(self) -> int:
-        """The time, as it goes with bytes."""
+        """The time in ns that goes with bytes."""
 
     def write(self, data: bytes) -> None:
         """Send to the broker."""
 
     def answered(self, data: bytes) -> None:
-        """The broker's bytes, without those that are about the proxy itself."""
+        """Handle the broker's bytes, without its answers to the proxy's own login."""
 
     def wait_for_login(self, waiting: bool) -> None:
         """Read nothing from the client while the proxy logs in; `waiting` False: go on."""
 
     def note(self, text: str) -> None:
-        """People should know this, once."""
+        """Say a text that people should know, once."""
 
     def end_server(self) -> None:
-        """Tell the broker that there will be no more."""
+        """Tell the broker that no more bytes come."""
 
     def end(self, reason: str, *, loud: bool = False) -> None:
         """Close both sides; `reason` is for people."""
 
 
 class BrokerLogin:
-    """Stands between a client's connection and the socket to its broker, once that is connected."""
+    """The proxy's login, between a client's connection and the connected socket to its broker."""
 
     def __init__(
         self, session: Between, address: Address, config: ClientConfig, logins: Logins, backoff: LoginBackoff
@@ -326,33 +326,33 @@ class BrokerLogin:
         self._timeout_s = config.timeout_s
         self._logins = logins
         self._backoff = backoff
-        self._through = False  # there was a login already
+        self._through = False  # a login has succeeded
         self._core = UpstreamLogin(client_id=config.client_id, software=("kw", VERSION), tls="SSL" in config.protocol)
         self._asking: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
-        """The broker is connected."""
+        """Begin the login: the broker is connected."""
         self._run(self._core.begin())
 
     def to_server(self, data: bytes) -> None:
-        """What the client has for the broker."""
+        """Send the client's bytes to the broker, or hold them until the login is done."""
         self._run(self._core.to_server(data, self._session.now_ns()))
 
     def from_server(self, data: bytes) -> None:
-        """What the broker sent."""
+        """Handle bytes that the broker sent."""
         self._run(self._core.from_server(data, self._session.now_ns()))
 
     def end(self) -> None:
-        """The client will send nothing more."""
+        """End the broker's side, once the login is done: the client will send nothing more."""
         self._run(self._core.end())
 
     def server_eof(self) -> None:
-        """The broker has closed."""
+        """Handle the broker's end."""
         self._run(self._core.server_eof())
 
     def stop(self) -> None:
-        """The session is over."""
+        """Stop a login that is not done: the session is over."""
         if self._asking is not None:
             self._asking.cancel()
         if self._timer is not None:
@@ -410,7 +410,7 @@ class BrokerLogin:
         self._end(f"{shown(self._address)} {text}")
 
     def _end(self, text: str) -> None:
-        """The session is over; where nobody was let in, the next ones are not even to try for a while."""
+        """End the session; where its login never succeeded, the next sessions do not try to log in for a while."""
         if self._through:
             self._session.end(text, loud=True)
             return

@@ -1,5 +1,6 @@
-"""Python functions that see the frames of the proxy and may change them. A script begins with
-`from kwcli.proxy.scripts import on`.
+"""Scripts: Python functions that see and may change frames that pass the proxy.
+
+A script begins with `from kwcli.proxy.scripts import on`.
 """
 
 from kwcli.proxy.scripts.script_file import RedactedValue, ScriptExchange, on

@@ -1,4 +1,4 @@
-"""A script in, decisions about frames out, made by a process of their own (script_process.py).
+"""A script in; decisions about frames out, made by the script in a process of its own (script_process.py).
 
 ```
 relay ──▶ held frame ──▶ filters ──▶ stars for secrets ──▶ process ──▶ answer ──▶ secrets back ──▶ Decision
@@ -6,16 +6,16 @@ relay ──▶ held frame ──▶ filters ──▶ stars for secrets ──�
 
 The problem. A script is somebody's code: it may be slow, hang, raise, print, and it must see no secret.
 
-The idea. It runs in a child; the data path sends it one message an exchange that some function wants, and goes on. The
-child answers in the order of the messages. The function that is at work has `timeout` to end; if it does not, the child
-is killed and another one started, the frame passes as it came, and those behind it are asked for again.
+The idea. The script runs in a child process. The data path sends the child one message for each exchange that a
+function wants, and goes on. The child answers in the order of the messages. If an answer takes longer than `timeout_s`,
+the child is killed and another one started, the frame passes as it came, and the frames behind it are sent again.
 
-What always holds. Without an answer a frame passes as it came. What the child sends back may change the frame, and
-never a secret: places of secrets come back as places, and are filled from the original. SASL, delegation-token and
-SCRAM frames are never sent. The data path waits for nothing: sockets are read and written by the event loop.
+What always holds. Without an answer a frame passes as it came. The child's answer may change the frame, but never a
+secret: the answer names the places of secrets, which are filled from the original frame. SASL, delegation-token and
+SCRAM frames are never sent. The data path never waits: sockets are read and written by the event loop.
 
-A file that was saved is loaded into a new child beside the old one, which goes on until the new one is ready; one that
-does not load is told, with its line, and changes nothing.
+When the script's file is saved, it is loaded into a new child while the old one goes on, until the new one is ready. A
+script that does not load is reported with its line, and changes nothing.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ NEVER: Final = frozenset(
         DESCRIBE_DELEGATION_TOKEN,
         DESCRIBE_USER_SCRAM_CREDENTIALS,
         ALTER_USER_SCRAM_CREDENTIALS,
-        ENVELOPE,  # may hold any of these
+        ENVELOPE,  # may contain a request of any of these APIs
     }
 )
 _LOAD_S: Final = 10.0
@@ -84,7 +84,7 @@ _ENDS: Final = {"close": Then.CLOSE, "reset": Then.RESET}
 
 
 class _Function(NamedTuple):
-    """A function of the script, as the data path knows it; `number` is its place in the script."""
+    """A function of the script, as the data path knows it; `number` is its index among the script's functions."""
 
     number: int
     side: Side
@@ -92,7 +92,7 @@ class _Function(NamedTuple):
     when: Filter
 
     def can_be(self, api_key: int) -> bool:
-        """Whether it may want exchanges of this API."""
+        """Whether the function may want exchanges of this API."""
         wanted = self.apis is None or api_key in self.apis
         return wanted and api_key not in NEVER and self.when.can_be(api_key)
 
@@ -105,13 +105,13 @@ class _Job(NamedTuple):
     functions: list[int]
     look: bool
     original: bytes
-    spans: list[tuple[int, int]]  # its secrets
+    spans: list[tuple[int, int]]  # places of secrets in `original`
     message: dict[str, Any]
     frames: bytes
 
 
 class _Process(asyncio.Protocol):
-    """A child; `told` gets its messages, `lost` is called when it has ended."""
+    """A child process that runs the script; `told` gets its messages, `lost` is called when it has ended."""
 
     def __init__(
         self, path: str, told: Callable[[_Process, dict[str, Any], bytes], None], lost: Callable[[_Process], None]
@@ -121,7 +121,7 @@ class _Process(asyncio.Protocol):
         self._buffer = bytearray()
         self._transport: asyncio.Transport | None = None
         self._waiting: list[bytes] = []
-        self.functions: list[_Function] | None = None  # until it has loaded the script
+        self.functions: list[_Function] | None = None  # None until the script is loaded
         self._sock, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         try:
@@ -136,7 +136,7 @@ class _Process(asyncio.Protocol):
             theirs.close()
 
     def first_message(self) -> dict[str, Any] | None:
-        """What it says when it has loaded the script; None: nothing in time. Blocks, so before the loop runs."""
+        """The message sent after loading the script; None: none in time. Blocks, so only before the event loop runs."""
         end = time.monotonic() + _LOAD_S
         while (left := end - time.monotonic()) > 0 and select.select([self._sock], [], [], left)[0]:
             data = self._sock.recv(1 << 16)
@@ -148,7 +148,7 @@ class _Process(asyncio.Protocol):
         return None
 
     async def attach(self) -> None:
-        """Read and write by the running loop from now on."""
+        """Let the running event loop read and write the socket from now on."""
         self._sock.setblocking(False)
         await asyncio.get_running_loop().create_connection(lambda: self, sock=self._sock)
 
@@ -170,14 +170,14 @@ class _Process(asyncio.Protocol):
         self._lost(self)
 
     def send(self, data: bytes) -> None:
-        """A message for it."""
+        """Send a message to the child, or keep it until the event loop has the socket."""
         if self._transport is None:
             self._waiting.append(data)
         else:
             self._transport.write(data)
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill the child, and close its socket."""
         with suppress(OSError):
             self._child.kill()
         self._child.wait()
@@ -195,7 +195,7 @@ def _has_descriptor(stream: object) -> bool:
 
 
 class ScriptDecider:
-    """One script for all connections. `say` is told what people should know of; the same only once."""
+    """A `Decider` that asks one script, for all connections. `say` prints a message, each text once."""
 
     def __init__(
         self,
@@ -212,13 +212,13 @@ class ScriptDecider:
         self._timeout_s = timeout_s
         self._reveal = reveal
         self._jobs: deque[_Job] = deque()
-        self._sent = 0  # of them, to the process that is at work
+        self._sent = 0  # how many of them the process at work was sent
         self._count = 0
         self._timer: asyncio.TimerHandle | None = None
         self._stamp = _stamp(path)
-        self._next: _Process | None = None  # loads a script that was saved
+        self._next: _Process | None = None  # loads a saved script
         self._done: Counter[str] = Counter()
-        self._failing: set[str] = set()  # lines of the script that were told of
+        self._failing: set[str] = set()  # places in the script whose errors were reported
         self._ended = False
         self._tasks: set[asyncio.Task[None]] = set()
         self.watching = Watching(())
@@ -236,7 +236,7 @@ class ScriptDecider:
         return _Process(self.path, self._answered, self._lost)
 
     def _load(self, process: _Process, said: dict[str, Any] | None) -> str | None:
-        """Take the functions over that the process has found; what is wrong with them."""
+        """Take over the functions that a process has found in the script; an error text where they cannot be used."""
         if said is None:
             return f"{self.path}: does not end loading within {_LOAD_S:g} s"
         if "broken" in said:
@@ -257,13 +257,13 @@ class ScriptDecider:
         return None
 
     async def attach(self) -> None:
-        """The loop runs: go to work, and watch the file."""
+        """Attach the process to the running event loop, and watch the script's file."""
         assert self._process is not None
         await self._process.attach()
         self._watch()
 
     def end(self) -> None:
-        """The proxy ends."""
+        """Kill the processes: the proxy ends."""
         self._ended = True
         for each in (self._process, self._next):
             if each is not None:
@@ -288,7 +288,7 @@ class ScriptDecider:
         task.add_done_callback(self._tasks.discard)
 
     def _lost(self, process: _Process) -> None:
-        """A process has ended; the one at work only by what the script does (`os._exit`)."""
+        """Handle the end of a process; the one at work ends by itself only if the script does that (`os._exit`)."""
         if process is self._process and not self._ended:
             self._say(f"{self.path}: the script has ended its process; frames pass as they came until it is saved")
             self._process = None
@@ -305,20 +305,20 @@ class ScriptDecider:
     # Frames
 
     def wants(self, api_key: int, version: int) -> bool:
-        """Whether a function may want such exchanges."""
+        """Whether a function may want exchanges of this API and version."""
         return self.watching.wants(api_key, version) or any(each.can_be(api_key) for each in self.functions)
 
     def connection(self, relay: ClientConnection) -> _ScriptConnection:
-        """The script's part of a connection."""
+        """The decider for one connection."""
         return _ScriptConnection(self, relay)
 
     def refuses(self, _relay: ClientConnection) -> bool:
-        """No script turns clients away."""
+        """False: scripts turn no client away."""
         return False
 
     @property
     def functions(self) -> list[_Function]:
-        """Those of the script that is at work."""
+        """The functions of the script that is at work; empty without a process."""
         return (self._process.functions if self._process is not None else None) or []
 
     def ask(self, exchange: HeldExchange, relay: ClientConnection, functions: list[int], *, look: bool) -> None:
@@ -368,7 +368,7 @@ class ScriptDecider:
             self._timer = None
 
     def _late(self) -> None:
-        """The function at work takes too long."""
+        """Pass the frame whose function takes too long, and replace the process."""
         self._timer = None
         job = self._jobs.popleft()
         self._say(
@@ -384,7 +384,7 @@ class ScriptDecider:
         self._decide(job, PASS)
 
     def _answered(self, process: _Process, said: dict[str, Any], frame: bytes) -> None:
-        """A message of a process."""
+        """Take a message of a process: that it has loaded the script, or the answer about the first job."""
         if process is self._next:
             self._loaded(process, said)
         if process is not self._process or "n" not in said:
@@ -397,7 +397,7 @@ class ScriptDecider:
         self._send()
         if "error" in said:
             place, _, text = said["error"].partition(": ")
-            if place not in self._failing:  # once for a line, whatever it says the next time
+            if place not in self._failing:  # once for a line, even if the next error there is another one
                 self._failing.add(place)
                 self._say(f"{place}: {text}: the original goes on")
             self._done["failed"] += 1
@@ -406,7 +406,7 @@ class ScriptDecider:
         self._act(job, said, frame)
 
     def _loaded(self, process: _Process, said: dict[str, Any]) -> None:
-        """A script that was saved is there, or is broken."""
+        """Put the process of a saved script to work, or report why the script does not load."""
         self._next = None
         problem = self._load(process, said)
         if problem is not None:
@@ -421,7 +421,7 @@ class ScriptDecider:
         if old is not None:
             old.kill()
             self._say(f"{self.path}: loaded again")
-        # What the functions are called may have changed: frames that wait are asked about by the new numbers.
+        # The functions and their numbers may have changed: the frames that wait are sent again, for the new numbers.
         self._sent = 0
         self._disarm()
         jobs, self._jobs = self._jobs, deque()
@@ -437,7 +437,7 @@ class ScriptDecider:
         self._send()
 
     def _act(self, job: _Job, said: dict[str, Any], frame: bytes) -> None:
-        """Do what the script says."""
+        """Carry out the action that the script asks for."""
         action = said["do"]
         decision = Decision(delay_ns=max(int(said.get("delay_ns", 0)), 0))
         if action in _ENDS:
@@ -465,7 +465,7 @@ class ScriptDecider:
             job.relay.deciding.later(job.exchange, decision._replace(look=job.look), time.time_ns())
 
     def lines(self) -> list[str]:
-        """What is said at the end."""
+        """The line about the script that the proxy prints at its end: how many exchanges it saw, changed, …"""
         counts = ", ".join(f"{self._done[name]} {word}" for name, word in _COUNTED.items() if self._done[name])
         return [f"script {self.path}: {counts or 'no exchange seen'}"]
 
@@ -482,7 +482,7 @@ _COUNTED: Final = {"seen": "exchanges seen", **_DONE, "failed": "failed", "late"
 
 
 class _ScriptConnection:
-    """The script's part of one connection."""
+    """The decider of one connection, which asks the script."""
 
     __slots__ = ("_decider", "_relay", "_watched")
 
@@ -492,16 +492,16 @@ class _ScriptConnection:
         self._watched = WatchedConnection(relay)
 
     def leave(self) -> None:
-        """The connection is over."""
+        """Forget the held exchanges of this connection, which is over."""
         self._decider._held.leave(self._relay)
 
     def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
-        """Whether a function may want requests with such a header."""
+        """Which requests with such a header a function may want."""
         decider = self._decider
         return self._watched.possible(decider.watching, decider.functions, api_key, version, client_id)
 
     def request(self, exchange: HeldExchange, _now_ns: int) -> Decision | None:
-        """Ask the functions that want the request."""
+        """Ask the functions that want the request (None: they decide later); else pass it."""
         decider = self._decider
         wanted, look = self._watched.requested(decider.watching, decider.functions, exchange)
         if not wanted:
@@ -510,7 +510,7 @@ class _ScriptConnection:
         return None
 
     def response(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
-        """Ask those that want the answer."""
+        """Ask the functions that want the answer (None: they decide later); else pass it."""
         decider = self._decider
         wanted = self._watched.responded(decider.watching, decider.functions, exchange, now_ns)
         if not wanted:

@@ -1,4 +1,4 @@
-"""A script's source in, its functions out; and the exchange as these functions see it.
+"""A script's source in, its functions out; and exchanges as these functions see them.
 
 ```python
 from kwcli.proxy.scripts import on
@@ -13,9 +13,9 @@ def response(exchange):
 ```
 
 A function whose name begins with `request` sees requests before a broker does, one whose name begins with `response`
-sees answers before the client does. All that match run in the order of the file, until one of them ends the matter
-(an answer, a close). Bodies are dicts as `decoders.decode_message` gives them; a body that was changed is encoded again
-in the same version. Secrets are `RedactedValue`s, which may stay where they are and nothing else.
+sees answers before the client does. All functions that match run in the order of the file, until one of them does
+anything but pass (an answer, a close). Bodies are dicts as `decoders.decode_message` gives them; a body that was
+changed is encoded again in the same version. Secrets are `RedactedValue`s, which can stay or be moved, not read.
 """
 
 from __future__ import annotations
@@ -57,18 +57,18 @@ __all__ = [
 ]
 
 Action = Literal["pass", "answer", "close", "reset", "hold"]
-# Where a secret goes: its place in the new frame, and its place in the one that came.
+# Where a secret goes: its start and end in the new frame, then in the frame that came.
 Fill = tuple[int, int, int, int]
 Function = Callable[["ScriptExchange"], object]
 _STEP: Final = re.compile(r"[^.\[\]]+")
 
 
 class ScriptError(Exception):
-    """What a script did cannot be done; the text says why."""
+    """A script asked for something impossible, or does not load; the text says why."""
 
 
 class RedactedValue:
-    """A secret of so many bytes. It can be moved within the body, and not be read."""
+    """A secret in a body, which can be moved within the body but not read."""
 
     __slots__ = ("end", "start", "text")
 
@@ -79,19 +79,19 @@ class RedactedValue:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """The secret's size in bytes."""
         return self.end - self.start
 
     def __repr__(self) -> str:
         return f"<redacted, {self.size} bytes>"
 
     def stars(self) -> str | bytes:
-        """So many stars, as the body has them in its place."""
+        """Stars of the secret's size, as the type of its field: str or bytes."""
         return "*" * self.size if self.text else b"*" * self.size
 
 
 class Handler(NamedTuple):
-    """A function of the script. `apis`: of these API keys, None: of all; `when`: a filter's text, empty for none."""
+    """A function of the script. `apis`: API keys that it wants, None: all; `when`: a filter's text, empty for none."""
 
     function: Function
     side: Side
@@ -101,14 +101,14 @@ class Handler(NamedTuple):
 
 
 class Script(NamedTuple):
-    """What a script consists of."""
+    """A loaded script: its path and its functions."""
 
     path: str
     handlers: tuple[Handler, ...]
 
 
 class Exchanged(NamedTuple):
-    """Frames with their size fields, secrets as stars, and where they pass. `response` is None until it is here."""
+    """Frames with size fields, secrets as stars, and their connection. `response` is None until the answer is here."""
 
     api_key: int
     api_version: int
@@ -117,11 +117,11 @@ class Exchanged(NamedTuple):
     broker: str
     request: bytes
     response: bytes | None = None
-    secrets: frozenset[tuple[int, int]] = frozenset()  # their places in the frame that is decided about
+    secrets: frozenset[tuple[int, int]] = frozenset()  # (start, end) in the frame that is decided about
 
     @property
     def side(self) -> Side:
-        """The side that is decided about."""
+        """The side, request or response, that is decided about."""
         return "request" if self.response is None else "response"
 
 
@@ -129,7 +129,7 @@ _found: list[tuple[Function, tuple[str | int, ...], str]] = []
 
 
 def on(*apis: str | int, when: str = "") -> Callable[[Function], Function]:
-    """Run the function only for these APIs (names or numbers), and only where the filter says so."""
+    """Run the function only for these APIs (names or numbers; none: all), and only for exchanges the filter matches."""
 
     def register(function: Function) -> Function:
         _found.append((function, apis, when))
@@ -139,7 +139,7 @@ def on(*apis: str | int, when: str = "") -> Callable[[Function], Function]:
 
 
 def load_script(path: str, source: bytes) -> Script:
-    """The script's functions. Raises ScriptError with file and line."""
+    """Run a script's source; the script with its functions. Raises ScriptError with file and line."""
     _found.clear()
     names: dict[str, Any] = {"__name__": "kw_script", "__file__": path}
     try:
@@ -192,7 +192,7 @@ _SIDES: Final[tuple[Side, ...]] = ("request", "response")
 
 
 class ScriptExchange:
-    """One exchange on its way. `request` and `response` are bodies; `response` is None while it is not there."""
+    """An exchange on its way. `request` and `response` are bodies; `response` is None until there is an answer."""
 
     def __init__(self, exchanged: Exchanged) -> None:
         self._exchanged = exchanged
@@ -235,7 +235,7 @@ class ScriptExchange:
     # What may be done
 
     def answer(self, body: dict[str, Any]) -> None:
-        """Answer the request with this body; no broker gets it. What the body lacks takes its default."""
+        """Answer the request with this body; no broker gets the request. Missing fields take their defaults."""
         self._only("request", "answered")
         self.reply = with_size(
             encode_response(self.api_key, self.api_version, body, correlation_id=self.correlation_id)
@@ -243,7 +243,7 @@ class ScriptExchange:
         self.action = "answer"
 
     def fail(self, error: str | int, message: str | None = None) -> None:
-        """Answer the request with an error, by name or number, wherever an answer to it carries errors."""
+        """Answer the request with an error, by name or number, in every error field of its answer."""
         self._only("request", "answered")
         code = find_error(str(error))
         if code is None:
@@ -256,34 +256,34 @@ class ScriptExchange:
         self.action = "answer"
 
     def close(self) -> None:
-        """Close the connection instead of passing it on."""
+        """Close the connection instead of passing the frame on."""
         self.action = "close"
 
     def reset(self) -> None:
-        """The same with a TCP reset."""
+        """Close the connection with a TCP reset instead of passing the frame on."""
         self.action = "reset"
 
     def delay(self, time: str | float) -> None:
-        """Hold up this frame, and all behind it on the connection, for so long: `"200ms"`, or seconds."""
+        """Delay this frame, and all frames behind it on the connection, by a time: `"200ms"`, or seconds."""
         self.delay_ns += int(parse_duration(time) * 1e6) if isinstance(time, str) else int(time * 1e9)
 
     def hold(self) -> None:
-        """Keep it until somebody releases it (`kw proxy ctl release`), or time is up."""
+        """Hold the exchange until somebody releases it (`kw proxy ctl release`), or its time is up."""
         self.action = "hold"
 
     def _only(self, side: Side, done: str) -> None:
         if self._exchanged.side != side:
             raise ScriptError(f"only a {side} can be {done}")
 
-    # What came of it
+    # The result
 
     @property
     def final(self) -> bool:
-        """Whether later functions have no say any more."""
+        """Whether an action was chosen, so that later functions are not called."""
         return self.action != "pass"
 
     def changed(self) -> tuple[bytes, list[Fill]] | None:
-        """The new frame and where secrets go back; None where it stays as it came. Raises ScriptError, EncodeError."""
+        """The new frame and where secrets go; None for an unchanged frame. Raises ScriptError, EncodeError."""
         side = self._exchanged.side
         request = self._bodies.get("request")
         if side == "response" and request is not None and request.frame_now() is not None:
@@ -293,7 +293,7 @@ class ScriptExchange:
 
 
 class _Body:
-    """One body, and the frame that it came in."""
+    """A decoded body, and the frame that it came in."""
 
     def __init__(self, frame: bytes, side: Side, code: tuple[int, int], secrets: frozenset[tuple[int, int]]) -> None:
         self._frame = frame
@@ -305,7 +305,7 @@ class _Body:
             plan = response_header_plan(response_header_version(*code))
         self._at = Walker(frame, []).read(plan, SIZE_FIELD, len(frame))
         self.value = decode_message(*code, side, frame[self._at :])
-        self._inside: list[tuple[int, int]] = []  # secrets inside of bytes, which have no value of their own
+        self._inside: list[tuple[int, int]] = []  # secrets inside a bytes value, without a value of their own
         self._secrets = bool(secrets)
         for part in self._parts(frame) if secrets else ():
             place = (part.at, part.end)
@@ -317,7 +317,7 @@ class _Body:
                 self._inside.append(place)
 
     def frame_now(self) -> tuple[bytes, list[Fill]] | None:
-        """The frame with the body as it is now; None where it is as it came."""
+        """The frame with the body as it is now, and where secrets go; None where the body is as it came."""
         moved: dict[str, RedactedValue] = {}
         body = encode_message(*self._code, self._side, _with_stars(self.value, "", moved))
         frame = with_size(self._frame[SIZE_FIELD : self._at] + body)
@@ -327,7 +327,7 @@ class _Body:
         return frame, fills
 
     def _fills(self, frame: bytes, moved: dict[str, RedactedValue]) -> Iterator[Fill]:
-        """Every secret place of the new frame holds one of the old frame's secrets, whole."""
+        """Where secrets go in the new frame. Raises ScriptError unless each place of a secret gets a whole old one."""
         inside = iter(self._inside)
         for part in self._parts(frame):
             value = moved.get(part.path)
@@ -363,7 +363,7 @@ def _replace(body: Any, path: str, change: Callable[[object], object]) -> bool:
 
 
 def _with_stars(value: Any, path: str, moved: dict[str, RedactedValue]) -> Any:
-    """A copy with stars in place of redacted values, which go to `moved` by their paths."""
+    """A copy of a body with stars in place of redacted values, which go to `moved` by their paths."""
     if isinstance(value, RedactedValue):
         moved[path] = value
         return value.stars()
@@ -375,7 +375,7 @@ def _with_stars(value: Any, path: str, moved: dict[str, RedactedValue]) -> Any:
 
 
 def run_handlers(handlers: Iterable[Handler], exchange: ScriptExchange) -> int:
-    """Let functions have the exchange, one after the other; the line of the last one that ran, 0 for none.
+    """Call functions with the exchange, one after the other; the line of the last function called, 0 for none.
 
     Raises what a function raises.
     """

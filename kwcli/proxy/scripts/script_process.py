@@ -1,13 +1,14 @@
-"""The process that runs a script: exchanges in, one after the other, what is to be done about each out.
+"""The process that runs a script: exchanges in, one after the other, an action for each out.
 
 ```
 proxy ──▶ {"n": 7, "handlers": [0, 2], "key": 3, …} + frames  ──▶ functions of the script
-      ◀── {"n": 7, "do": "pass", "delay_ns": 0, "fills": …} + the new frame, if it is another one
+      ◀── {"n": 7, "do": "pass", "delay_ns": 0, "fills": …} + the new frame, if it was changed
 ```
 
-A message is the size of its JSON part, the size of its bytes, and both. The process has no secrets: the proxy has put
-stars in their place, and puts them back (`fills`). What the script prints goes to standard error, for rows of exchanges
-are on standard output. The process ends when the proxy closes the pair, and ignores signals that are meant for it.
+A message is the size of its JSON part, the size of its frames, then both parts. The process has no secrets: the proxy
+puts stars in their place, and puts the secrets back (`fills`). What the script prints goes to standard error, since
+rows of exchanges are on standard output. The process ends when the proxy closes the socket pair, and ignores signals,
+which are meant for the proxy.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def pack(said: dict[str, Any], data: bytes = b"") -> bytes:
-    """One message."""
+    """The bytes of one message: `said` as JSON, and frames."""
     text = json.dumps(said).encode()
     return HEAD.pack(len(text), len(data)) + text + data
 
 
 def unpack(buffer: bytearray) -> Iterator[tuple[dict[str, Any], bytes]]:
-    """The messages that are whole; they are taken from the buffer."""
+    """The whole messages of a buffer, which are removed from it."""
     while len(buffer) >= HEAD.size:
         text, data = HEAD.unpack_from(buffer)
         end = HEAD.size + text + data
@@ -59,7 +60,7 @@ def unpack(buffer: bytearray) -> Iterator[tuple[dict[str, Any], bytes]]:
 
 
 def main(descriptor: int, path: str) -> None:
-    """Load the script, say which functions it has, run them until the pair is closed."""
+    """Load the script, report its functions, run them for each message until the proxy closes the socket pair."""
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
@@ -77,7 +78,7 @@ def main(descriptor: int, path: str) -> None:
             buffer += data
             for said, frames in unpack(buffer):
                 sock.sendall(_run(script, said, frames))
-    os._exit(0)  # threads of the script do not keep it alive
+    os._exit(0)  # without waiting for threads of the script
 
 
 def _keys(apis: frozenset[int] | None) -> list[int] | None:
@@ -85,7 +86,7 @@ def _keys(apis: frozenset[int] | None) -> list[int] | None:
 
 
 def _run(script: Script, said: dict[str, Any], frames: bytes) -> bytes:
-    """The answer to one message."""
+    """Run the functions that a message asks for; the message that answers it."""
     size = said["size"]
     exchanged = Exchanged(
         said["key"],
@@ -101,7 +102,7 @@ def _run(script: Script, said: dict[str, Any], frames: bytes) -> bytes:
 
 
 def run_message(script: Script, number: int, functions: list[int], exchanged: Exchanged) -> bytes:
-    """What functions of the script make of an exchange; whatever goes wrong, it passes, and the line is told."""
+    """Run functions on an exchange; the message that answers. On an error it says `pass`, and `error` has the line."""
     handlers = [script.handlers[each] for each in functions]
     answer: dict[str, Any] = {"n": number, "do": "pass"}
     line = handlers[0].line

@@ -1,6 +1,6 @@
 """The user's state folder in, the proxy's own authority out: made once, so that clients have to be told of it once.
 
-`authority.pem` holds key and certificate and is its owner's alone; `ca.pem`, for clients, holds the certificate.
+`authority.pem` has key and certificate, and only its owner may read it; `ca.pem`, for clients, has the certificate.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ _SOON: Final = timedelta(days=30)
 
 
 class Authority(NamedTuple):
-    """Who signs, and the file that clients are given to trust it."""
+    """The authority that signs certificates, and the file by which clients trust it."""
 
     issued: Issued
     path: Path
 
 
 def state_folder(variables: Mapping[str, str]) -> Path:
-    """`$XDG_STATE_HOME/kw/proxy`, or `~/.local/state/kw/proxy`."""
+    """The folder of the proxy's state: `$XDG_STATE_HOME/kw/proxy`, or `~/.local/state/kw/proxy`."""
     return own_folder("state", variables) / "proxy"
 
 
 def own_authority(folder: Path) -> Authority:
-    """The authority that lives in `folder`; made where there is none. Failure where it cannot be used.
+    """The authority in `folder`; made where there is none. Raises Failure where it cannot be used.
 
     Two proxies that start at the same time get the same one.
     """
@@ -81,7 +81,7 @@ def _read(path: Path) -> Issued:
 
 
 def _once(path: Path, data: bytes) -> None:
-    """Make a file that only its owner may read, whole or not at all; who comes second leaves the first one's."""
+    """Make a file that only its owner may read, whole or not at all; a file that is there already stays."""
     handle, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)  # of mode 0600
     try:
         with os.fdopen(handle, "wb") as file:

@@ -1,4 +1,4 @@
-"""What clients may call the proxy in, the TLS context of its listeners out; and what a failed handshake means."""
+"""The hosts of the proxy in, the TLS contexts of its listeners out; and what a failed handshake means."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kwcli.net.tls.key_stores import Identity, identity, trusted
 from kwcli.net.tls_connect import log_keys, present
 from kwcli.proxy.tls.authority import Authority, own_authority, state_folder
 
-# Words of OpenSSL's reasons, and what they mean where a client is at the other end.
+# Words in OpenSSL's reasons, and what they mean when a client's handshake fails.
 _MEANINGS: Final = (
     (
         ("UNKNOWN_CA", "BAD_CERTIFICATE", "CERTIFICATE_UNKNOWN"),
@@ -50,7 +50,7 @@ _MEANINGS: Final = (
 
 
 def _refusal(error: BaseException, trust: str | None, program: str) -> str:
-    """What follows the client's address; `trust` is the file by which clients trust the program, if it minted."""
+    """Why a handshake failed, as a text behind the client's address; `trust`: the file that clients need, if minted."""
     reason = str(getattr(error, "reason", None) or "").upper().replace(" ", "_")
     if isinstance(error, TimeoutError):
         return "did not finish the TLS handshake in time; does it speak TLS?"
@@ -69,35 +69,35 @@ def _refusal(error: BaseException, trust: str | None, program: str) -> str:
     return f"ended the TLS handshake without a word{untrusting}"
 
 
-# What clients may call the proxy in, the context that its listeners speak TLS with out; and what to tell clients.
+# The hosts of the proxy in, the TLS contexts of its listeners out; and the settings that clients need.
 #
-# Without a certificate of the user's own, one is minted for the advertised places by the proxy's authority, and one
-# more for each other name that a client asks for by SNI: who reaches the proxy by it means the proxy. Minted ones live
-# in memory only, a month, and are made anew for connections that come when a third of that is left.
+# Without a certificate of the user's own, one is minted for the advertised hosts by the proxy's authority, and one more
+# for each other name that a client asks for by SNI: a client that reaches the proxy by a name means the proxy. Minted
+# certificates live in memory only, for a month; connections that come when a third of that is left get a new one.
 
 
 _LIFETIME: Final = timedelta(days=30)
 _RENEWED: Final = timedelta(days=10)
-# More names than one proxy is known by; a client that makes up names fills no memory.
+# More names than one proxy has; a client that makes up names cannot fill the memory.
 _NAMES_MAX: Final = 64
-# Who is on this machine may call the proxy by these, whatever is advertised.
+# Clients on this machine may use these names, no matter which is advertised.
 _LOCAL: Final = ("localhost", "127.0.0.1", "::1")
 
 
 class TlsIn(NamedTuple):
-    """What the options say about TLS towards clients: files. Without `certificate` the program mints its own."""
+    """Settings of TLS towards clients: files. Without `certificate` the program mints its own."""
 
     certificate: str | None = None  # --tls-cert
     key: str | None = None  # --tls-key
-    clients: str | None = None  # --tls-client-ca: clients must show a certificate of theirs
-    program: str = "proxy"  # what people are told it is
+    clients: str | None = None  # --tls-client-ca: authorities of the clients' certificates
+    program: str = "proxy"  # its name in messages
 
 
 class Inbound:
-    """The contexts of listeners; `context` is to be asked for each connection."""
+    """The TLS contexts of listeners; ask for `context` for each new connection."""
 
     def __init__(self, asked: TlsIn, places: Sequence[str], variables: Mapping[str, str]) -> None:
-        """`places` are the hosts that clients are told. Failure (usage) where a file is wrong."""
+        """`places` are the hosts that clients are told. Raises Failure (usage) where a file is wrong."""
         self._asked = asked
         self._key_log = variables.get("SSLKEYLOGFILE") or None
         self._places = tuple(dict.fromkeys([*places, *_LOCAL]))
@@ -119,7 +119,7 @@ class Inbound:
         return self._clients is not None
 
     def refusal(self, error: BaseException) -> str:
-        """What a handshake that failed means; it follows the client's address."""
+        """Why a handshake failed, as a text behind the client's address."""
         return _refusal(error, str(self.trust) if self.trust else None, self._asked.program)
 
     @property
@@ -129,11 +129,11 @@ class Inbound:
 
     @property
     def context(self) -> ssl.SSLContext:
-        """What to begin the next connection with."""
+        """The TLS context for the next connection."""
         return self._fixed if self._given else self._for("")
 
     def shown(self) -> tuple[datetime, list[str]]:
-        """Until when the certificate that the user gave is good, and for whom."""
+        """When the user's certificate ends, and the names that it is for."""
         assert self._given is not None
         certificate = x509.load_pem_x509_certificate(self._given.certificates.encode())
         try:
@@ -144,7 +144,7 @@ class Inbound:
         return certificate.not_valid_after_utc, [*names.get_values_for_type(x509.DNSName), *places]
 
     def lines(self) -> list[str]:
-        """What clients need to be set to, ready to paste: for librdkafka, for Java."""
+        """The settings that clients need, as lines ready to paste: for librdkafka, for Java."""
         lines = []
         if self.trust is not None:
             lines += [
@@ -156,7 +156,7 @@ class Inbound:
         return lines
 
     def _for(self, name: str) -> ssl.SSLContext:
-        """The context with a certificate for the advertised places, or for `name` besides."""
+        """The context with a certificate for the advertised hosts, and for `name` if not empty."""
         found = self._minted.get(name)
         now = datetime.now(UTC)
         if found is None or found[1] - now < _RENEWED:

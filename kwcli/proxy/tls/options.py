@@ -1,4 +1,4 @@
-"""The options about who may speak to the proxy and how: fields of one value."""
+"""The options about TLS towards clients in, one value out; and a check that others cannot use the proxy's login."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class TlsOptions(NamedTuple):
-    """`certificate`, `key` and `client_ca` are files; each of them means `tls_in`."""
+    """The options about TLS as given. `certificate`, `key` and `client_ca` are files; each of them implies `tls_in`."""
 
     tls_in: bool = False
     certificate: str | None = None
@@ -30,14 +30,14 @@ class TlsOptions(NamedTuple):
         return self.tls_in or any((self.certificate, self.key, self.client_ca))
 
     def inbound(self, program: str) -> TlsIn:
-        """What listeners of a program are to do, `proxy` or `mock`."""
+        """The TLS settings of the listeners of a program, `proxy` or `mock`."""
         from kwcli.proxy.tls.inbound import TlsIn
 
         return TlsIn(self.certificate, self.key, self.client_ca, program)
 
 
 def check_exposure(security: TlsOptions, config: ClientConfig, bind: str) -> None:
-    """Failure (usage) where whoever reaches this machine could act on the cluster by the proxy's own credentials."""
+    """Raise Failure (usage) where any client from another machine could use the proxy's credentials for the cluster."""
     from kwcli.net.listening import is_loopback  # loads asyncio
 
     if is_loopback(bind) or security.client_ca or security.allow_anonymous:
@@ -73,6 +73,6 @@ _ANONYMOUS = click.option(
 
 
 def security_options(command: Callable[..., Any], *, lends_login: bool = True) -> Callable[..., Any]:
-    """The options above; the command is called with `security`. `lends_login`: it may have a login that others use."""
+    """Add the options, which the command gets as `security`. `lends_login`: clients may use the program's own login."""
     more = [_ANONYMOUS] if lends_login else []
     return with_options(gather_options("security", TlsOptions, TlsOptions._fields)(command), *_OPTIONS, *more)

@@ -1,4 +1,4 @@
-"""Found by Spark by its name: with kw installed, `spark.read.format("kafka_wire")` needs no registration."""
+"""Spark finds this module by its name: with kw installed, `spark.read.format("kafka_wire")` needs no registration."""
 
 from kwcli.pipeline.spark.data_source import KafkaWire as DefaultSource
 
