@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 __all__ = [
     "DecodeError",
@@ -37,7 +37,7 @@ class DecodeError(Exception):
     (`topics[0].name`), empty where there is none. `reason` is the word that the exchange record uses.
     """
 
-    reason = "malformed"
+    reason: ClassVar[str] = "malformed"
 
     def __init__(self, text: str, *, offset: int = 0, path: str = "") -> None:
         super().__init__(text)
@@ -62,7 +62,7 @@ def _rebuild(kind: type[DecodeError], text: str, offset: int, path: str) -> Deco
 class Truncated(DecodeError):
     """The bytes end before the value does."""
 
-    reason = "truncated"
+    reason: ClassVar[str] = "truncated"
 
 
 class Malformed(DecodeError):
@@ -72,19 +72,19 @@ class Malformed(DecodeError):
 class LimitExceeded(DecodeError):
     """A value is legal but beyond what `decoders.limits` allows."""
 
-    reason = "limit"
+    reason: ClassVar[str] = "limit"
 
 
 class UnknownApi(DecodeError):
     """No API has this key or name."""
 
-    reason = "unknown_api"
+    reason: ClassVar[str] = "unknown_api"
 
 
 class UnsupportedVersion(DecodeError):
     """The API exists, this version of it does not."""
 
-    reason = "unsupported_version"
+    reason: ClassVar[str] = "unsupported_version"
 
 
 class EncodeError(ValueError):

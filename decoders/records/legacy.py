@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from struct import Struct
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated
 from decoders.limits import BATCH_INFLATED_MAX, NESTED_MAX, RECORD_BYTE_COST, RECORD_NESTING_MAX
@@ -173,11 +173,11 @@ def _count(data: bytes, at: int, stop: int, budget: Budget, depth: int) -> int:
 
 
 class _BadChecksum(Malformed):
-    reason = "crc"
+    reason: ClassVar[str] = "crc"
 
 
 class _BadCodec(Malformed):
-    reason = "codec"
+    reason: ClassVar[str] = "codec"
 
 
 def _collect(message: _Message, magic: int, found: _Found) -> Problem | None:

@@ -16,6 +16,7 @@ from typing import Final
 
 import pytest
 
+from decoders import errors
 from decoders.compiled import MODULES
 from kwcli.inflating import inflated, is_compressed
 
@@ -78,6 +79,19 @@ def test_no_name_of_an_exception_stands_for_two_classes() -> None:
                     if isinstance(node, ast.ExceptHandler) and node.name and node.type is not None:
                         caught.setdefault(node.name, set()).add(ast.unparse(node.type))
                 wrong += [f"{name}: {function.name}: {each}" for each, types in caught.items() if len(types) > 1]
+    assert wrong == []
+
+
+def test_values_of_exception_classes_are_class_variables() -> None:
+    """mypyc makes others values of instances, which the constructor of a base that is not compiled leaves out."""
+    wrong = [
+        f"{name}: {made.name}: {ast.unparse(line)}"
+        for name in MODULES
+        for made in _classes(name)
+        if any(issubclass(getattr(errors, ast.unparse(base), object), Exception) for base in made.bases)
+        for line in made.body
+        if isinstance(line, ast.Assign) or (isinstance(line, ast.AnnAssign) and "ClassVar" not in ast.unparse(line))
+    ]
     assert wrong == []
 
 
