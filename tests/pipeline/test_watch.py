@@ -152,6 +152,49 @@ def test_batches_are_bounded_and_the_rest_waits(tmp_path: Path) -> None:
     assert tables_in(tmp_path / "out") == tables_in(tmp_path / "run")
 
 
+@pytest.mark.parametrize("packed", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_a_file_that_grows_after_a_long_pause_is_read_on(tmp_path: Path, packed: bool) -> None:
+    """A link on which nothing happens for minutes, beside a busy one: what was read of it must not end it."""
+    quiet, busy = tmp_path / "in" / "eth0.pcap", tmp_path / "in" / "eth1.pcap"
+    quiet.parent.mkdir()
+    capture = odd_capture(20)
+    begun = int.from_bytes(RAW[24:28], "little") - 1  # seconds, just before the busy one
+    kept = [begun.to_bytes(4, "little") + each[4:] for each in packets(capture)]
+    begin, rest = capture[:24] + b"".join(kept[:4]), b"".join(kept[4:])
+    if packed:  # its end cannot be told from a pause: that more has come behind it is told
+        begin, rest = gzip.compress(begin), gzip.compress(rest)
+    quiet.write_bytes(begin)
+    watched = Watched([str(tmp_path / "in")], tmp_path / "out")
+    with watched.started() as watching:
+        for _ in range(2):  # seen, then read
+            watching.step()
+            watched.clock.now += 10
+        busy.write_bytes(RAW)
+        for _ in range(5):
+            watching.step()
+            watched.clock.now += 100
+        with quiet.open("ab") as file:
+            file.write(rest)
+        for _ in range(5):
+            watching.step()
+            watched.clock.now += 10
+    watched.finish()
+    if packed:
+        assert watched.said == f"kw: {quiet}: grew by {len(rest):,} bytes after it was read to its end: they are lost\n"
+    else:
+        assert watched.said == ""
+        run_over([str(tmp_path / "in")], tmp_path / "run")
+        assert _unnumbered(tmp_path / "out") == _unnumbered(tmp_path / "run")
+
+
+def _unnumbered(out: Path) -> dict[str, list[dict[str, Any]]]:
+    """The rows of all tables without the number of the connection: the order in which connections were met."""
+    return {
+        name: [{key: value for key, value in row.items() if key != "connection"} for row in rows]
+        for name, rows in tables_in(out).items()
+    }
+
+
 # -- what is lost, late or strange -------------------------------------------------------------------------------------
 
 

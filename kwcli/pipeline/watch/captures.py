@@ -13,8 +13,8 @@ can come; then they are read in the order of their first packets, and merged by 
 
 What always holds: no byte is in two batches that are committed, and what is passed over is reported: a file that is
 gone before it was read (`lost`), a file that begins more than `lateness` before the last packet read of its point
-(`aside`), a file that grew after it was left. How far files were read changes only with a commit, which has the `state`
-to `resume` at.
+(`aside`), bytes that came to a compressed file after it was read. How far files were read changes only with a commit,
+which has the `state` to `resume` at.
 
 What is given up: packets of two files that grow side by side at one point are not merged; give each a point of its own.
 """
@@ -64,8 +64,8 @@ _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 class TrackedFile:
     """One file: `at` is the byte to read next, `state` the state of its reader there.
 
-    `waiting` counts the bytes before `at` of a packet that is not whole. `number` is the file's number in packets, -1
-    before the file is begun. A file that is `over` is not read any more.
+    `waiting` counts the bytes before `at` of a packet that is not whole. `number` is the number of the file in packets,
+    -1 before it is begun. A file that is `over` is closed, and its state forgotten. `told`: a growth is told no more.
     """
 
     point: str
@@ -227,7 +227,7 @@ class WatchedFiles:
                     reached = False
         if reached:
             self._forget(there, now_s, problems)
-        self._refresh(now_s)
+        self._refresh(now_s, problems)
         return problems
 
     def _note(
@@ -349,8 +349,11 @@ class WatchedFiles:
         known = any(file.path == beneath[:-1] or file.path.startswith(beneath) for file in self.files.values())
         return not known and os.path.isdir(os.path.dirname(word) or ".")
 
-    def _refresh(self, now_s: float) -> None:
-        """Read sizes once more: a file that a later one follows has its last bytes by now. Old files are closed."""
+    def _refresh(self, now_s: float, problems: list[Problem]) -> None:
+        """Read sizes once more: a file that a later one follows has its last bytes by now. Old files are closed.
+
+        A closed file that grows all the same (a link that was quiet for long, beside a busy one) is read on.
+        """
         latest: dict[str, int] = {}
         for file in self.files.values():
             if file.is_begun and not file.log:
@@ -366,6 +369,13 @@ class WatchedFiles:
             older = file.is_begun and not file.log and (file.begun_ns or 0) < latest[file.point]
             if not file.over and older and file.at == file.size and now_s - file.changed_s > CLOSED_S:
                 file.over, file.state = True, b""
+            elif file.over and file.is_begun and file.size > file.at and not file.told:
+                if not file.inflate and self.names[file.number] == file.path:
+                    file.over = False
+                else:
+                    file.told = True
+                    text = f"grew by {file.size - file.at:,} bytes after it was read to its end: they are lost"
+                    problems.append(Problem(file.name, None, text))
 
     # -- planning ------------------------------------------------------------------------------------------------------
 
@@ -512,6 +522,7 @@ class WatchedFiles:
                     grown = left.get(piece.file)
                     if grown is None:
                         file.over, file.at, file.state, file.waiting = True, file.size, b"", 0
+                        file.told = not file.inflate  # what is wrong with it, so that it cannot be read on
                     else:
                         file.at, file.state, file.waiting = grown
                     self.last_changed_ns[point.point] = max(
@@ -548,8 +559,10 @@ def _by_time(file: TrackedFile) -> tuple[int, str]:
 
 
 def _growing(file: TrackedFile, end: int) -> FileRange:
+    """The unread bytes of a file up to `end`. Without a state the reader goes over the bytes before them once more."""
+    lead = file.at if file.state or file.log else 0
     return FileRange(
-        *(file.number, file.path, file.name, file.at, end, file.at, file.at, file.state),
+        *(file.number, file.path, file.name, file.at, end, lead, file.at, file.state),
         low_ns=file.begun_ns,
         weight=end - file.at,
         grows=True,
