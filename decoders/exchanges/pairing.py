@@ -175,7 +175,7 @@ def wants_no_answer(spec: ApiVersion, data: bytes, body: int) -> bool:
     return data[body : body + 2] == b"\0\0"
 
 
-# API keys that a lane in step may carry: those known and as many again for newer releases.
+# API keys that a direction in step may carry: the known keys, with room for those of newer releases.
 KEY_MAX: Final = 1000
 VERSION_MAX: Final = 100
 # Least frame sizes: key, version and correlation id of a request; correlation id of a response.

@@ -1,7 +1,7 @@
 """Exchanges of a recording in, the cluster that answers like the recorded one out.
 
-Records come from Produce requests and Fetch responses, each batch at its offset; of two batches with the same offsets,
-the one in the format of the log (magic 2) is taken. The log has holes at offsets that nobody wrote or read in the
+Records come from Produce requests and Fetch responses, each batch at its offset; of two batches with the same first
+offset, the one that reaches further is taken. The log has holes at offsets that nobody wrote or read in the
 recording. Committed offsets are those that groups had when the recording began, so that clients which run again get
 the same records; the offsets that they commit then are kept.
 

@@ -75,7 +75,7 @@ def _inside(direction: FrameDirection) -> list[Any]:
     return saved(direction, LANE) if direction.need else [direction.mode]
 
 
-class Stock:
+class Checkpoint:
     """The state of a stretch at the end of a batch."""
 
     __slots__ = ("client", "client_id", "client_raw", "directions", "flows", "login", "rows", "software", "waiting")
@@ -120,12 +120,12 @@ class Stretch:
         pairing.in_flight = InFlight()
         for direction in self.directions:
             direction.lossy, direction.lost_packet = False, 0
-        self.begin = self.stock = Stock(self)
+        self.begin = self.checkpoint = Checkpoint(self)
 
     def moved(self) -> bool:
         """Whether any packet has come since the last commit."""
         first, second = self.flows
-        return first.packets != self.stock.flows[0][0] or second.packets != self.stock.flows[1][0]
+        return first.packets != self.checkpoint.flows[0][0] or second.packets != self.checkpoint.flows[1][0]
 
     def take(self, row: Settled, project: Callable[[Settled], Any]) -> None:
         """Take a row of the batch; of most rows only correlation id, first and last packet, and projection are kept."""
@@ -149,7 +149,7 @@ class Stretch:
             return None
         for flow in self.flows:
             flow.sync()
-        self.stock = Stock(self)
+        self.checkpoint = Checkpoint(self)
         self.orphans += orphans
         self.count += len(rows)
         return made
@@ -177,7 +177,7 @@ class Stretch:
     @property
     def empty(self) -> bool:
         """Whether nothing in the stretch is believed."""
-        return self.stock.flows == self.begin.flows
+        return self.checkpoint.flows == self.begin.flows
 
     def run(self) -> bytes:
         """The blob of the stretch's RUN part, which is then handed on."""
@@ -195,19 +195,20 @@ class Stretch:
 
         `until` is the number of the first packet after the stretch, None if it lasts to the end of the split.
         """
-        begin, stock = self.begin, self.stock
+        begin, checkpoint = self.begin, self.checkpoint
         flows = [
-            [now[0] - then[0], now[1] - then[1], now[2]] for now, then in zip(stock.flows, begin.flows, strict=True)
+            [now[0] - then[0], now[1] - then[1], now[2]]
+            for now, then in zip(checkpoint.flows, begin.flows, strict=True)
         ]
         directions = [
             [list(state), place - then[1], begun - then[1], parts]
-            for (state, place, begun, parts), then in zip(stock.directions, begin.directions, strict=True)
+            for (state, place, begun, parts), then in zip(checkpoint.directions, begin.directions, strict=True)
         ]
         waiting = []
-        for each, extra in stock.waiting:
+        for each, extra in checkpoint.waiting:
             each.extra, each.outcome = extra, "complete"
             waiting.append([each.correlation_id, saved(each, REQUEST)])
-        names = [stock.client_raw, stock.client_id, stock.software]
+        names = [checkpoint.client_raw, checkpoint.client_id, checkpoint.software]
         return pack([until, flows, directions, waiting, names, self.count])
 
 

@@ -15,7 +15,7 @@ from kwcli.playground.properties import LISTENERS, PASSWORDS, Listener
 if TYPE_CHECKING:
     from kwcli.env import Environment
 
-__all__ = ["MECHANISMS", "Door", "doors", "forget", "make_certificates", "remember"]
+__all__ = ["MECHANISMS", "ListenerConfig", "client_configs", "forget", "make_certificates", "remember"]
 
 MECHANISMS: Final = ("SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN", "OAUTHBEARER")
 USER: Final = "alice"
@@ -23,7 +23,7 @@ _SECURITY: Final = "org.apache.kafka.common.security"
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class ListenerConfig:
     """One way into a cluster: a listener and a mechanism. `name` is short and good for a profile's or a file's name."""
 
     name: str
@@ -70,16 +70,16 @@ class Door:
         return lines
 
 
-def doors(bootstraps: dict[Listener, str], tls: Path) -> Iterator[Door]:
+def client_configs(bootstraps: dict[Listener, str], tls: Path) -> Iterator[ListenerConfig]:
     """All ways into a cluster; the first mechanism of a SASL listener has the listener's own name."""
     for listener, bootstrap in bootstraps.items():
         short = listener.lower()
         if not listener.startswith("SASL"):
-            yield Door(short, listener, None, bootstrap, tls)
+            yield ListenerConfig(short, listener, None, bootstrap, tls)
             continue
-        yield Door(short, listener, MECHANISMS[0], bootstrap, tls)
+        yield ListenerConfig(short, listener, MECHANISMS[0], bootstrap, tls)
         for mechanism in MECHANISMS[1:]:
-            yield Door(f"{short}-{mechanism.lower()}", listener, mechanism, bootstrap, tls)
+            yield ListenerConfig(f"{short}-{mechanism.lower()}", listener, mechanism, bootstrap, tls)
 
 
 def _jaas(mechanism: str) -> str:
@@ -126,17 +126,17 @@ PREFIX: Final = "playground"
 _LIST: Final = "profiles"
 
 
-def remember(env: Environment, folder: Path, door: Door) -> str:
+def remember(env: Environment, folder: Path, config: ListenerConfig) -> str:
     """Make a profile for a way into a cluster; returns its name, with a number where the usual name is taken."""
     profiles = Profiles.of(env)
     taken = set(profiles.names())
-    name, number = f"{PREFIX}-{door.name}", 1
+    name, number = f"{PREFIX}-{config.name}", 1
     while name in taken:
         number += 1
-        name = f"{PREFIX}{number}-{door.name}"
+        name = f"{PREFIX}{number}-{config.name}"
     with open(folder / _LIST, "a", encoding="utf-8") as names:
         names.write(f"{name}\n")
-    profiles.write(name, door.plain, "of a playground; goes when it goes")
+    profiles.write(name, config.plain, "of a playground; goes when it goes")
     return name
 
 

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from kwcli.env import Exit, Failure
-from kwcli.playground.client_configs import Door, doors, forget, remember
+from kwcli.playground.client_configs import ListenerConfig, client_configs, forget, remember
 from kwcli.playground.cluster import Cluster, StartFailed
 from kwcli.playground.jars import Missing, java_problem
 from kwcli.playground.node_control import VARIABLE, Control
@@ -113,7 +113,7 @@ class _Stage:
         bootstrap: str,
         inside: str,
         cluster: Cluster | None = None,
-        named: Sequence[tuple[Door, str]] = (),
+        named: Sequence[tuple[ListenerConfig, str]] = (),
         control: Control | None = None,
     ) -> None:
         self.bootstrap = bootstrap
@@ -209,11 +209,11 @@ def _real(env: Environment, wish: PlaygroundOptions, stack: ExitStack, home: Pat
     make_topics(cluster.bootstrap("INTERNAL"), wish.all_topics, min(wish.nodes, 3))
     shown: dict[Listener, str] = {name: cluster.bootstrap(name) for name in listeners if name != "INTERNAL"}
     named = []
-    for door in doors(shown, cluster.folder / "tls"):
-        (folder / f"{door.name}.conf").write_text(as_text(door.plain))
-        (folder / f"{door.name}.properties").write_text(as_text(door.java))
-        if door.listener != "PLAINTEXT":
-            named.append((door, remember(env, folder, door)))
+    for config in client_configs(shown, cluster.folder / "tls"):
+        (folder / f"{config.name}.conf").write_text(as_text(config.plain))
+        (folder / f"{config.name}.properties").write_text(as_text(config.java))
+        if config.listener != "PLAINTEXT":
+            named.append((config, remember(env, folder, config)))
     stack.callback(forget, env, folder)
     bootstrap = next(iter(shown.values()))
     inside = shown.get("PLAINTEXT") or cluster.bootstrap("INTERNAL")

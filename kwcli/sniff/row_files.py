@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from decoders.filters import Filter
     from kwcli.env import Settings
 
-__all__ = ["TableTaker", "count_in_file", "name_files", "names_files", "without_ends"]
+__all__ = ["TableTaker", "name_files", "names_files", "number_in_file", "without_ends"]
 
 # The attributes of an exchange that hold packets.
 PACKETS: Final = ("request_packet", "request_packet_end", "response_packet", "response_packet_end")
@@ -48,7 +48,7 @@ def name_files(rows: Iterable[Settled], names: Sequence[str], *, count: bool = T
         packet = row.request_packet or row.response_packet or 0
         row.extra = {**(row.extra or {}), "file": utf8_text(names[file_of(packet)])}
         if count:
-            count_in_file(row)
+            number_in_file(row)
 
 
 def without_ends(rows: Iterable[Row], end: Callable[[Ended], None]) -> list[Settled]:
@@ -62,7 +62,7 @@ def without_ends(rows: Iterable[Row], end: Callable[[Ended], None]) -> list[Sett
     return kept
 
 
-def count_in_file(row: Exchange) -> None:
+def number_in_file(row: Exchange) -> None:
     """Number the packets of an exchange within their file."""
     for name in PACKETS:
         number = getattr(row, name)

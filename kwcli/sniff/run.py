@@ -34,7 +34,7 @@ from kwcli.sniff.closing import (
     limit_line,
 )
 from kwcli.sniff.fold_renderer import FoldRenderer
-from kwcli.sniff.row_files import TableTaker, count_in_file, name_files, names_files, without_ends
+from kwcli.sniff.row_files import TableTaker, name_files, names_files, number_in_file, without_ends
 from kwcli.sniff.row_output import Output
 from kwcli.sniff.unmatched import Unmatched
 
@@ -501,7 +501,7 @@ class Sniffing:
             if self._selection.everything or (row.kind == "exchange" and self._selection.matches(row)):
                 self._pieces[id(row)] = cut.take(row)
             if row.kind == "exchange" and not self._file_names:
-                count_in_file(row)
+                number_in_file(row)
 
     def _matching(self, rows: list[Settled]) -> list[Settled]:
         """The rows that the filter wants; until one is found, the others are examined to say why nothing matches."""

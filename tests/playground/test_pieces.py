@@ -12,7 +12,7 @@ import pytest
 
 from kwcli.commands.playground import ListenerNames, TopicList
 from kwcli.playground import jars
-from kwcli.playground.client_configs import Door, doors
+from kwcli.playground.client_configs import ListenerConfig, client_configs
 from kwcli.playground.jars import Missing, broker_jars, java_problem
 from kwcli.playground.ports import next_ports
 from kwcli.playground.temp_dirs import Scratch, clean_abandoned, playgrounds
@@ -60,8 +60,8 @@ def test_ports_that_are_taken_are_passed_over() -> None:
 
 
 def test_every_listener_has_its_ways_in(tmp_path: Path) -> None:
-    found = list(doors({"PLAINTEXT": "a:1", "MTLS": "a:2", "SASL_SSL": "a:3"}, tmp_path))
-    assert [door.name for door in found] == [
+    found = list(client_configs({"PLAINTEXT": "a:1", "MTLS": "a:2", "SASL_SSL": "a:3"}, tmp_path))
+    assert [config.name for config in found] == [
         *("plaintext", "mtls", "sasl_ssl"),
         *("sasl_ssl-scram-sha-256", "sasl_ssl-plain", "sasl_ssl-oauthbearer"),
     ]
@@ -70,12 +70,12 @@ def test_every_listener_has_its_ways_in(tmp_path: Path) -> None:
     assert mtls.java["ssl.keystore.location"] == str(tmp_path / "client.pem")
     assert found[2].plain["sasl.mechanisms"] == found[2].java["sasl.mechanism"] == "SCRAM-SHA-512"
     assert found[5].plain["sasl.mechanisms"] == "OAUTHBEARER"
-    assert {door.plain["bootstrap.servers"] for door in found[2:]} == {"a:3"}
+    assert {config.plain["bootstrap.servers"] for config in found[2:]} == {"a:3"}
 
 
 def test_a_door_of_plaintext_asks_for_nothing(tmp_path: Path) -> None:
-    door = Door("plaintext", "PLAINTEXT", None, "a:1", tmp_path)
-    assert door.plain == door.java == {"bootstrap.servers": "a:1", "security.protocol": "PLAINTEXT"}
+    config = ListenerConfig("plaintext", "PLAINTEXT", None, "a:1", tmp_path)
+    assert config.plain == config.java == {"bootstrap.servers": "a:1", "security.protocol": "PLAINTEXT"}
 
 
 def test_options_are_checked() -> None:

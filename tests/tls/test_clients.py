@@ -17,7 +17,7 @@ import pytest
 
 from decoders.exchanges.engine import read_settled
 from decoders.tls.connection import NO_START, TlsConnection
-from kwcli.playground.client_configs import doors
+from kwcli.playground.client_configs import client_configs
 from kwcli.playground.properties import Listener
 from tests.broker.clients.session import Step, run
 from tests.broker.cluster import Cluster
@@ -93,7 +93,7 @@ class Recorded(NamedTuple):
 
 def settings(cluster: Cluster, client: str, listener: Listener) -> dict[str, str]:
     """The client's settings for a listener."""
-    ways = doors({listener: cluster.bootstrap(listener)}, cluster.folder / "tls")
+    ways = client_configs({listener: cluster.bootstrap(listener)}, cluster.folder / "tls")
     # SCRAM of librdkafka 1.9 fails with brokers of today, in plain text too.
     mechanism = "PLAIN" if client.startswith("rdkafka") else "SCRAM-SHA-256"
     way = next(each for each in ways if each.mechanism in (None, mechanism))

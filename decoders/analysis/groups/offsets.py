@@ -529,7 +529,8 @@ class GroupOffsets:
 
 def _length(row: dict[str, Any]) -> int:
     """How many offsets a row has; none where the side ends in the middle of it."""
-    return int(row.get("last_offset", NOTHING) - row.get("first_offset", 0) + 1)
+    first, last = row.get("first_offset"), row.get("last_offset")
+    return 0 if first is None or last is None else int(last - first + 1)
 
 
 def _replica(request: dict[str, Any]) -> int:
