@@ -8,6 +8,7 @@ its header, offsets and size, and has no records.
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -51,6 +52,8 @@ _SMALL, _MINUS = b"\0\0", b"\xff\xff"
 _MESSAGE_CRC_AT: Final = 12
 _MESSAGE_CRC_START: Final = 16
 _MESSAGE_ATTRIBUTES_AT: Final = 17
+# Compressed messages of magic 0 and 1, from the magic on: a codec, of magic 1 a timestamp, and a key that is null.
+_WRAPPERS: Final = re.compile(rb"\x00[\x01-\x03](?=\xff{4})|\x01[\x01-\x03\x09-\x0b](?=.{8}\xff{4})", re.DOTALL)
 
 
 class _Overwritten:
@@ -346,7 +349,7 @@ class BatchScrubber:
 
 
 def inflated(data: bytes, cap: int) -> Iterator[bytes]:
-    """The plain records of compressed batches of magic 2, wherever they begin in `data`; `cap` bytes each at most."""
+    """The plain records of compressed batches and messages, wherever they begin in `data`; `cap` bytes each at most."""
     at = data.find(b"\2", MAGIC_AT)
     while at >= 0:
         begin = at - MAGIC_AT
@@ -354,6 +357,10 @@ def inflated(data: bytes, cap: int) -> Iterator[bytes]:
         if plain is not None:
             yield plain
         at = data.find(b"\2", at + 1)
+    for found in _WRAPPERS.finditer(data, MAGIC_AT):
+        plain = _unwrapped(data, found.start() - MAGIC_AT, cap)
+        if plain is not None:
+            yield plain
 
 
 def _inflated(data: bytes, at: int, cap: int) -> bytes | None:
@@ -364,7 +371,22 @@ def _inflated(data: bytes, at: int, cap: int) -> bytes | None:
         return None
     if google_crc32c.value(data[at + CRC_START : stop]) != _UINT32.unpack_from(data, at + CRC_START - 4)[0]:
         return None
+    return _plain(codec, memoryview(data)[at + SIZE : stop], cap, 2)
+
+
+def _unwrapped(data: bytes, at: int, cap: int) -> bytes | None:
+    """The plain messages of the compressed message at `at`; None if there is none, or it cannot be read."""
+    stop = at + LOG_OVERHEAD + _INT32.unpack_from(data, at + 8)[0]
+    crc = _UINT32.unpack_from(data, at + _MESSAGE_CRC_AT)[0]
+    if stop > len(data) or zlib.crc32(data[at + _MESSAGE_CRC_START : stop]) != crc:
+        return None
+    magic = data[at + MAGIC_AT]
+    value = at + _HEADER_SIZES[magic] + 8  # behind the sizes of the key, which is null, and of itself
+    return _plain(data[at + _MESSAGE_ATTRIBUTES_AT] & CODEC_MASK, memoryview(data)[value:stop], cap, magic)
+
+
+def _plain(codec: int, packed: memoryview, cap: int, magic: int) -> bytes | None:
     try:
-        return inflate(codec, memoryview(data)[at + SIZE : stop], cap, 2)
+        return inflate(codec, packed, cap, magic)
     except DecodeError:
         return None

@@ -10,6 +10,7 @@ from decoders import decode_records
 from decoders.records.codecs import NUMBERS, deflate
 from decoders.records.model import Record
 from decoders.records.write import encode_message_set
+from decoders.scrubbing.batches import inflated
 from decoders.scrubbing.messages import Scrubber
 from decoders.scrubbing.names import Names
 from decoders.scrubbing.pseudonyms import Pseudonyms
@@ -68,6 +69,24 @@ def test_message_sets(magic: int, codec: str) -> None:
     by = scrubber()
     compare(data, by.batches(data, "orders"))
     assert by.counts["emptied"] == 0
+
+
+@pytest.mark.parametrize(
+    ("magic", "codec"),
+    [*((magic, codec) for magic in (0, 1, 2) for codec in ("gzip", "snappy", "lz4")), (2, "zstd")],
+)
+def test_the_search_for_what_is_left_looks_into_all_that_is_compressed(magic: int, codec: str) -> None:
+    """Between other bytes, twice; a damaged one is passed over."""
+    if magic == 2:
+        payload = deflate(codec, b"".join(rows()))
+        data, has = batch(attributes=NUMBERS[codec], payload=payload, count=30, last_delta=29), b"".join(rows())
+    else:
+        records = [Record(at, 1000 + at if magic else None, None, SECRET, ()) for at in range(20)]
+        data, has = encode_message_set(records, magic, codec=codec), SECRET
+    damaged = data[:30] + bytes([data[30] ^ 1]) + data[31:]
+    found = list(inflated(b"\1\2\1" + data + damaged + b"\0" * 30 + data + data[:-1], 1 << 20))
+    assert len(found) == 2
+    assert all(has in plain for plain in found)
 
 
 def test_a_wrong_checksum_stays_wrong() -> None:
