@@ -574,12 +574,18 @@ def _records(
 
 
 class _Payload:
-    """The undecoded records of one batch, which can be read any number of times."""
+    """The undecoded records of one batch, which can be read any number of times.
 
-    __slots__ = ("_attributes", "_budget", "_fields", "_packed")
+    It does not refer to the dict of the batch, which refers to it: a cycle would keep the bytes of many batches.
+    """
+
+    __slots__ = ("_attributes", "_base", "_budget", "_count", "_first", "_last", "_packed")
 
     def __init__(self, fields: dict[str, Any], packed: tuple[bytes, int, int], attributes: int, budget: Budget) -> None:
-        self._fields = fields
+        self._count: int = fields["record_count"]
+        self._base: int = fields["base_offset"]
+        self._first: int = fields["base_timestamp"]
+        self._last: int = fields["max_timestamp"]
         self._packed = packed
         self._attributes = attributes
         self._budget = budget
@@ -591,7 +597,7 @@ class _Payload:
         data = inflate(number, memoryview(data)[start:stop], BATCH_INFLATED_MAX, 2) if number else data[start:stop]
         rows = _until_failure(self._either(data), failures)
         if self._attributes & (LOG_APPEND | CONTROL):
-            rows = _as_batch(rows, self._attributes, self._fields["max_timestamp"])
+            rows = _as_batch(rows, self._attributes, self._last)
         return rows
 
     def _either(self, data: bytes) -> Iterator[Row]:
@@ -599,7 +605,7 @@ class _Payload:
 
         Only the last row before the fast reader gives up may be wrong, so each row is held until the next one is read.
         """
-        count, base, first = (self._fields[name] for name in ("record_count", "base_offset", "base_timestamp"))
+        count, base, first = self._count, self._base, self._first
         budget = self._budget
         headers = budget.headers
         given = 0

@@ -1,6 +1,7 @@
 """`python -m tests.bench.sniff`: kw against tshark on the same capture in the same run, CPU seconds and peak memory.
 
-Prints each ratio beside the minimum and the aim; needs tshark on the PATH. `--capture FILE` measures one's own capture.
+One process of each (`--jobs 1`; several: `tests.bench.jobs`). Prints each ratio beside the minimum and the aim; needs
+tshark on the PATH. `--capture FILE` measures one's own capture.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from pathlib import Path
 from tests.bench.process import Cost, best
 
 PROFILES = ("small", "mixed", "big")
-KW = [sys.executable, "-m", "kwcli.main"]
+SNIFF = [sys.executable, "-m", "kwcli.main", "sniff", "--jobs", "1"]
 KAFKA = ["-d", "tcp.port==9092,kafka"]
 FIELDS = ["frame.time_epoch", "ip.src", "kafka.api_key", "kafka.correlation_id", "kafka.client_id", "kafka.topic_name"]
 COMMANDS: dict[str, list[str]] = {
-    "kw text": [*KW, "sniff", "-o", "text"],
-    "kw ndjson": [*KW, "sniff", "-o", "ndjson"],
-    "kw ndjson --records": [*KW, "sniff", "-o", "ndjson", "--records"],
+    "kw text": [*SNIFF, "-o", "text"],
+    "kw ndjson": [*SNIFF, "-o", "ndjson"],
+    "kw ndjson --records": [*SNIFF, "-o", "ndjson", "--records"],
     "tshark one-liners": ["tshark", *KAFKA, "-r"],
     "tshark -T fields": ["tshark", *KAFKA, "-T", "fields", *(w for f in FIELDS for w in ("-e", f)), "-r"],
     "tshark -T json": ["tshark", *KAFKA, "-T", "json", "-r"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from random import Random
 from typing import Any
 
@@ -14,6 +15,7 @@ from decoders.messages.bodies import Options, hooks_of, table
 from decoders.records import Batch, Budget, Record, batches_json, encode_batch
 from decoders.records.codecs import NAMES, deflate
 from decoders.records.read import DeferredBatches, deferrable_batches
+from decoders.records.write import encode_message_set
 from decoders.schema import large_body
 from decoders.schema.codec import json_decoder, partial
 from decoders.schema.walk import write
@@ -82,6 +84,24 @@ def test_wrappers(monkeypatch: pytest.MonkeyPatch, magic: int) -> None:
     for held in (inside, bad, inside[:-1]):
         values, written = both(message(magic, 900, deflate("gzip", held, magic), attributes=1) * 2, records=450)
         assert written == values
+
+
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_nothing_refers_to_itself(magic: int) -> None:
+    """What is written is free at once: searches for cycles are seldom, and a batch may be of megabytes."""
+    rows = [Record(at, at if magic else None, None, b"v" * 2000, ()) for at in range(40)]
+    data = encode_batch(rows, Batch()) if magic == 2 else encode_message_set(rows, magic, codec="gzip")
+    gc.collect()
+    gc.disable()
+    try:
+        before = len(gc.get_objects())
+        for _ in range(50):
+            budget = Budget()
+            budget.held = NOTHING_HELD
+            assert len(b"".join(json_pieces(deferrable_batches(data, budget, records=True)))) > 80_000
+        assert len(gc.get_objects()) - before < 50
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("data", TEXTS)
