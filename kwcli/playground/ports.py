@@ -14,7 +14,7 @@ _LOWEST: Final = 20000
 _HIGHEST: Final = 32000
 _LAST: Final = 65535
 # Ports of a slice: more than the largest cluster needs, and so few that each of many processes finds a slice.
-_SLICE: Final = 300
+_SLICE: Final = 400
 
 
 class _Slice:
@@ -31,6 +31,8 @@ class _Slice:
 
     def take(self, count: int, host: str) -> list[int]:
         """`count` free ports in a row."""
+        if count >= _SLICE:  # they would reach into the slice of another process, which may have it or not
+            raise OSError(f"{count} ports in a row are more than the {_SLICE - 1} of one process")
         for _ in range(_SLICE):
             if self._next + count > self._first + _SLICE:
                 self._next = self._first + 1

@@ -99,6 +99,12 @@ def test_free_ports_are_a_row_and_free() -> None:
     assert not any(answers("127.0.0.1", port, timeout_s=0.2) for port in ports)
 
 
+def test_a_row_of_ports_does_not_reach_into_those_of_another_process() -> None:
+    assert len(free_ports(302)) == 302  # what the largest test asks for
+    with pytest.raises(OSError, match="400 ports in a row are more than the 399 of one process"):
+        free_ports(400)
+
+
 def test_ports_of_another_process_are_not_taken() -> None:
     """Who stops a broker for a while finds its port free when it starts the broker again."""
     code = (
