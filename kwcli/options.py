@@ -360,20 +360,20 @@ def words_option(*names: str, known: tuple[str, ...] = (), help: str, metavar: s
 debug_option: Final = switch_option("--debug", "debug", "Show the traceback of a defect.")
 # For commands that have the format csv.
 csv_safe_option: Final = switch_option(
-    "--csv-safe", "csv_safe", "In csv, an apostrophe before what a spreadsheet takes for a formula."
+    "--csv-safe", "csv_safe", "In csv, put an apostrophe before cells that look like formulas."
 )
 ports_option: Final = list_option(
     "--port",
     "ports",
     type=PortList(),
     metavar="PORT,...",
-    help="Broker ports, 9092-9094 for a range; without it Kafka is recognised on any port.",
+    help="Broker ports, 9092-9094 for a range (default: detect Kafka on any port).",
 )
 
 since_option: Final = click.option(
-    "--since", type=TimeWord(), metavar="TIME", help="Only what began then or later: 17:34, 5m."
+    "--since", type=TimeWord(), metavar="TIME", help="Only what began since TIME: 17:34, 5m."
 )
-until_option: Final = click.option("--until", type=TimeWord(), metavar="TIME", help="Only what began before this time.")
+until_option: Final = click.option("--until", type=TimeWord(), metavar="TIME", help="Only what began before TIME.")
 keylog_option: Final = click.option(
     "--keylog",
     "keylogs",
@@ -385,7 +385,7 @@ keylog_option: Final = click.option(
 
 
 local_option: Final = click.option(
-    "--local", is_flag=True, help="Times in the zone of $TZ, or of this machine, instead of UTC."
+    "--local", is_flag=True, help="Show times in the zone of $TZ, or of this machine, not UTC."
 )
 no_pager_option: Final = switch_option("--no-pager", "no_pager", "Do not page long output on a terminal.")
 fields_option: Final = list_option(
@@ -403,13 +403,13 @@ marks_option: Final = click.option(
     "marks",
     multiple=True,
     metavar="NAME=VALUE",
-    help="With -o fields: header=y, separator=, quote=d and so on, as tshark has them.",
+    help="With -o fields: header=y, separator=, quote=d and so on, as in tshark.",
 )
 columns_option: Final = words_option(
     "--columns",
     "columns",
     metavar="PATH,...",
-    help="The columns of text, table and csv: words as for -f, or any path of the record.",
+    help="Columns of text, table and csv: fields as in -f, or any path of the record.",
 )
 
 
@@ -435,7 +435,7 @@ def output_options(
                 "--output",
                 type=OutputFormat(formats),
                 callback=_default_format,
-                help="Output format; text where $KW_OUTPUT names no other.",
+                help="Output format (default: $KW_OUTPUT, else text).",
             ),
             *(
                 [
@@ -478,20 +478,20 @@ def capture_options(command: Command) -> Command:
             multiple=True,
             metavar="FILE",
             type=click.Path(readable=False),
-            help="A capture to read, as FILE is.",
+            help="A capture to read, like FILE.",
         ),
         click.option(
-            "-i", "--interface", metavar="IFACE", help="Capture live on this interface (`any`: on all of them)."
+            "-i", "--interface", metavar="IFACE", help="Capture live on this interface (`any`: all interfaces)."
         ),
-        click.option("--bpf", metavar="EXPR", help="Kernel filter of a live capture, as tcpdump writes it."),
+        click.option("--bpf", metavar="EXPR", help="Kernel filter of a live capture, in tcpdump's syntax."),
         click.option(
             "-w",
             "--write",
             metavar="FILE.pcapng",
             type=click.Path(readable=False),
-            help="Keep the packets of a live capture in this file; kw sniff FILE -w: those of the rows shown.",
+            help="Write the packets of a live capture; kw sniff FILE -w: the packets of the rows shown.",
         ),
-        click.option("--follow", is_flag=True, help="Read FILE on while it grows, with the next files of its writer."),
+        click.option("--follow", is_flag=True, help="Follow FILE as it grows, then the next files of its writer."),
         ports_option,
         keylog_option,
         since_option,
@@ -507,16 +507,16 @@ def cut_options(command: Command) -> Command:
     return with_options(
         command,
         click.option(
-            "--whole-connections", is_flag=True, help="With FILE -w: all packets of the connections that have a row."
+            "--whole-connections", is_flag=True, help="With FILE -w: write all packets of connections with a row."
         ),
-        click.option("--with-keys", is_flag=True, help="With FILE -w: the TLS keys of what is written as well."),
+        click.option("--with-keys", is_flag=True, help="With FILE -w: write TLS keys of these packets, too."),
     )
 
 
 guess_option: Final = click.option(
     "--guess-requests",
     is_flag=True,
-    help="Decode answers whose requests are not in the capture, where one API version alone fits.",
+    help="Decode responses without requests in the capture if exactly one API version fits.",
 )
 
 
@@ -531,7 +531,7 @@ jobs_option: Final = click.option(
     type=click.IntRange(min=1),
     metavar="N",
     default=_count_jobs,
-    help=f"Have N processes show what one reads; one for each core, at most {JOBS_MAX}, without it.",
+    help=f"Decode and print with N processes (default: one per core, at most {JOBS_MAX}).",
 )
 
 
@@ -543,7 +543,7 @@ def telemetry_options(command: Command) -> Command:
             "--metrics",
             type=MetricsAddress(),
             metavar="[ADDRESS:]PORT",
-            help="While it goes on, tell Prometheus on http://127.0.0.1:PORT/metrics, or at this address.",
+            help="While running, serve Prometheus on http://127.0.0.1:PORT/metrics, or at ADDRESS.",
         ),
         click.option(
             "--otlp",
@@ -585,16 +585,16 @@ def filter_options(*, limit: str | None = None) -> Callable[[Command], Command]:
             "--filter",
             "expression",
             metavar="EXPR",
-            help="Only exchanges for which this holds, for example 'api == Fetch and latency > 100ms'.",
+            help="Only exchanges that match EXPR, for example 'api == Fetch and latency > 100ms'.",
         ),
         click.option("--errors-all", is_flag=True, hidden=True),
         click.option(
             "--errors",
             is_flag=True,
-            help="Only what went wrong: error codes, undecodable, cut off unanswered; `--errors all`: also error codes"
-            " that the protocol means so.",
+            help="Only failures: error codes, undecodable, unanswered at close; `--errors all`: also error codes that"
+            " the protocol expects.",
         ),
-        click.option("--slower-than", type=Duration(), metavar="TIME", help="Only latencies above, for example 100ms."),
+        click.option("--slower-than", type=Duration(), metavar="TIME", help="Only latencies above TIME, say 100ms."),
         *([] if limit is None else [limit_option(limit)]),
     ]
 
@@ -612,5 +612,5 @@ def content_options(command: Command) -> Command:
         click.option(
             "--reveal-secrets", is_flag=True, help="Show tokens, salts and config values instead of {redacted}."
         ),
-        click.option("--names", is_flag=True, help="In JSON and fields, words for numbers: 1 is read_committed."),
+        click.option("--names", is_flag=True, help="Name numbers in JSON, YAML, fields: 1 is read_committed."),
     )

@@ -29,12 +29,10 @@ Examples:
 @click.command("audit", cls=ConnectingCommand, epilog=EXAMPLES)
 @capture_options
 @click.option(
-    "--target", metavar="RELEASE", help="Hold clients against this release, or broker:HOST:PORT; the newest without it."
+    "--target", metavar="RELEASE", help="Check clients against this release or broker:HOST:PORT (default: the newest)."
 )
-@click.option(
-    "--clients", "newer", metavar="RELEASE", help="The reverse: hold brokers against clients of this release."
-)
-@click.option("--security", is_flag=True, help="Look at listeners, logins, TLS, secrets and rights instead.")
+@click.option("--clients", "newer", metavar="RELEASE", help="Reverse: check brokers against clients of this release.")
+@click.option("--security", is_flag=True, help="Audit listeners, logins, TLS, secrets and rights instead.")
 @jobs_option
 @filter_options(limit="Stop reading after N exchanges counted.")
 @login_options
@@ -54,11 +52,11 @@ def command(
     connection: ConnectionOptions,
     shown: OutputOptions,
 ) -> int:
-    """Say which clients break when the brokers become those of another release; or how safe they are.
+    """Say which clients break when the brokers move to another release; or audit security.
 
-    FILE as for `kw sniff`. Each client `works`, `breaks` or is `unknown`, with the versions that speak for it and the
-    release it needs at least. Exit code 4 when one breaks. `--security` tells of listeners, logins, TLS, secrets that
-    crossed in clear and rights that were changed; exit code 4 when a finding is an error.
+    FILE as for `kw sniff`. Each client `works`, `breaks` or is `unknown`, with the versions that show it and the
+    lowest release it needs. Exit code 4 when a client breaks. `--security` reports listeners, logins, TLS, secrets
+    sent in clear and changed rights; exit code 4 when a finding is an error.
     """
     from decoders.apis.releases import RELEASES
     from kwcli.answers.audit import AuditRenderer, SecurityRenderer, check_words, find_target

@@ -53,36 +53,36 @@ CLASHES = (
 @click.argument("words", nargs=-1, metavar="[PATH=VALUE | @FILE | -]...")
 @click.option("--api-version", "version", type=VersionWord(), metavar="N", help="Send this version: 12, v12, latest.")
 @click.option("--as-kafka", "release", metavar="2.8", help="Send the highest version that this release speaks.")
-@click.option("--force", is_flag=True, help="Send what the broker does not offer, too.")
+@click.option("--force", is_flag=True, help="Send an API or version not offered, too.")
 @click.option(
-    "--node", metavar="NODE", help="An id, 1,2, any, controller, all, coordinator:GROUP, txn:ID, leader:TOPIC-PART."
+    "--node", metavar="NODE", help="Ids (1,2), any, controller, all, coordinator:GROUP, txn:ID, leader:TOPIC-PART."
 )
 @click.option("--split", is_flag=True, help="Send each leader or coordinator its share of the request.")
 @click.option("--example", is_flag=True, help="Send the example of the API as it is, even if it changes something.")
 @click.option("--skeleton", is_flag=True, help="Print the request as annotated YAML to fill in; send nothing.")
 @click.option("--edit", is_flag=True, help="Edit the request in $EDITOR before it is sent.")
 @click.option("--dry-run", is_flag=True, help="Show the request and its bytes without connecting.")
-@click.option("--raw-body", metavar="HEX", help="Send these bytes for the body.")
-@click.option("--only", type=click.Choice(["request", "response"]), help="Show this side; as JSON, its body alone.")
-@click.option("--select", metavar="PATH", help="Show only what is at this path of the response (or of --only).")
+@click.option("--raw-body", metavar="HEX", help="Send these bytes as the body.")
+@click.option("--only", type=click.Choice(["request", "response"]), help="Show one side; in JSON, only its body.")
+@click.option("--select", metavar="PATH", help="Show only this path of the response (or of --only).")
 @content_options
 @click.option("--compression", type=click.Choice(CODECS), help="With topic=… value=…: how to compress the records.")
-@click.option("--acks", type=click.Choice(["all", "1", "0"]), help="With topic=… value=…: who must have them first.")
-@click.option("--magic", type=click.IntRange(0, 2), metavar="0|1|2", help="With topic=… value=…: their format.")
+@click.option("--acks", type=click.Choice(["all", "1", "0"]), help="With topic=… value=…: replicas that must ack.")
+@click.option("--magic", type=click.IntRange(0, 2), metavar="0|1|2", help="With topic=… value=…: batch format.")
 @click.option("--lines", is_flag=True, help="With topic=… and a pipe: each line is a value, JSON or not.")
-@click.option("--values", is_flag=True, help="Of a fetch: print the records' values alone, one a line.")
+@click.option("--values", is_flag=True, help="With Fetch: print only record values, one per line.")
 @click.option(
     "-K",
     "--key-separator",
     metavar="SEP",
-    help="What stands between key and value: in the lines that are sent, or that a fetch prints.",
+    help="Separator of key and value, in lines that are sent or that a fetch prints.",
 )
-@click.option("--repeat", type=click.IntRange(min=0), default=1, metavar="N", help="Send it N times; 0: until Ctrl-C.")
-@click.option("--interval", type=Seconds(), default=1.0, metavar="TIME", help="Between repetitions; 1s without it.")
+@click.option("--repeat", type=click.IntRange(min=0), default=1, metavar="N", help="Send N times; 0: until Ctrl-C.")
+@click.option("--interval", type=Seconds(), default=1.0, metavar="TIME", help="Interval of --repeat (default: 1s).")
 @click.option("--against", metavar="3.9", help="With ApiVersions: compare what brokers offer with this release.")
 @connection_options
 @output_options(
-    verbose="Show the request too, the chosen server and what was looked up; -vv what was said.",
+    verbose="Show the request, the chosen server and the look-ups; -vv also their messages.",
     quiet="No summary of repetitions.",
     columns=True,
     times=True,
@@ -99,12 +99,12 @@ def command(
     interval: float,
     **asked: object,
 ) -> int:
-    """Send one request to the broker that it is for; print request, response and timing.
+    """Send one request to the right broker; print request, response and timing.
 
-    API is a name in any spelling or a number. The body is the API's example with what the words set: topics[0].name=a,
+    API is a name in any spelling or a number. The body is the API's example, changed by words: topics[0].name=a,
     topics[].name=a appends, path:=JSON, path=@file; or JSON or YAML from @FILE or, with -, standard input.
 
-    Produce and Fetch take short words as well: topic=orders key=k value=v header=a:b, or a value a line from a pipe;
+    Produce and Fetch take short words as well: topic=orders key=k value=v header=a:b, or one value a line from a pipe;
     topic=orders offset=-10 (before the end), beginning, end, @2026-11-21T03:04.
     """
     from kwcli.calling.command import CallOptions, run_call

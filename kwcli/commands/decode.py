@@ -102,17 +102,17 @@ def _unmarked(_ctx: click.Context, _param: click.Parameter, words: tuple[str, ..
 )
 @click.option("--api", metavar="API", help="The API of the messages, by name or number.")
 @click.option(
-    "--version", "--api-version", "version", type=VersionWord(), metavar="N", help="Its version: 12, v12, latest."
+    "--version", "--api-version", "version", type=VersionWord(), metavar="N", help="API version: 12, v12, latest."
 )
 @click.option("--request", is_flag=True, help="The messages are requests.")
 @click.option("--response", is_flag=True, help="The messages are responses.")
 @click.option(
     "--as", "structure", metavar="STRUCTURE", help="The bytes are this structure (OffsetCommitValue); list shows all."
 )
-@click.option("--from", "form", type=click.Choice(FORMS), default="auto", help="How the bytes are written.")
-@click.option("--explain", is_flag=True, help="Name what strange bytes, or numbers of a log, are.")
+@click.option("--from", "form", type=click.Choice(FORMS), default="auto", help="Notation of the bytes.")
+@click.option("--explain", is_flag=True, help="Identify unknown bytes, or numbers from a log.")
 @content_options
-@output_options(verbose="Show headers too; in hex nothing is shortened.", formats=FORMATS)
+@output_options(verbose="Show headers too; shorten nothing in hex.", formats=FORMATS)
 @gather_options("said", MessageOptions, MessageOptions._fields)
 @click.pass_context
 def command(
@@ -126,9 +126,9 @@ def command(
 ) -> int:
     """Decode single messages: hex, base64, dumps of xxd, hexdump and tcpdump -X, raw bytes, one or many.
 
-    With the size field or without, several frames back to back, a message a line. A request says itself what it is; a
-    response needs --api and --version, or is guessed, and what else it may be is listed. With both even a bare body
-    decodes. What stands before a failure is shown.
+    With or without the size field, several frames back to back, or one per line. A request names its API and version; a
+    response needs --api and --version, or is guessed, and other candidates are listed. With both, a bare body decodes
+    too. Fields before a failure are shown.
     """
     from kwcli.decoding.messages import MessageHints
     from kwcli.decoding.run import run, run_explain

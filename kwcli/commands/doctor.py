@@ -36,11 +36,11 @@ Examples:
     type=click.Choice(["error", "warning", "never"]),
     default="error",
     show_default=True,
-    help="End with exit code 4 where there is a finding as bad as this.",
+    help="Exit with code 4 on a finding at least this severe.",
 )
-@click.option("--threshold", "thresholds", metavar="NAME=NUMBER", multiple=True, help="From how much on; repeatable.")
+@click.option("--threshold", "thresholds", metavar="NAME=NUMBER", multiple=True, help="Set a threshold; repeatable.")
 @jobs_option
-@filter_options(limit="Stop reading after N exchanges looked at.")
+@filter_options(limit="Stop reading after N exchanges examined.")
 @output_options(
     verbose="Explain notes as well.",
     quiet="No summary and no progress bar.",
@@ -57,10 +57,10 @@ def command(
     filters: FilterOptions,
     shown: OutputOptions,
 ) -> int:
-    """Say what is wrong: findings, worst first, with who, since when, the evidence and what to do.
+    """Say what is wrong: findings, worst first, with clients, since when, evidence and what to do.
 
     FILE as for `kw sniff`. Errors and warnings are explained, notes are a line each (`-v` explains them as well). With
-    -b a cluster is looked at in the place of a capture; nothing is changed there.
+    -b examine a cluster instead of a capture, without changing it.
     """
     from kwcli.answers.doctor import DoctorRenderer, check_source, read_thresholds
     from kwcli.answers.run import answer, look_at

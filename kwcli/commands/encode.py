@@ -34,10 +34,10 @@ class FrameHeader(NamedTuple):
 @click.argument("api", metavar="API")
 @click.argument("version", metavar="VERSION", type=VersionWord())
 @click.argument("words", metavar="[path=value | @FILE | -]...", nargs=-1)
-@click.option("--response", is_flag=True, help="A response; without it a request.")
+@click.option("--response", is_flag=True, help="Encode a response, not a request.")
 @click.option("--frame", is_flag=True, help="The whole frame: size field, header, body.")
-@click.option("--correlation-id", type=click.IntRange(-(1 << 31), (1 << 31) - 1), help="In the header of the frame.")
-@click.option("--client-id", metavar="TEXT", help="In the header of the frame.")
+@click.option("--correlation-id", type=click.IntRange(-(1 << 31), (1 << 31) - 1), help="For the header of --frame.")
+@click.option("--client-id", metavar="TEXT", help="For the header of --frame.")
 @click.option("--skeleton", is_flag=True, help="Print an annotated body to fill in, as YAML.")
 @click.option("-o", "--output", type=click.Choice(FORMS), default="hex", help="hex (default), base64 or raw bytes.")
 @debug_option

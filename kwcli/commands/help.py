@@ -26,16 +26,16 @@ class HelpTopic(click.ParamType[str]):
 
 @click.command("help", epilog=EXAMPLES)
 @click.argument("words", nargs=-1, type=HelpTopic(), metavar="[TOPIC | COMMAND]")
-@click.option("--search", metavar="WORD", help="List the lines of all pages that hold this word.")
-@click.option("--man", is_flag=True, help="Print a manual page, of all pages or of one, as man reads it.")
+@click.option("--search", metavar="WORD", help="List the lines of all pages with this word.")
+@click.option("--man", is_flag=True, help="Print all pages, or one, as a manual page for man.")
 @click.option("--no-pager", is_flag=True, help="Do not page long output on a terminal.")
 @click.option("--color", type=click.Choice(COLORS), default="auto", help="When to use colours.")
 @click.pass_context
 def command(
     ctx: click.Context, words: tuple[str, ...], search: str | None, man: bool, no_pager: bool, color: str
 ) -> int:
-    """Show a page of the handbook, or list its topics. The name of a command is that of its page; of a command of a
-    group, `kw help profile add`, the options are shown."""
+    """Show a page of the handbook, or list its topics. A command's page has its name; for a command of a group,
+    `kw help profile add`, its options are shown."""
     from kwcli.help.view import show_found, show_man, show_options, show_page, show_topics
 
     env: Environment = ctx.obj

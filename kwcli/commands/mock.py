@@ -36,22 +36,22 @@ def _split_passwords(ctx: click.Context, _param: click.Parameter, values: tuple[
     type=click.IntRange(0, 65535),
     default=19092,
     metavar="N",
-    help="The first node listens here, the next ones on N+1 ...; 19092 without it, 0 takes any free ports.",
+    help="The first node listens on N, the next on N+1 ... (default: 19092; 0: any free ports).",
 )
-@click.option("--bind", metavar="ADDRESS", default="127.0.0.1", help="Listen here; only this machine without it.")
-@click.option("--advertise", metavar="HOST", help="The host that clients are told, instead of that of --bind.")
-@click.option("--calm", is_flag=True, help="Without the errors that were recorded.")
+@click.option("--bind", metavar="ADDRESS", default="127.0.0.1", help="Listen on ADDRESS (default: 127.0.0.1).")
+@click.option("--advertise", metavar="HOST", help="Host name given to clients, instead of the --bind address.")
+@click.option("--calm", is_flag=True, help="Leave out the recorded errors.")
 @click.option(
     "--password",
     "passwords",
     multiple=True,
     metavar="USER=PASSWORD",
     callback=_split_passwords,
-    help="What a user logs in with by SCRAM, where a broker has to know it too; `mock` for all others.",
+    help="SCRAM password of USER, which a broker has to know too; all others have `mock`.",
 )
 @keylog_option
 @partial(security_options, lends_login=False)
-@partial(log_options, upstream=False, quiet="Say only that it is ready, and what is wrong.")
+@partial(log_options, upstream=False, quiet="Print only the ready line and problems.")
 @click.pass_obj
 def command(
     env: Environment,
@@ -63,10 +63,10 @@ def command(
     passwords: dict[str, str],
     **place: Any,
 ) -> int:
-    """Be the brokers of a recording, for tests of clients: its nodes, topics, records, groups and errors.
+    """Mock the brokers of a recording, to test clients: its nodes, topics, records, groups and errors.
 
-    FILE as for `kw sniff`, or NDJSON that kw wrote with --records. Clients are answered in any version that they ask
-    for; what they write is kept in memory and gone at the end. Ctrl-C ends.
+    FILE as for `kw sniff`, or NDJSON that kw wrote with --records. Clients are answered in any version they ask for;
+    their writes are kept in memory and lost at the end. Ctrl-C ends.
     """
     from kwcli.mock.run import MockPlan, run_mock
 

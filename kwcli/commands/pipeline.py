@@ -73,7 +73,7 @@ def _shared(command: Command) -> Command:
             required=True,
             metavar="DIR",
             type=click.Path(readable=False),
-            help="The folder of the tables; it is made, or the same command has made it.",
+            help="Folder of the tables: new, or made by the same command.",
         ),
         click.option(
             "--point",
@@ -81,7 +81,7 @@ def _shared(command: Command) -> Command:
             multiple=True,
             type=Point(),
             metavar="NAME=GLOB",
-            help="Captures of one place in the network; the same connection at two points is two.",
+            help="Captures of one place in the network; a connection at two points counts twice.",
         ),
         filter_options(),
         ports_option,
@@ -93,25 +93,25 @@ def _shared(command: Command) -> Command:
             metavar="NAME,...",
             help=f"Only these tables, of {', '.join(TABLES)}.",
         ),
-        click.option("--bodies", is_flag=True, help="Requests and responses as JSON, too."),
+        click.option("--bodies", is_flag=True, help="Add requests and responses as JSON."),
         click.option("--reveal-secrets", is_flag=True, help="In bodies: tokens, salts and config values in clear."),
         click.option(
             "--engine",
             type=click.Choice(ENGINES),
             default="auto",
-            help="One process, or Spark: stitch, or the slow reference; auto goes by size.",
+            help="local: 1 process; stitch: Spark; shuffle: slow reference; auto: by size.",
         ),
         click.option(
             "--master",
             metavar="URL",
-            help="Where Spark runs: local[2], spark://head:7077, yarn; this machine without it.",
+            help="Where Spark runs: local[2], spark://head:7077, yarn (default: this machine).",
         ),
         click.option(
             "--strict", is_flag=True, help="Exit code 3 when traffic or input was lost or could not be decoded."
         ),
-        click.option("-v", "--verbose", count=True, help="Tell of every capture, or of every batch."),
+        click.option("-v", "--verbose", count=True, help="Report every capture, or every batch."),
         click.option("-q", "--quiet", is_flag=True, help="No summary and no progress."),
-        switch_option("--debug", "debug", "Show the traceback of a defect, and what Spark says."),
+        switch_option("--debug", "debug", "Show the traceback of a defect, and Spark's output."),
     )
 
 
@@ -121,21 +121,21 @@ def command() -> None:
 
 
 @command.command("run", short_help="Decode captures into Parquet tables.", epilog=_RUN)
-@click.option("--since", "since_ns", type=TimeWord(), metavar="TIME", help="Only what began then or later: 17:34, 5m.")
-@click.option("--until", "until_ns", type=TimeWord(), metavar="TIME", help="Only what began before this time.")
+@click.option("--since", "since_ns", type=TimeWord(), metavar="TIME", help="Only what began since TIME: 17:34, 5m.")
+@click.option("--until", "until_ns", type=TimeWord(), metavar="TIME", help="Only what began before TIME.")
 @_shared
 @click.option(
-    "--split-size", type=Amount(), metavar="SIZE", help="Bytes of capture in one task; 256MiB, of more than 8GB 512MiB."
+    "--split-size", type=Amount(), metavar="SIZE", help="Bytes of capture per task (default: 256MiB, above 8GB 512MiB)."
 )
-@click.option("--explain", is_flag=True, help="Say what would be done and why, and do nothing.")
+@click.option("--explain", is_flag=True, help="Print the plan with reasons; do nothing.")
 @gather_options("options", partial(RunOptions, filter=""), [name for name in RunOptions._fields if name != "filter"])
 @click.pass_obj
 def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -> int:
     """Decode captures into Parquet tables under DIR: exchanges, topic_partitions, connections, skipped.
 
     SRC is a capture or a broker's request log, a folder, a glob or a URL (s3://, gs://, hdfs://, …); with --point
-    several places of a network are told apart. Captures of one point that follow each other are one: connections go on
-    over their ends. The same run again changes nothing; further captures join those that the tables have already.
+    several places of a network are told apart. Successive captures of one point are one sequence: connections go on
+    across files. The same run again changes nothing; further captures join those already in the tables.
     """
     _check_installed()
     from kwcli.pipeline.run import run
@@ -159,7 +159,7 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
     type=Seconds(),
     default="5s",
     metavar="TIME",
-    help="A new file waits so long for others that belong before it.",
+    help="Wait this long for files that belong before a new one.",
     show_default=True,
 )
 @click.option(
@@ -168,7 +168,7 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
     type=Seconds(),
     default="2s",
     metavar="TIME",
-    help="At least so long from batch to batch.",
+    help="Minimum time from batch to batch.",
     show_default=True,
 )
 @click.option(
@@ -176,37 +176,37 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
     type=Amount(),
     default="256MiB",
     metavar="SIZE",
-    help="Bytes of capture in one batch, about.",
+    help="Bytes of capture per batch, about.",
     show_default=True,
 )
 @click.option("--keep", "keep_days", type=KeepDays(), default=0, metavar="DAYS", help="Drop older dates: 30d.")
 @click.option(
-    "--no-rename", "renames", flag_value=False, default=True, help="For stores without atomic rename; kw alone reads."
+    "--no-rename", "renames", flag_value=False, default=True, help="For stores without atomic rename; only kw reads."
 )
 @click.option(
     "--format",
     "table_format",
     type=click.Choice(("parquet", "delta", "iceberg")),
     default="parquet",
-    help="Of the tables: plain Parquet, or the same files with a log of Delta or Iceberg.",
+    help="Table format: plain Parquet, or the same files with a Delta or Iceberg log.",
     show_default=True,
 )
 @click.option(
     "--metrics",
     type=MetricsAddress(),
     metavar="[ADDRESS:]PORT",
-    help="Tell Prometheus on http://127.0.0.1:PORT/metrics, or at this address.",
+    help="Serve Prometheus on http://127.0.0.1:PORT/metrics, or at ADDRESS.",
 )
-@click.option("--doctor", is_flag=True, help="Tell what is wrong as it appears: NDJSON lines, and the table findings.")
+@click.option("--doctor", is_flag=True, help="Report findings as they appear: NDJSON lines, and the table `findings`.")
 @click.option(
     "--threshold",
     "thresholds",
     metavar="NAME=NUMBER",
     multiple=True,
-    help="Of a finding: from how much on; repeatable.",
+    help="Threshold of a finding; repeatable.",
 )
-@click.option("--once", is_flag=True, help="Read what is there, and end; the next watch goes on.")
-@click.option("--finish", is_flag=True, help="Read what is there, settle what is open as at the end, and end.")
+@click.option("--once", is_flag=True, help="Read existing files and end; the next watch goes on.")
+@click.option("--finish", is_flag=True, help="Like --once, but settle open exchanges as at the end.")
 @gather_options("wanted", WatchOptions, WatchOptions._fields)
 @gather_options(
     "options",
@@ -215,9 +215,9 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
 )
 @click.pass_obj
 def watch_command(env: Environment, options: RunOptions, wanted: WatchOptions, filters: FilterOptions) -> int:
-    """Decode captures into the tables under DIR as they come: new files, files that grow, rings whose names come round.
+    """Decode captures into the tables under DIR as they come: new files, files that grow, rings that reuse names.
 
-    Batch by batch, each whole or not at all; stopped or killed, the same command goes on where the last batch ended.
+    Batches are all or nothing; after a stop or kill the same command goes on where the last batch ended.
     The rows are those of kw pipeline run over all files.
     """
     _check_installed()
@@ -231,23 +231,23 @@ def watch_command(env: Environment, options: RunOptions, wanted: WatchOptions, f
     return watch(env, options._replace(filter=filters.select().text, keylogs=keylogs), wanted)
 
 
-@command.command("compact", short_help="Make few files of many, in the tables of a watch.", epilog=_COMPACT)
+@command.command("compact", short_help="Merge the files of a watch's tables.", epilog=_COMPACT)
 @click.argument("folder", metavar="DIR", type=click.Path(readable=False))
 @click.option(
     "--lateness",
     type=Seconds(),
     default="1h",
     metavar="TIME",
-    help="Only dates that ended so long before the latest packet.",
+    help="Only dates over this long before the latest packet.",
     show_default=True,
 )
 @click.option("--keep", "keep_days", type=KeepDays(), default=0, metavar="DAYS", help="Drop older dates: 30d.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing on standard error.")
 @click.pass_obj
 def compact_command(env: Environment, folder: str, lateness: float, keep_days: int, quiet: bool) -> int:
-    """Write the many files of each date that is over anew as one, while the watch goes on and tables are read.
+    """Merge the files of each past date into one, while the watch goes on and tables are read.
 
-    A date is swapped as a whole; dates that more may come of are left as they are.
+    A date is swapped as a whole; dates that may still grow stay as they are.
     """
     _check_installed()
     from datetime import timedelta
@@ -263,21 +263,19 @@ def compact_command(env: Environment, folder: str, lateness: float, keep_days: i
     return Exit.DONE
 
 
-@command.command("report", short_help="Say what the tables hold.", epilog=_REPORT)
+@command.command("report", short_help="Report on the tables.", epilog=_REPORT)
 @click.argument("folder", metavar="DIR", type=click.Path(readable=False))
-@click.option(
-    "--target", metavar="RELEASE", help="Kafka release that clients are held against; without it the newest one."
-)
+@click.option("--target", metavar="RELEASE", help="Kafka release to check clients against (default: the newest).")
 @click.option(
     "--html",
     "html_path",
     metavar="FILE",
     type=click.Path(readable=False),
-    help="Write one HTML page with charts, and nothing else.",
+    help="Write one HTML page with charts; print nothing.",
 )
-@click.option("--master", metavar="URL", help="Count on Spark: local[*], spark://HOST:PORT, …; without it right here.")
+@click.option("--master", metavar="URL", help="Count on Spark: local[*], spark://HOST:PORT, … (default: here).")
 @output_options(
-    verbose="Leave out no row and no column.",
+    verbose="Show all rows and columns.",
     quiet="Say nothing on standard error.",
     formats=("text", "md", "ndjson", "json"),
 )
@@ -290,7 +288,7 @@ def report_command(
     master: str | None,
     shown: OutputOptions,
 ) -> int:
-    """Say what the tables in DIR hold: latencies, errors, old versions, talkers, batches, throttling, connections.
+    """Report on the tables in DIR: latencies, errors, old versions, talkers, batches, throttling, connections.
 
     Latencies by API, client, topic and broker, over time; the clients that a release no longer serves (KIP-896).
     """
@@ -301,16 +299,16 @@ def report_command(
     return report(env, shown.settings(env), folder, target=target, html_path=html_path, master=master)
 
 
-@command.command("sql", short_help="Ask the tables in SQL.", epilog=_SQL)
+@command.command("sql", short_help="Query tables in SQL.", epilog=_SQL)
 @click.argument("folder", metavar="DIR", type=click.Path(readable=False))
 @click.argument("query", required=False)
-@click.option("--views", is_flag=True, help="List the tables and views that there are, and what they hold.")
+@click.option("--views", is_flag=True, help="List the tables and views with their columns.")
 @limit_option("At most N rows.")
 @click.option(
-    "--master", metavar="URL", help="Where Spark runs: local[2], spark://head:7077, yarn; this machine without it."
+    "--master", metavar="URL", help="Where Spark runs: local[2], spark://head:7077, yarn (default: this machine)."
 )
 @output_options(
-    verbose="Text as wide as it gets, nothing shortened.",
+    verbose="Shorten nothing in text, however wide.",
     quiet="Say nothing on standard error.",
     formats=("text", "table", "ndjson", "json", "csv"),
 )
@@ -324,10 +322,10 @@ def sql_command(
     master: str | None,
     shown: OutputOptions,
 ) -> int:
-    """Ask the tables in DIR in Spark SQL; QUERY - is read from standard input.
+    """Query the tables in DIR with Spark SQL; QUERY - is standard input.
 
     Besides the tables there are views for the usual questions: latency_by_api, clients, old_versions, slowest, ….
-    Without a query they are listed. `kw sql` asks without Spark, and captures as well.
+    Without a query they are listed. `kw sql` needs no Spark, and queries captures too.
     """
     from kwcli.pipeline.query_output import read_query, show_views
     from kwcli.pipeline.sql import sql

@@ -85,14 +85,14 @@ class TopicList(click.ParamType[tuple[tuple[str, int | None], ...]]):
 
 
 @click.group("playground", epilog=EXAMPLES, invoke_without_command=True)
-@click.option("--nodes", type=click.IntRange(1, 9), default=1, metavar="N", help="So many brokers.")
+@click.option("--nodes", type=click.IntRange(1, 9), default=1, metavar="N", help="Start N brokers.")
 @click.option(
     "--version",
     "release",
     type=ReleaseName(),
     default=RELEASES[0],
     metavar="RELEASE",
-    help=f"Apache Kafka's release: {' or '.join(RELEASES)}; {RELEASES[0]} without it.",
+    help=f"Apache Kafka's release: {' or '.join(RELEASES)} (default: {RELEASES[0]}).",
 )
 @click.option("--port", type=click.IntRange(1024, 65000), default=FIRST_PORT, metavar="PORT", help="The first port.")
 @click.option(
@@ -104,7 +104,7 @@ class TopicList(click.ParamType[tuple[tuple[str, int | None], ...]]):
 )
 @click.option("--topics", type=TopicList(), default=(), metavar="NAME[:PARTITIONS],...", help="Make these topics.")
 @click.option("--traffic", is_flag=True, help="Keep a producer and a group of consumers going.")
-@click.option("--run", metavar="CMD", help="Start, run CMD with KW_BOOTSTRAP_SERVER set, stop; its exit code is ours.")
+@click.option("--run", metavar="CMD", help="Start, run CMD with KW_BOOTSTRAP_SERVER set, stop; exit with CMD's code.")
 @click.option(
     "--jars",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -112,14 +112,14 @@ class TopicList(click.ParamType[tuple[tuple[str, int | None], ...]]):
     help="A folder with a broker's jars, instead of Maven's.",
 )
 @click.option("--mock", is_flag=True, help="librdkafka's mock instead of Apache Kafka: no Java, ready at once.")
-@click.option("--keep-going", is_flag=True, help="When a node dies the others go on; without it all ends.")
-@click.option("-q", "--quiet", is_flag=True, help="Only the line that says ready.")
+@click.option("--keep-going", is_flag=True, help="Keep the other nodes when one dies (default: end all).")
+@click.option("-q", "--quiet", is_flag=True, help="Print only the ready line.")
 @debug_option
 @click.pass_context
 def command(ctx: click.Context, /, **wanted: Any) -> int | None:
     """Start a throw-away Kafka cluster on this machine; Ctrl-C ends it and leaves nothing behind.
 
-    Real Apache Kafka where there is Java 17 (its jars come from Maven once and are kept), else librdkafka's mock.
+    Real Apache Kafka with Java 17 (Maven fetches its jars once, they are kept), else librdkafka's mock.
     """
     if ctx.invoked_subcommand is not None:
         refuse_typed(f"before {ctx.invoked_subcommand}: it is for starting a playground")
@@ -136,22 +136,20 @@ def command(ctx: click.Context, /, **wanted: Any) -> int | None:
     return play(env, PlaygroundOptions(**wanted, said=frozenset(name for name, chosen in said.items() if chosen)))
 
 
-@command.command("node", short_help="List, stop, kill, start, restart, pause nodes of one that runs.", epilog=_NODE)
+@command.command("node", short_help="List, stop, kill, start, restart, pause nodes while it runs.", epilog=_NODE)
 @click.argument("action", type=click.Choice(NODE_ACTIONS), default="list")
 @click.argument("numbers", type=click.IntRange(min=0), nargs=-1, metavar="[ID]...")
-@click.option("--port", type=click.IntRange(1, 65535), metavar="PORT", help="Where several run: that with this port.")
-@click.option(
-    "--timeout", "timeout_s", type=Seconds(), default=30.0, metavar="TIME", help="Wait so long; 30s without it."
-)
-@click.option("-o", "--output", type=OutputFormat(["text", "ndjson", "json"]), default="text", help="The form.")
+@click.option("--port", type=click.IntRange(1, 65535), metavar="PORT", help="Port of the playground, if several run.")
+@click.option("--timeout", "timeout_s", type=Seconds(), default=30.0, metavar="TIME", help="Time limit (default: 30s).")
+@click.option("-o", "--output", type=OutputFormat(["text", "ndjson", "json"]), default="text", help="Format.")
 @click.pass_obj
 def node(
     env: Environment, action: str, numbers: tuple[int, ...], port: int | None, timeout_s: float, output: str
 ) -> int:
-    """See and change the nodes of a playground that runs, to try what clients make of it.
+    """List, stop and start nodes of a running playground, to see how clients react.
 
-    stop ends a node in good order, kill as a crash does, pause lets it hang until unpause; start brings it back with
-    its data. Returns when it is so: up again, or gone.
+    stop ends a node in good order, kill as a crash does, pause hangs it until unpause; start brings it back with its
+    data. Returns when the node is up again, or gone.
     """
     if (action == "list") == bool(numbers):
         raise click.UsageError("list takes no ID" if numbers else f"{action} which node? Give its ID, as list has them")

@@ -18,9 +18,9 @@ from kwcli.options import (
 # Command → its help, and its examples.
 HELP = {
     "clients": (
-        """Show who talks in captures: clients with software, addresses, topics, groups, errors, latency.
+        """Show the clients in captures: software, addresses, topics, groups, errors, latency.
 
-    FILE as for `kw sniff`. One row a client id (or address, where it has none) and software; `--name` shows all of one.
+    FILE as for `kw sniff`. One row per client id (address, if it has none) and software; `--name` shows one in full.
     """,
         """\b
 Examples:
@@ -29,10 +29,10 @@ Examples:
   kw clients orders.pcapng --name checkout-7""",
     ),
     "groups": (
-        """Show groups of consumers: members, rebalances and who caused them, commits, lag, what is read again.
+        """Show consumer groups: members, rebalances and their causes, commits, lag, offsets read again.
 
-    FILE as for `kw sniff`. One row a group; `--name` shows the page of one: each generation with who joined, left and
-    waited, members, and how far each partition is behind.
+    FILE as for `kw sniff`. One row per group; `--name` shows one in full: each generation with joins, leaves and
+    waits, members, and the lag of each partition.
     """,
         """\b
 Examples:
@@ -41,9 +41,9 @@ Examples:
   kw groups orders.pcapng -o ndjson | jq '{group, commit_lag, rebalances}'""",
     ),
     "topics": (
-        """Show what is done with topics in captures: who writes, reads, administers each, and who only asked for it.
+        """Show the topics in captures: clients that write, read, administer each, or only ask for it.
 
-    FILE as for `kw sniff`. One row a topic, by name where it is known; `--name` shows all of one.
+    FILE as for `kw sniff`. One row per topic, by name if known; `--name` shows one in full.
     """,
         """\b
 Examples:
@@ -54,8 +54,8 @@ Examples:
     "brokers": (
         """Show the brokers of captures: node, rack, addresses, release, controller, latency, errors, clients.
 
-    FILE as for `kw sniff`. One row an address that was talked to, then those that are only advertised; `--name` shows
-    all of one, by address or node id.
+    FILE as for `kw sniff`. One row per address that clients used, then addresses only advertised; `--name` shows
+    one in full, by address or node id.
     """,
         """\b
 Examples:
@@ -73,7 +73,7 @@ def command(word: str) -> click.Command:
 
     @click.command(word, help=text, epilog=examples)
     @capture_options
-    @click.option("--name", metavar="NAME", help="All that is known of this one.")
+    @click.option("--name", metavar="NAME", help="Show only NAME, in full.")
     @jobs_option
     @filter_options(limit="Stop reading after N exchanges counted.")
     @output_options(quiet="No summary and no progress bar.", formats=FORMATS)

@@ -90,14 +90,14 @@ class ProfileCommands(click.Group):
 
 @click.group("profile", cls=ProfileCommands, epilog=EXAMPLES)
 def command() -> None:
-    """Keep ways to reach clusters under names."""
+    """Manage named connection settings."""
 
 
 @command.command("add", short_help="Make a profile of properties.", epilog=_ADD)
 @click.argument("name")
 @click.argument("pairs", nargs=-1, type=KeyValue(), metavar="[KEY=VALUE]...")
 @click.option("-b", "--bootstrap-server", "servers", metavar="HOST:PORT,...", help="The brokers to ask first.")
-@click.option("--bootstrap-controller", "controllers", metavar="HOST:PORT,...", help="Controllers, instead.")
+@click.option("--bootstrap-controller", "controllers", metavar="HOST:PORT,...", help="Controllers instead.")
 @click.option(
     "-X", "--property", "properties", multiple=True, type=KeyValue(), metavar="KEY=VALUE", help="A client property."
 )
@@ -111,12 +111,12 @@ def command() -> None:
     help="A file of client properties.",
 )
 @click.option("--use", "active", is_flag=True, help="Make it the active profile.")
-@click.option("--force", is_flag=True, help="Replace a profile that is there.")
+@click.option("--force", is_flag=True, help="Replace an existing profile.")
 @click.pass_obj
 def add_command(
     env: Environment, /, name: str, pairs: tuple[Pair, ...], properties: tuple[Pair, ...], **given: Any
 ) -> None:
-    """Make a profile NAME of properties; kw -X list shows all there are."""
+    """Create profile NAME from properties; kw -X list shows them all."""
     from kwcli.net.config.change_profiles import NewProfile, add_profile
 
     add_profile(env, name, NewProfile(properties=(*properties, *pairs), **given))
@@ -126,7 +126,7 @@ def add_command(
 @output_options(formats=("text", "ndjson", "json"))
 @click.pass_obj
 def current_command(env: Environment, shown: OutputOptions) -> int:
-    """Show the profile in use: that of KW_PROFILE, else the active one."""
+    """Show the profile in use: $KW_PROFILE, else the active one."""
     from kwcli.net.config.profiles import Profiles, as_json
 
     how = shown.settings(env)
@@ -182,7 +182,7 @@ def show_command(env: Environment, name: str | None, reveal_secrets: bool, shown
 @click.option("--none", "none", is_flag=True, help="Use no profile.")
 @click.pass_obj
 def use_command(env: Environment, name: str | None, none: bool) -> None:
-    """Make NAME the profile that is used when no other place says where the cluster is."""
+    """Make NAME the active profile, used when nothing else names the cluster."""
     from kwcli.net.config.profiles import Profiles
 
     if bool(name) == none:
@@ -191,16 +191,16 @@ def use_command(env: Environment, name: str | None, none: bool) -> None:
     env.say(f"kw: the active profile is {name}" if name else "kw: no profile is active")
 
 
-@command.command("import", short_help="Make profiles of another client's file.", epilog=_IMPORT)
+@command.command("import", short_help="Import profiles from another client.", epilog=_IMPORT)
 @click.argument("words", nargs=-1, required=True, metavar="[NAME] FILE", type=click.Path(readable=False))
-@click.option("--context", metavar="NAME", help="Of a file with several clusters, this one.")
+@click.option("--context", metavar="NAME", help="Cluster to import, if FILE has several.")
 @click.option("--use", "active", is_flag=True, help="Make it the active profile.")
-@click.option("--force", is_flag=True, help="Replace a profile that is there.")
-@click.option("-v", "--verbose", is_flag=True, help="List the properties that mean nothing to kw.")
+@click.option("--force", is_flag=True, help="Replace an existing profile.")
+@click.option("-v", "--verbose", is_flag=True, help="List the properties that kw ignores.")
 @click.pass_obj
 def import_command(env: Environment, /, words: tuple[str, ...], **options: Any) -> None:
-    """Make a profile NAME of FILE: kcat.conf, librdkafka.config, a Java client.properties, or what kafkactl, kaf, rpk
-    and kcl keep. Without NAME each cluster of FILE keeps its own; kafkactl, kaf, rpk, kcl or kcat as FILE stand for the
+    """Create profile NAME from FILE: kcat.conf, librdkafka.config, a Java client.properties, or a file of kafkactl,
+    kaf, rpk or kcl. Without NAME each cluster of FILE keeps its own; kafkactl, kaf, rpk, kcl or kcat as FILE means the
     tool's file in your home."""
     from kwcli.net.config.import_profile import ImportOptions, import_profiles
 
@@ -213,7 +213,7 @@ def import_command(env: Environment, /, words: tuple[str, ...], **options: Any) 
 @click.argument("name", required=False)
 @click.pass_obj
 def edit_command(env: Environment, name: str | None) -> None:
-    """Edit a profile in $VISUAL, $EDITOR or vi; without NAME, the active one. What is wrong in it is not kept."""
+    """Edit a profile in $VISUAL, $EDITOR or vi; without NAME, the active one. Invalid edits are not kept."""
     from kwcli.net.config.change_profiles import edit_profile
 
     edit_profile(env, _named(env, name))
@@ -222,10 +222,10 @@ def edit_command(env: Environment, name: str | None) -> None:
 @command.command("rename", epilog=_RENAME)
 @click.argument("name")
 @click.argument("new_name")
-@click.option("--force", is_flag=True, help="Replace a profile that is there.")
+@click.option("--force", is_flag=True, help="Replace an existing profile.")
 @click.pass_obj
 def rename_command(env: Environment, name: str, new_name: str, force: bool) -> None:
-    """Give the profile NAME another name; the active one stays active."""
+    """Rename the profile NAME; the active one stays active."""
     from kwcli.net.config.profiles import Profiles
 
     path = Profiles.of(env).rename(name, new_name, force=force)
@@ -234,7 +234,7 @@ def rename_command(env: Environment, name: str, new_name: str, force: bool) -> N
 
 @command.command("export", short_help="Write a profile for another client.", epilog=_EXPORT)
 @click.argument("name", required=False)
-@click.option("--as", "kind", type=click.Choice(["kw", "java", "librdkafka", "env"]), default="kw", help="For whom.")
+@click.option("--as", "kind", type=click.Choice(["kw", "java", "librdkafka", "env"]), default="kw", help="Format.")
 @click.option("--reveal-secrets", is_flag=True, help="Write passwords and keys, too.")
 @click.pass_obj
 def export_command(env: Environment, name: str | None, kind: str, reveal_secrets: bool) -> None:
@@ -265,7 +265,7 @@ def _named(env: Environment, name: str | None) -> str:
 @click.argument("name")
 @click.pass_obj
 def remove_command(env: Environment, name: str) -> None:
-    """Take the profile NAME away."""
+    """Remove the profile NAME."""
     from kwcli.net.config.profiles import Profiles
 
     Profiles.of(env).remove(name)

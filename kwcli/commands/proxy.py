@@ -48,18 +48,18 @@ class ProxyCommand(ConnectingCommand, click.Group):
     type=click.IntRange(1, 65535),
     default=19092,
     metavar="N",
-    help="Bootstrap listener here, node k on N+1+k; 19092 without it.",
+    help="Bootstrap listener on N, node k on N+1+k (default: 19092).",
 )
-@click.option("--bind", metavar="ADDRESS", default="127.0.0.1", help="Listen here; only this machine without it.")
-@click.option("--advertise", metavar="HOST", help="The host that clients are told, instead of that of --bind.")
+@click.option("--bind", metavar="ADDRESS", default="127.0.0.1", help="Listen on ADDRESS (default: 127.0.0.1).")
+@click.option("--advertise", metavar="HOST", help="Host name given to clients, instead of the --bind address.")
 @security_options
 @click.option(
     "--metrics",
     type=MetricsAddress(),
     metavar="[ADDRESS:]PORT",
-    help="Tell Prometheus what passes, on http://127.0.0.1:PORT/metrics, or at this address.",
+    help="Serve Prometheus metrics on http://127.0.0.1:PORT/metrics, or at ADDRESS.",
 )
-@click.option("--check", "only_check", is_flag=True, help="Only look whether all is well for a proxy; then end.")
+@click.option("--check", "only_check", is_flag=True, help="Test brokers, login, ports, certificates; then exit.")
 @served_options
 @fault_options
 @steering_options
@@ -76,9 +76,9 @@ def command(
     listening: ListeningOptions,
     only_check: bool,
 ) -> int | None:
-    """Stand between clients and a cluster: every broker gets a listener here, and clients never hear of another.
+    """Relay clients to a cluster: every broker gets a listener here, and clients learn no other address.
 
-    Give clients the line with bootstrap.servers. Ctrl-C waits for answers and ends; once more: at once.
+    Configure clients with the printed bootstrap.servers. Ctrl-C waits for answers, then ends; again: at once.
     """
     ctx = click.get_current_context()
     if ctx.invoked_subcommand is not None:

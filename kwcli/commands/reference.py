@@ -56,12 +56,12 @@ class RangeCommand(click.Command):
 @click.command("apis", epilog=APIS_EXAMPLES, cls=RangeCommand)
 @click.argument("api", required=False, metavar="[API | RELEASE]")
 @click.argument("version", required=False, metavar="[VERSION]")
-@click.option("--release", metavar="RELEASE", help="As this release of Kafka speaks it, for example 2.8.")
+@click.option("--release", metavar="RELEASE", help="Show APIs as in this Kafka release, for example 2.8.")
 @click.option(
     "--diff",
     nargs=2,
     metavar="OLD NEW",
-    help="What changed between two releases; of one API also between two versions.",
+    help="Show changes between two releases, or two versions of one API.",
 )
 @click.option("--grep", metavar="WORD", help="APIs and fields whose name, or older name, holds this word.")
 @output_options(formats=("text", "ndjson", "json", "csv", "yaml", "fields"))
@@ -75,10 +75,10 @@ def apis(
     grep: str | None,
     shown: OutputOptions,
 ) -> None:
-    """List all APIs, or show the fields of one, or the exact layout of one VERSION of it.
+    """List all APIs, or show the fields of one, or the exact layout of one VERSION.
 
-    API is a name in any spelling, also an older one, or a number; VERSION is 12, v12 or latest. A release stands for
-    --release, two versions or releases (12..13, 3.9..4.0) for --diff.
+    API is a name in any spelling, also an older one, or a number; VERSION is 12, v12 or latest. A release means
+    --release, two versions or releases (12..13, 3.9..4.0) mean --diff.
     """
     from kwcli.reference.show import show_apis
 
@@ -88,7 +88,7 @@ def apis(
 
 @click.command("errors", epilog=ERRORS_EXAMPLES, context_settings={"ignore_unknown_options": True})
 @click.argument("error", nargs=-1, metavar="[CODE|NAME|LINE]...")
-@click.option("--retriable/--not-retriable", default=None, help="Errors after which clients send again, or give up.")
+@click.option("--retriable/--not-retriable", default=None, help="Errors after which clients retry, or give up.")
 @click.option("--grep", metavar="WORD", help="Errors whose name or meaning holds this word.")
 @output_options(formats=("text", "ndjson", "json", "csv", "yaml", "fields"))
 @click.pass_obj

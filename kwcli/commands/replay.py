@@ -39,13 +39,11 @@ FORMATS = ("text", "table", "ndjson", "json")
 @words_option(
     "--changes",
     metavar="data|admin:API,...",
-    help="Ask what changes something, too: data (records, groups, transactions), or these admin APIs.",
+    help="Also send changes: to data (records, groups, transactions), or by these admin APIs.",
 )
-@words_option(
-    "--map", metavar="OLD=NEW,...", help="The topic OLD is NEW there; also group:OLD=NEW, transaction:OLD=NEW."
-)
-@click.option("--dry-run", is_flag=True, help="List what would be asked, and what not and why; do not connect.")
-@click.option("--replay-client-id", metavar="ID", help="The client id to send; that of the recording without it.")
+@words_option("--map", metavar="OLD=NEW,...", help="Rename topic OLD to NEW; also group:OLD=NEW, transaction:OLD=NEW.")
+@click.option("--dry-run", is_flag=True, help="List requests to send and skip, with reasons; do not connect.")
+@click.option("--replay-client-id", metavar="ID", help="The client id to send (default: the recorded ids).")
 @ports_option
 @keylog_option
 @since_option
@@ -53,7 +51,7 @@ FORMATS = ("text", "table", "ndjson", "json")
 @filter_options(limit="Stop reading after N requests.")
 @connection_options_of_others
 @output_options(
-    verbose="Show every request, not only those whose answers say something else; -vv other ids too.",
+    verbose="Show every request, not only those with different responses; -vv other ids too.",
     quiet="No summary and no progress bar.",
     formats=FORMATS,
     times=True,
@@ -67,10 +65,10 @@ def command(
     connection: ConnectionOptions,
     shown: OutputOptions,
 ) -> Exit:
-    """Ask another cluster what clients asked in a recording; compare its answers with the recorded ones.
+    """Send the requests of a recording to another cluster; compare its responses with those recorded.
 
-    FILE is a capture, or NDJSON of kw sniff or kw proxy; - is standard input. Only what changes nothing is asked,
-    unless --changes says more. Exit code 4 when an answer is different, or refused.
+    FILE is a capture, or NDJSON of kw sniff or kw proxy; - is standard input. Only requests that change nothing
+    are sent, unless --changes says more. Exit code 4: a response differs or is refused.
     """
     from kwcli.replay.command import run_replay
 

@@ -32,15 +32,15 @@ Examples:
     "html_path",
     metavar="FILE",
     type=click.Path(readable=False),
-    help="Write one page of HTML that needs nothing else, and nothing to standard output.",
+    help="Write one self-contained HTML page; print nothing to standard output.",
 )
-@click.option("--target", metavar="RELEASE", help="Hold clients against this release; the newest without it.")
-@click.option("--records", is_flag=True, help="Bodies of the slowest exchanges with the keys and values of records.")
-@click.option("--reveal-secrets", is_flag=True, help="Bodies of the slowest exchanges with passwords and tokens.")
+@click.option("--target", metavar="RELEASE", help="Check clients against this release (default: the newest).")
+@click.option("--records", is_flag=True, help="Show record keys and values in bodies of the slowest exchanges.")
+@click.option("--reveal-secrets", is_flag=True, help="Show passwords and tokens in bodies of slowest exchanges.")
 @jobs_option
 @filter_options(limit="Stop reading after N exchanges counted.")
 @output_options(
-    verbose="Leave out no row and no column.",
+    verbose="Show all rows and columns.",
     quiet="No summary and no progress bar.",
     formats=("text", "md", "ndjson", "json"),
 )
@@ -55,7 +55,7 @@ def command(
     filters: FilterOptions,
     shown: OutputOptions,
 ) -> int:
-    """Put everything that captures say on one page: findings, clients, groups, latency, ladders, audit.
+    """Report on captures on one page: findings, clients, groups, latency, ladders, audit.
 
     FILE as for `kw sniff`. The page loads nothing and works without a network; text without --html. With --target the
     exit code is 4 where a client breaks on that release.

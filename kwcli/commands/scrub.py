@@ -21,26 +21,26 @@ KEPT = ("topics", "groups", "clients", "users", "transactions", "hosts", "member
 @gather_options("words", ScrubOptions, ScrubOptions._fields)
 @click.argument("source", metavar="IN")
 @click.argument("out", metavar="OUT")
-@words_option("--keep", known=KEPT, metavar="KIND,...", help=f"Names that stay: {', '.join(KEPT)}.")
+@words_option("--keep", known=KEPT, metavar="KIND,...", help=f"Names to keep: {', '.join(KEPT)}.")
 @click.option(
     "--salt-file",
     metavar="FILE",
-    help="Makes the same pseudonyms again: this file's bytes; it is made where there is none.",
+    help="Derive the same pseudonyms from this file every time; created if missing.",
 )
-@click.option("--names", "names_file", metavar="FILE", help="Write which pseudonym stands for which name there.")
+@click.option("--names", "names_file", metavar="FILE", help="Write the pseudonym of each name to FILE.")
 @ports_option
 @keylog_option
-@click.option("-q", "--quiet", is_flag=True, help="Say only what is wrong.")
+@click.option("-q", "--quiet", is_flag=True, help="Report problems only.")
 @debug_option
 @click.pass_obj
 def command(
     env: Environment,
     words: ScrubOptions,
 ) -> int:
-    """Write a capture without anybody's names, secrets and records, that decodes as it did.
+    """Write a capture without names, secrets and records that decodes as before.
 
-    IN is a capture as for `kw sniff`, `-` standard input. OUT is a pcapng file; it is there only when a check has found
-    no name and no secret in it, and every exchange with its API, version, sizes, errors and times.
+    IN is a capture as for `kw sniff`, `-` standard input. OUT is a pcapng file, created only if a check finds no name
+    and no secret in it, and every exchange with its API, version, sizes, errors and times.
     """
     from kwcli.scrub.run import scrub
 

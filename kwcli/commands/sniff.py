@@ -38,15 +38,15 @@ Examples:
 @telemetry_options
 @jobs_option
 @guess_option
-@click.option("--rotate-size", type=Amount(), metavar="SIZE", help="With -w: files of this size: 100MB.")
-@click.option("--rotate-interval", type=Seconds(), metavar="TIME", help="With -w: files of this time: 10m.")
+@click.option("--rotate-size", type=Amount(), metavar="SIZE", help="With -w: rotate at SIZE (100MB).")
+@click.option("--rotate-interval", type=Seconds(), metavar="TIME", help="With -w: rotate after TIME (10m).")
 @click.option("--keep", type=click.IntRange(min=1), metavar="N", help="With -w: keep the latest N files.")
-@filter_options(limit="Stop reading after N rows that are shown.")
+@filter_options(limit="Stop reading after N rows shown.")
 @content_options
 @click.option(
     "--sort",
     type=click.Choice(["time", "latency", "size"]),
-    help="By time, or slowest or largest first; keeps everything in memory until the end.",
+    help="Sort by time, slowest or largest first; keep all rows in memory until the end.",
 )
 @click.option("--strict", is_flag=True, help="Exit code 3 when traffic was lost or could not be decoded.")
 @output_options(

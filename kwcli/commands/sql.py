@@ -25,11 +25,11 @@ Examples:
 
 @click.command("sql", epilog=EXAMPLES)
 @capture_options
-@click.option("--views", is_flag=True, help="List the tables and views that there are, and what they hold.")
+@click.option("--views", is_flag=True, help="List the tables and views with their columns.")
 @filter_options()
 @limit_option("At most N rows.")
 @output_options(
-    verbose="Text as wide as it gets, nothing shortened.",
+    verbose="Shorten nothing in text, however wide.",
     quiet="No summary and no progress bar.",
     formats=("text", "table", "ndjson", "json", "csv"),
 )
@@ -42,10 +42,11 @@ def command(
     limit: int | None,
     shown: OutputOptions,
 ) -> int:
-    """Ask captures in SQL (DuckDB): the last word is the query, what stands before it as for `kw sniff`.
+    """Query captures in SQL (DuckDB): the last word is the query, the words before it as for `kw sniff`.
 
-    FILE may be a folder of tables that `kw pipeline run` wrote as well. Without a query the tables and views are
-    listed: latency_by_api, clients, old_versions, slowest, …. A query only reads; `-` takes it from standard input.
+    FILE may also be a folder of tables that `kw pipeline run` wrote. Without a query the tables and views are
+    listed: latency_by_api, clients, old_versions, slowest, …. A query only reads; `-` reads it from standard
+    input.
     """
     from kwcli.pipeline.ask import ask
 

@@ -36,16 +36,16 @@ Examples:
 @telemetry_options
 @jobs_option
 @guess_option
-@words_option("--by", known=BY, metavar="NAME,...", help=f"Group by {', '.join(BY)}; api without it.")
-@click.option("--metric", type=click.Choice(METRICS), default="latency", help="What is measured; latency without it.")
+@words_option("--by", known=BY, metavar="NAME,...", help=f"Group by {', '.join(BY)} (default: api).")
+@click.option("--metric", type=click.Choice(METRICS), default="latency", help="What to measure (default: latency).")
 @click.option(
-    "--bucket", "bucket_ms", type=Duration(), metavar="TIME", help="Group by time too, in buckets as long as this."
+    "--bucket", "bucket_ms", type=Duration(), metavar="TIME", help="Group by time too, in buckets of this length."
 )
 @click.option(
     "--sort",
     type=KnownWord(SORTS),
     metavar="COLUMN",
-    help="Greatest first, by any column of numbers, or by name; without it what matters most of the metric.",
+    help="Sort by a column of numbers, greatest first, or by name (default: depends on --metric).",
 )
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help="Show the first N groups only.")
 @click.option(
@@ -58,7 +58,7 @@ Examples:
 @click.option("--strict", is_flag=True, help="Exit code 3 when traffic was lost or could not be decoded.")
 @gather_options("words", StatsOptions, StatsOptions._fields)
 @output_options(
-    verbose="Leave out no column and no group.",
+    verbose="Show all columns and groups.",
     quiet="No summary and no progress bar.",
     formats=("text", "table", "ndjson", "json", "csv", "yaml", "fields"),
     times=True,
@@ -74,8 +74,8 @@ def command(
 ) -> int:
     """Count the exchanges of captures: latencies, bytes, errors, records, throttling.
 
-    One row a group, with count, rate, errors and percentiles (within 1 %). FILE as for `kw sniff`. The empty answers of
-    fetches that waited for records are counted apart.
+    One row per group, with count, rate, errors and percentiles (within 1 %). FILE as for `kw sniff`. Empty responses
+    of fetches that waited for records are counted apart.
     """
     from kwcli.sniff.run import Sniffing
     from kwcli.stats.options import check_options

@@ -43,7 +43,7 @@ def script(shell: str, program: click.Group) -> str:
 @click.argument("shell", required=False, type=click.Choice(SHELLS))
 @click.pass_context
 def command(ctx: click.Context, shell: str | None) -> None:
-    """Print the completion script for SHELL: bash, zsh or fish; without it, that of $SHELL."""
+    """Print the completion script for SHELL: bash, zsh or fish (default: that of $SHELL)."""
     env: Environment = ctx.obj
     if shell is None:
         stated = env.variables.get("SHELL", "")

@@ -70,7 +70,7 @@ def read_config(env: Environment, connection: ConnectionOptions, *, verbose: int
     return config
 
 
-_CLIENT_ID = click.option("--client-id", metavar="ID", help="The client id to send; kw without it.")
+_CLIENT_ID = click.option("--client-id", metavar="ID", help="The client id to send (default: kw).")
 _PROPERTIES = click.option(
     "-X",
     "--property",
@@ -82,7 +82,7 @@ _PROPERTIES = click.option(
 )
 _PROFILE = click.option("--profile", metavar="NAME", help="A profile (see kw profile) instead of the active one.")
 _TIMEOUT = click.option(
-    "--timeout", "timeout_s", type=Seconds(), metavar="TIME", help="Time for everything; 10s without it."
+    "--timeout", "timeout_s", type=Seconds(), metavar="TIME", help="Total time limit (default: 10s)."
 )
 _LOGIN = ("properties", "profile", "timeout_s")
 _LOGIN_OPTIONS = (_PROPERTIES, _PROFILE, _TIMEOUT)
@@ -95,7 +95,7 @@ _OPTIONS = (
         help="Brokers to ask first; else a profile's, else localhost:9092.",
     ),
     click.option(
-        "--bootstrap-controller", "controllers", metavar="HOST:PORT,...", help="Controllers to ask first, instead."
+        "--bootstrap-controller", "controllers", metavar="HOST:PORT,...", help="Bootstrap from these controllers."
     ),
     _PROPERTIES,
     click.option(
@@ -111,14 +111,14 @@ _OPTIONS = (
     _CLIENT_ID,
     _TIMEOUT,
     click.option(
-        "--connect-timeout", "connect_timeout_s", type=Seconds(), metavar="TIME", help="Time to connect; 5s without it."
+        "--connect-timeout", "connect_timeout_s", type=Seconds(), metavar="TIME", help="Time to connect (default: 5s)."
     ),
     click.option(
         "--dial-map",
         multiple=True,
         type=Dial(),
         metavar="HOST:PORT=HOST:PORT",
-        help="Dial the second where a broker says it is the first.",
+        help="Dial the second where a broker advertises the first.",
     ),
 )
 

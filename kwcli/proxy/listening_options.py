@@ -69,12 +69,12 @@ def _words(given: tuple[str, ...]) -> Iterator[str]:
 
 _OPTIONS: Final = (
     click.option(
-        "--as-kafka", metavar="RELEASE", help="Offer and serve clients what brokers of this release did, as in 2.8."
+        "--as-kafka", metavar="RELEASE", help="Serve clients only the APIs and versions of this release (2.8)."
     ),
     click.option(
-        "--max", "most", multiple=True, metavar="API=VERSION,...", help="No newer version of these APIs; repeatable."
+        "--max", "most", multiple=True, metavar="API=VERSION,...", help="Cap these APIs at VERSION; repeatable."
     ),
-    click.option("--hide", multiple=True, metavar="API,...", help="Without these APIs, named or numbered; repeatable."),
+    click.option("--hide", multiple=True, metavar="API,...", help="Hide these APIs, by name or number; repeatable."),
 )
 
 

@@ -61,25 +61,25 @@ def steering_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--script",
             metavar="FILE.py",
             type=click.Path(dir_okay=False),
-            help="Show exchanges to Python functions, which may change them (kw help scripts).",
+            help="Pass exchanges to Python functions, which may change them (kw help scripts).",
         ),
         click.option(
             "--script-timeout",
             type=Duration(),
             metavar="TIME",
-            help="For one function; 2s without it, then the original goes on.",
+            help="Time per function (default: 2s); then the original passes.",
         ),
         click.option(
             "--control",
             type=click.IntRange(0, 65535),
             metavar="PORT",
-            help="Take orders on 127.0.0.1:PORT from kw proxy ctl (kw help control); 0: any port.",
+            help="Accept kw proxy ctl on 127.0.0.1:PORT (kw help control); 0: any port.",
         ),
         click.option(
             "--hold-timeout",
             type=Duration(),
             metavar="TIME",
-            help="So long an exchange is held at most; 25s without it.",
+            help="Hold an exchange at most this long (default: 25s).",
         ),
     )
 

@@ -20,7 +20,7 @@ when its own commit is missing. So a sink needs a second log, of the batches tha
 reconciled at each start. Here one log has it all, also for the engine `local`, which needs no Spark. Spark is used for
 what it is good at: tasks on many machines, which are tried again where one dies.
 
-What is given up: the packets of one capture point are decoded by one task at a time, about 100 MB/s; many points are
+What is given up: the packets of one capture point are decoded by one task at a time, about 70 MB/s; many points are
 decoded side by side.
 """
 

@@ -19,10 +19,10 @@ Examples:
 
 
 @click.group("ctl", epilog=EXAMPLES)
-@click.option("--port", type=click.IntRange(1, 65535), metavar="N", help="Of --control; found where one proxy runs.")
+@click.option("--port", type=click.IntRange(1, 65535), metavar="N", help="--control port; found if one proxy runs.")
 @click.pass_context
 def command(ctx: click.Context, port: int | None) -> None:
-    """See and change what a running proxy does; it was started with --control PORT."""
+    """Inspect and control a running proxy that was started with --control PORT."""
     ctx.meta["kw.control.port"] = port
 
 
@@ -45,7 +45,7 @@ _shown = output_options(formats=("text", "ndjson", "json"))
 @command.command(
     "exchanges", short_help="The last exchanges.", epilog=_examples("exchanges", "exchanges -n 100 -o ndjson")
 )
-@click.option("-n", "--limit", type=click.IntRange(min=1), default=20, help="So many of them; 20 without it.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), default=20, help="How many (default: 20).")
 @_shown
 @click.pass_obj
 def exchanges(env: Environment, /, shown: OutputOptions, limit: int) -> None:
@@ -57,7 +57,7 @@ def exchanges(env: Environment, /, shown: OutputOptions, limit: int) -> None:
     "release", short_help="Let a held exchange go on.", epilog=_examples("release 1", "release 1 --do close")
 )
 @click.argument("number", type=click.IntRange(min=1), metavar="ID")
-@click.option("--do", "how", type=click.Choice(["pass", "close", "reset"]), default="pass", help="What becomes of it.")
+@click.option("--do", "how", type=click.Choice(["pass", "close", "reset"]), default="pass", help="How to release it.")
 @_shown
 @click.pass_obj
 def release(env: Environment, /, shown: OutputOptions, number: int, how: str) -> None:
@@ -67,18 +67,16 @@ def release(env: Environment, /, shown: OutputOptions, number: int, how: str) ->
 
 @command.command(
     "hold",
-    short_help="Hold what matches from now on.",
+    short_help="Hold new exchanges that match.",
     epilog=_examples("hold 'api == JoinGroup'", "hold 'topic == orders' --side response --first 1"),
 )
 @click.argument("when", default="", metavar="[FILTER]")
-@click.option(
-    "--side", type=click.Choice(["request", "response"]), default="request", help="Requests, or their answers."
-)
-@click.option("--first", type=click.IntRange(min=1), metavar="N", help="Only so many.")
+@click.option("--side", type=click.Choice(["request", "response"]), default="request", help="Requests or responses.")
+@click.option("--first", type=click.IntRange(min=1), metavar="N", help="Hold only N.")
 @_shown
 @click.pass_obj
 def hold(env: Environment, /, shown: OutputOptions, when: str, side: str, first: int | None) -> None:
-    """Hold exchanges that match a filter, until they are released or time is up."""
+    """Hold exchanges that match FILTER, until released or timed out."""
     _ask(env, shown, "POST", "/v1/holds", when=when, side=side, first=first)
 
 
@@ -120,8 +118,8 @@ def _add_end(name: str, rows: str, text: str) -> None:
 
 _add_list("connections", "Show the connections of clients.")
 _add_list("listeners", "Show the proxy's listeners and the nodes behind them.")
-_add_list("held", "Show the exchanges that wait, and for how long they still will.")
+_add_list("held", "Show held exchanges, and how long they will still be held.")
 _add_list("holds", "Show the rules that hold exchanges.")
 _add_list("faults", "Show the faults, and how often each has hit.")
-_add_end("unhold", "holds", "End the rule ID (of holds); what it holds stays held.")
+_add_end("unhold", "holds", "End rule ID (of holds); its exchanges stay held.")
 _add_end("unfault", "faults", "End the fault ID (of faults).")

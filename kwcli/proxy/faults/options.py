@@ -43,13 +43,13 @@ def fault_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--fault",
             multiple=True,
             metavar="RULE",
-            help="Have something go wrong: 'ACTION[, LIMIT]…[, when FILTER]' (kw help faults); repeatable.",
+            help="Inject a fault: 'ACTION[, LIMIT]…[, when FILTER]' (kw help faults); repeatable.",
         ),
         click.option(
             "--faults",
             multiple=True,
             metavar="FILE|preset:NAME",
-            help="The same rules, one a line, in a file that is read again when it changes; or a preset.",
+            help="Fault rules from a file, one per line, reread when it changes; or a preset.",
         ),
-        click.option("--seed", type=int, metavar="N", help="What chance begins with: the same faults again."),
+        click.option("--seed", type=int, metavar="N", help="Random seed, to repeat the same faults."),
     )

@@ -77,7 +77,7 @@ _RECORD: Final = click.option(
     "--record",
     type=click.Choice(["client", "both"]),
     default="client",
-    help="Whose bytes -w keeps: the clients', or the brokers' as well, as a second interface.",
+    help="Connections that -w keeps: clients', or also brokers' as a second interface.",
 )
 
 
@@ -91,19 +91,17 @@ def log_options(
     shown = with_options(
         gather_options("log", LogOptions, LogOptions._fields)(command),
         click.option("--no-log", is_flag=True, help="Print no exchanges."),
-        click.option(
-            "--events", is_flag=True, help="Rows for what happens to connections, and what is told, too (-o ndjson)."
-        ),
+        click.option("--events", is_flag=True, help="Add rows for connection events and messages (-o ndjson)."),
         click.option(
             "-w",
             "--write",
             metavar="FILE.pcapng",
             type=click.Path(dir_okay=False),
-            help="Keep what clients sent and got, decrypted, in this capture file.",
+            help="Write the clients' traffic, decrypted, to this capture file.",
         ),
         *([_RECORD] if upstream else []),
         click.option(
-            "--rotate-size", type=Amount(), metavar="SIZE", help="Begin a new file after so many bytes, say 100MB."
+            "--rotate-size", type=Amount(), metavar="SIZE", help="Begin a new file after SIZE bytes, say 100MB."
         ),
         click.option(
             "--rotate-interval", type=Duration(), metavar="TIME", help="Begin a new file after this time, say 60m."
@@ -113,11 +111,11 @@ def log_options(
             "overflow",
             type=click.Choice(["drop", "block"]),
             default="drop",
-            help="When the log cannot keep up: leave traffic out of it, or make clients wait.",
+            help="When the log cannot keep up: drop traffic from it, or block clients.",
         ),
     )
     shown = output_options(
-        verbose="Show bodies too, and tell of every connection; -vv headers as well.",
+        verbose="Show bodies too, and report every connection; -vv headers as well.",
         quiet=quiet,
         columns=True,
         times=True,

@@ -54,21 +54,17 @@ def check_exposure(security: TlsOptions, config: ClientConfig, bind: str) -> Non
 
 _FILE = click.Path(dir_okay=False)
 _OPTIONS = (
+    click.option("--tls-in", is_flag=True, help="Speak TLS with clients; kw makes an authority and certificates."),
+    click.option("--tls-cert", "certificate", type=_FILE, metavar="FILE", help="Speak TLS with your own certificate."),
+    click.option("--tls-key", "key", type=_FILE, metavar="FILE", help="Key of --tls-cert, if in another file."),
     click.option(
-        "--tls-in", is_flag=True, help="Speak TLS with clients, by certificates of an authority made for you."
-    ),
-    click.option(
-        "--tls-cert", "certificate", type=_FILE, metavar="FILE", help="Speak TLS by this certificate instead."
-    ),
-    click.option("--tls-key", "key", type=_FILE, metavar="FILE", help="Its key, where it is not in the same file."),
-    click.option(
-        "--tls-client-ca", "client_ca", type=_FILE, metavar="FILE", help="Clients show a certificate that these signed."
+        "--tls-client-ca", "client_ca", type=_FILE, metavar="FILE", help="Require client certificates of these CAs."
     ),
 )
 _ANONYMOUS = click.option(
     "--allow-anonymous",
     is_flag=True,
-    help="With a --bind for others: let them use the login of the proxy without one of their own.",
+    help="With --bind: let other machines use the proxy's login without one of their own.",
 )
 
 
