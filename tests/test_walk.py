@@ -6,7 +6,7 @@ import pytest
 
 from tests.walk import walks
 
-MOST = {"kw call Metadata": 57, "kw sniff tour.pcapng": 63}
+MOST = {"kw call Metadata": 57, "kw sniff tour.pcapng": 62}
 
 
 @pytest.mark.long
