@@ -435,7 +435,7 @@ def output_options(
                 "--output",
                 type=OutputFormat(formats),
                 callback=_default_format,
-                help="Output format (default: $KW_OUTPUT, else text).",
+                help="Output format (default: kw.output, $KW_OUTPUT, else text).",
             ),
             *(
                 [

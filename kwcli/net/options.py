@@ -82,7 +82,7 @@ _PROPERTIES = click.option(
 )
 _PROFILE = click.option("--profile", metavar="NAME", help="A profile (see kw profile) instead of the active one.")
 _TIMEOUT = click.option(
-    "--timeout", "timeout_s", type=Seconds(), metavar="TIME", help="Total time limit (default: 10s)."
+    "--timeout", "timeout_s", type=Seconds(), metavar="TIME", help="Time limit for answers of brokers (default: 10s)."
 )
 _LOGIN = ("properties", "profile", "timeout_s")
 _LOGIN_OPTIONS = (_PROPERTIES, _PROFILE, _TIMEOUT)
