@@ -402,7 +402,7 @@ def test_a_silent_node_leaves_time_to_ask_the_others() -> None:
 
 def test_a_check_is_over_when_its_time_is(tried: list[tuple[str, int]]) -> None:
     with Liar({METADATA: thousands}) as liar:
-        words = ("-b", liar.bootstrap, "--timeout", "4s", "--port-base", str(port_base(300)))
+        words = ("-b", liar.bootstrap, "--timeout", "4s", "--port-base", str(port_base(256)))
         done = kw("proxy", "--check", "-o", "text", *words)
     assert len(tried) == 256
     assert done.out.count("refused the connection") == 256
