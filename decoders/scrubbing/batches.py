@@ -53,7 +53,7 @@ _MESSAGE_CRC_AT: Final = 12
 _MESSAGE_CRC_START: Final = 16
 _MESSAGE_ATTRIBUTES_AT: Final = 17
 # Compressed messages of magic 0 and 1, from the magic on: a codec, of magic 1 a timestamp, and a key that is null.
-_WRAPPERS: Final = re.compile(rb"\x00[\x01-\x03](?=\xff{4})|\x01[\x01-\x03\x09-\x0b](?=.{8}\xff{4})", re.DOTALL)
+_WRAPPERS: Final = re.compile(rb"(?=\x00[\x01-\x03]\xff{4}|\x01[\x01-\x03\x09-\x0b].{8}\xff{4})", re.DOTALL)
 
 
 class _Overwritten:
@@ -267,17 +267,19 @@ def _is_batch(data: bytes, at: int, magic: int, length: int) -> bool:
     header is there. Text has no zeros in it.
     """
     stop = at + LOG_OVERHEAD + length
-    if stop <= len(data):
-        if magic == 2:
-            crc, crc_at, find = CRC_START, CRC_START - 4, google_crc32c.value
-        else:
-            crc, crc_at, find = _MESSAGE_CRC_START, _MESSAGE_CRC_AT, zlib.crc32
-        if find(data[at + crc : stop]) == _UINT32.unpack_from(data, at + crc_at)[0]:
-            return True
-    return all(
+    return (stop <= len(data) and _has_right_checksum(data, at, stop, magic)) or all(
         data[begun : begun + 2] in (_SMALL[: max(len(data) - begun, 0)], _MINUS[: max(len(data) - begun, 0)])
         for begun in (at + place for place in _HIGH_BYTES[magic])
     )
+
+
+def _has_right_checksum(data: bytes, at: int, stop: int, magic: int) -> bool:
+    """Whether the checksum of the batch or message from `at` to `stop` is that of its bytes."""
+    if magic == 2:
+        begin, crc_at, find = CRC_START, CRC_START - 4, google_crc32c.value
+    else:
+        begin, crc_at, find = _MESSAGE_CRC_START, _MESSAGE_CRC_AT, zlib.crc32
+    return bool(find(data[at + begin : stop]) == _UINT32.unpack_from(data, at + crc_at)[0])
 
 
 class _MessageSet(_Overwritten):
@@ -369,7 +371,7 @@ def _inflated(data: bytes, at: int, cap: int) -> bytes | None:
     codec = data[at + CRC_START + 1] & CODEC_MASK
     if not codec or not at + SIZE <= stop <= len(data):
         return None
-    if google_crc32c.value(data[at + CRC_START : stop]) != _UINT32.unpack_from(data, at + CRC_START - 4)[0]:
+    if not _has_right_checksum(data, at, stop, 2):
         return None
     return _plain(codec, memoryview(data)[at + SIZE : stop], cap, 2)
 
@@ -377,10 +379,9 @@ def _inflated(data: bytes, at: int, cap: int) -> bytes | None:
 def _unwrapped(data: bytes, at: int, cap: int) -> bytes | None:
     """The plain messages of the compressed message at `at`; None if there is none, or it cannot be read."""
     stop = at + LOG_OVERHEAD + _INT32.unpack_from(data, at + 8)[0]
-    crc = _UINT32.unpack_from(data, at + _MESSAGE_CRC_AT)[0]
-    if stop > len(data) or zlib.crc32(data[at + _MESSAGE_CRC_START : stop]) != crc:
-        return None
     magic = data[at + MAGIC_AT]
+    if stop > len(data) or not _has_right_checksum(data, at, stop, magic):
+        return None
     value = at + _HEADER_SIZES[magic] + 8  # behind the sizes of the key, which is null, and of itself
     return _plain(data[at + _MESSAGE_ATTRIBUTES_AT] & CODEC_MASK, memoryview(data)[value:stop], cap, magic)
 

@@ -89,6 +89,16 @@ def test_the_search_for_what_is_left_looks_into_all_that_is_compressed(magic: in
     assert all(has in plain for plain in found)
 
 
+def test_a_compressed_message_whose_bytes_look_like_two_is_found() -> None:
+    """The last byte of its checksum and the first bytes of its timestamp look like the begin of another one."""
+    for timestamp in range(0xFF, 1 << 20, 0x100):
+        data = encode_message_set([Record(0, timestamp, None, SECRET, ())], 1, codec="gzip")
+        if data[15] == 1:
+            break
+    assert (data[15:18], data[25]) == (b"\1\1\1", 0xFF)
+    assert [SECRET in plain for plain in inflated(b"\0" + data, 1 << 20)] == [True]
+
+
 def test_a_wrong_checksum_stays_wrong() -> None:
     data = bytearray(batch(*rows()))
     data[17] ^= 1
