@@ -47,7 +47,6 @@ MODULES: Final = (
     "decoders/capture/files.py",
     "decoders/tcp/connections.py",
     "decoders/tcp/connection_table.py",
-    "decoders/tcp/due_connections.py",
     "decoders/tcp/reassembly.py",
     "decoders/tls/decryption.py",
     "decoders/frames/framing.py",

@@ -30,8 +30,9 @@ from decoders.compiled import mypyc_attr
 from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion, without_frames
 from decoders.exchanges.topics import TOPIC_ID_SOURCES, WELL_KNOWN, Topics, at_path, nameless_ids
 from decoders.frames.headers import flexible, request_head, response_body
+from decoders.limits import BODY_WHOLE_MAX
 from decoders.schema.codec import CRUDE, TRAILING, Projector, decode, partial, projector
-from decoders.schema.large_body import is_large, known
+from decoders.schema.large_body import known
 from decoders.schema.model import Plan, Side, resolve
 from decoders.schema.projection import hide_secrets
 from decoders.wire.primitives import uuid_text
@@ -309,7 +310,7 @@ class ApiVersion:
         try:
             plan = self.stable(side)
             at = self.body(side, data)
-            read = known if is_large(len(data) - at) else partial
+            read = known if len(data) - at > BODY_WHOLE_MAX else partial
             fields, failure = read(plan, data, at, len(data))
         except DecodeError as problem:
             fields, failure = {}, without_frames(problem)

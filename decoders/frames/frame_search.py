@@ -31,7 +31,7 @@ from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN
 from decoders.errors import DecodeError
 from decoders.frames.headers import REQUEST, plan_of, request_head, response_body
 from decoders.limits import BODY_WHOLE_MAX, FRAME_MAX
-from decoders.schema.large_body import LargeWalker, is_large
+from decoders.schema.large_body import LargeWalker
 from decoders.schema.model import Plan
 from decoders.schema.walk import Walker
 
@@ -139,9 +139,9 @@ def _sane(fields: Mapping[str, Any]) -> bool:
 def body_verdict(plan: Plan, data: bytes, at: int, end: int) -> int:
     """The verdict on a body from `at` to `end`, of which only a part may be there."""
     whole = end <= len(data)
-    if not whole and is_large(len(data) - at):  # so much that decodes is enough
+    if not whole and len(data) - at > BODY_WHOLE_MAX:  # so much that decodes is enough
         data, at, end = data[at : at + BODY_WHOLE_MAX], 0, end - at
-    walker = LargeWalker(data) if whole and is_large(end - at) else Walker(data)
+    walker = LargeWalker(data) if whole and end - at > BODY_WHOLE_MAX else Walker(data)
     try:
         after = walker.read(plan, at, end)
     except DecodeError:

@@ -20,7 +20,7 @@ from decoders.limits import BODY_WHOLE_MAX, RECORDS_HELD_MAX
 from decoders.schema import codec
 from decoders.schema.codec import CRUDE, TRAILING, json_decoder
 from decoders.schema.json_form import MESSAGE, PUBLIC, redacted
-from decoders.schema.large_body import BodyReader, check, is_large
+from decoders.schema.large_body import BodyReader, check
 from decoders.schema.large_body import partial as partial_body
 from decoders.schema.model import Plan, Side
 from decoders.schema.walk import BytePart
@@ -213,7 +213,7 @@ def both_quick(exchange: Exchange, options: Options) -> tuple[Any, Any, Readers]
         return None
     size = len(request)
     answer_size = 0 if response is None else len(response)
-    if size + answer_size > BODY_WHOLE_MAX and options.deferred:  # body_json() asks is_large() for each side
+    if size + answer_size > BODY_WHOLE_MAX and options.deferred:  # body_json() asks for each side
         return None
     readers: Readers | None = spec.json[options.reveal_secrets]
     if readers is None:
@@ -272,7 +272,7 @@ def trailing_json(exchange: Exchange, plan: Plan, options: Options) -> Any:
     if data is None:
         return None
     at = exchange.spec.body("request", data)
-    if options.deferred and is_large(len(data) - at):
+    if options.deferred and len(data) - at > BODY_WHOLE_MAX:
         tail = data[check(plan, data, at, len(data)) :] or None
     else:
         tail = codec.decode(plan, data, at, len(data), strict=False).get(TRAILING)
@@ -287,7 +287,7 @@ def _decoded(
     """The body and the offset after it; None where it cannot be read."""
     assert spec.key is not None
     decode = json_decoder(plan, hooks_of(spec.key, side), options.reveal_secrets)
-    if options.deferred and is_large(end - at):
+    if options.deferred and end - at > BODY_WHOLE_MAX:
         return _deferred(spec, side, plan, data, at, end, options)
     piece = spec.key in PIECES
     hooks = table(options, metadata=piece) if _has_records(spec.key, side) else _NO_RECORDS
@@ -342,7 +342,7 @@ def _before_failure(
     try:
         plan = spec.stable(side)
         at = spec.body(side, data)
-        if options.deferred and is_large(len(data) - at):
+        if options.deferred and len(data) - at > BODY_WHOLE_MAX:
             metadata = spec.key in METADATA_HOLDERS
             how = reading(spec, side, options, metadata=metadata)
             body, problem = partial_body(plan, data, at, len(data), how)

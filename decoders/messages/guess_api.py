@@ -21,10 +21,10 @@ from decoders.errors import DecodeError
 from decoders.exchanges.api_versions import ApiVersion, Layout, Needs
 from decoders.frames.frame_search import HEAD, request_verdict
 from decoders.frames.headers import request_head
-from decoders.limits import VALUE_WHOLE_MAX
+from decoders.limits import BODY_WHOLE_MAX, VALUE_WHOLE_MAX
 from decoders.records.read import first_batch
 from decoders.schema.codec import CRUDE
-from decoders.schema.large_body import LargeWalker, check, is_large
+from decoders.schema.large_body import LargeWalker, check
 from decoders.schema.model import Plan, PlanField, Side, Versions, resolve
 from decoders.schema.walk import Span, Walker
 
@@ -427,7 +427,7 @@ def guess_request(frame: bytes) -> list[Candidate]:
     kinds = (Kind(head.api_key, Versions(head.api_version, head.api_version)),)
 
     def read(layout: Layout) -> tuple[tuple[dict[str, Any], int], int] | None:
-        walker = LargeWalker(frame) if is_large(len(frame)) else Walker(frame)
+        walker = LargeWalker(frame) if len(frame) > BODY_WHOLE_MAX else Walker(frame)
         try:
             after = walker.read(layout.plan, head.body, len(frame))
         except DecodeError:
@@ -511,7 +511,7 @@ def _comparable(span: Span) -> Span:
 
 
 def _goes_up(plan: Plan, frame: bytes, at: int) -> bool:
-    if is_large(len(frame)):
+    if len(frame) > BODY_WHOLE_MAX:
         try:
             return check(plan, frame, at, len(frame)) == len(frame)
         except (*CRUDE, DecodeError):

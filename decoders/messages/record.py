@@ -11,7 +11,7 @@ from decoders.apis.keys import FETCH
 from decoders.exchanges.api_versions import SIDES, Failure
 from decoders.exchanges.exchange import SESSION_PARTITIONS, Exchange, Settled, Skipped, rfc3339, session_of
 from decoders.exchanges.topics import RECORD_ARRAYS, at_path
-from decoders.limits import ERRORS_SHOWN_MAX, RAW_KEPT_MAX
+from decoders.limits import BODY_WHOLE_MAX, ERRORS_SHOWN_MAX, RAW_KEPT_MAX
 from decoders.messages.bodies import (
     ECHOING,
     PLAIN,
@@ -27,7 +27,6 @@ from decoders.messages.bodies import (
 )
 from decoders.schema.codec import projector
 from decoders.schema.json_form import redacted
-from decoders.schema.large_body import is_large
 from decoders.schema.model import Plan, Side
 from decoders.wire.text import json_bytes, json_text
 
@@ -48,7 +47,7 @@ Listed = tuple[list[dict[str, Any]], int]
 def side_is_large(exchange: Exchange, side: Side) -> bool:
     """Whether the body of a side is so large that it is read only as it is written."""
     data = exchange.raw(side)
-    return data is not None and is_large(len(data))
+    return data is not None and len(data) > BODY_WHOLE_MAX
 
 
 def large_errors(exchange: Exchange, plan: Plan) -> Listed:

@@ -21,7 +21,7 @@ import google_crc32c
 
 from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated, without_frames
 from decoders.limits import BATCH_INFLATED_MAX, HEADER_KEY_MAX, HEADERS_OF_RECORD_MAX, MIB, RECORD_BYTE_COST
-from decoders.records.codecs import CODEC_MASK, codec_name, inflate
+from decoders.records.codecs import CODEC_MASK, CODEC_NAMES, inflate
 from decoders.records.json_form import DeferredRecords, Failures, control_record
 from decoders.records.model import (
     CONTROL,
@@ -422,7 +422,6 @@ RECORD_MIN: Final = 7
 _FAILURE_COST: Final = 4 * MIB
 # Sums with base offsets or timestamps beyond this may wrap.
 FAR: Final = 1 << 62
-_CODECS: Final = tuple(map(codec_name, range(CODEC_MASK + 1)))
 Problem = tuple[str, str]
 
 
@@ -435,7 +434,7 @@ def header_fields(data: bytes, at: int, size: int) -> tuple[dict[str, Any], int,
         "base_offset": base,
         "last_offset": base + delta if -FAR < base < FAR else int64(base + delta),
         "magic": magic,
-        "codec": _CODECS[attributes & CODEC_MASK],
+        "codec": CODEC_NAMES[attributes & CODEC_MASK],
         "timestamp_type": "log_append" if attributes & LOG_APPEND else "create",
         "base_timestamp": first,
         "max_timestamp": last,

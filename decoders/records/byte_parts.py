@@ -15,7 +15,7 @@ import google_crc32c
 
 from decoders.errors import DecodeError
 from decoders.limits import PARTS_MAX
-from decoders.records.codecs import CODEC_MASK, codec_name
+from decoders.records.codecs import CODEC_MASK, CODEC_NAMES
 from decoders.records.model import (
     CONTROL,
     CRC_START,
@@ -108,7 +108,7 @@ def _header(data: bytes, at: int, end: int, magic: int, place: str, crc: str) ->
 
 
 def _attributes(value: int, magic: int) -> str:
-    words = [codec_name(value & CODEC_MASK)]
+    words = [CODEC_NAMES[value & CODEC_MASK]]
     if magic and value & LOG_APPEND:
         words.append("log append time")
     if magic == 2:
@@ -126,7 +126,7 @@ def _batch(data: bytes, at: int, stop: int, magic: int, place: str, hide: Hide |
     if start == stop:
         return
     if codec or not good:
-        text = f"{codec_name(codec)}, {in_bytes(stop - start)}" if good else f"unread, {in_bytes(stop - start)}"
+        text = f"{CODEC_NAMES[codec]}, {in_bytes(stop - start)}" if good else f"unread, {in_bytes(stop - start)}"
         yield BytePart(f"{place}.records", start, stop, "value", text, "bytes", hide is not None)
         return
     number = 0
@@ -207,7 +207,7 @@ def _message(data: bytes, at: int, stop: int, magic: int, place: str, hide: Hide
         if size >= 0:
             value: object = data[start + 4 : after]
             if name == "value" and codec:
-                value = f"{codec_name(codec)}, {in_bytes(size)}"
+                value = f"{CODEC_NAMES[codec]}, {in_bytes(size)}"
             yield BytePart(f"{place}.{name}", start + 4, after, "value", value, "bytes", hide is not None)
         start = after
     if start < stop:

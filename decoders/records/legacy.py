@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated
 from decoders.limits import BATCH_INFLATED_MAX, NESTED_MAX, RECORD_BYTE_COST, RECORD_NESTING_MAX
 from decoders.records.batch import Problem, int64, spend
-from decoders.records.codecs import CODEC_MASK, codec_name
+from decoders.records.codecs import CODEC_MASK, CODEC_NAMES
 from decoders.records.json_form import DeferredRecords, Failures
 from decoders.records.model import LOG_APPEND, LOG_OVERHEAD, Budget, Form, Row, TooLarge, blank, failed
 from decoders.wire.text import in_bytes
@@ -85,7 +85,7 @@ def _head_fields(data: bytes, at: int, size: int) -> tuple[dict[str, Any], int]:
     fields = blank(size)
     fields["last_offset"] = offset
     fields["magic"] = magic
-    fields["codec"] = codec_name(attributes & CODEC_MASK)
+    fields["codec"] = CODEC_NAMES[attributes & CODEC_MASK]
     if magic:
         fields["timestamp_type"] = "log_append" if attributes & LOG_APPEND else "create"
     if not attributes & CODEC_MASK:

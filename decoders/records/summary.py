@@ -12,7 +12,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.limits import BATCHES_MAX
-from decoders.records.codecs import CODEC_MASK, codec_name
+from decoders.records.codecs import CODEC_MASK, CODEC_NAMES
 from decoders.records.model import CRC_START, HEADER, LOG_OVERHEAD, SIZE
 
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ _MESSAGE: Final = Struct(">qi4xbb")
 _MESSAGE_LEAST: Final = 26
 _LENGTH_MIN: Final = (14, 22)
 
-_CODECS: Final = tuple(map(codec_name, range(CODEC_MASK + 1)))
-_ALONE: Final = tuple((name,) for name in _CODECS)
+_ALONE: Final = tuple((name,) for name in CODEC_NAMES)
 _MAGIC_2: Final = (2,)
 _unpack: Final = _HEADER.unpack_from
 _unpack_message: Final = _MESSAGE.unpack_from
@@ -73,7 +72,7 @@ def sole(buf: bytes, at: int, size: int, *, checked: bool = False) -> tuple[int,
         return None
     if checked and not is_sound(buf, at, at + size):
         return None
-    return count, _CODECS[attributes & CODEC_MASK]
+    return count, CODEC_NAMES[attributes & CODEC_MASK]
 
 
 def summarize(buf: bytes, at: int = 0, size: int | None = None, *, checked: bool = False) -> RecordsSummary:
@@ -98,7 +97,7 @@ def summarize(buf: bytes, at: int = 0, size: int | None = None, *, checked: bool
         codec = attributes & CODEC_MASK
         if codec not in codecs:
             codecs.append(codec)
-    names = _ALONE[codecs[0]] if len(codecs) == 1 else tuple(map(codec_name, codecs))
+    names = _ALONE[codecs[0]] if len(codecs) == 1 else tuple(CODEC_NAMES[number] for number in codecs)
     magics = _MAGIC_2 if batches else ()
     if at >= end:
         return tuple.__new__(RecordsSummary, (batches, records, end - start, names, magics, last, False))
@@ -151,7 +150,7 @@ def _with_messages(found: RecordsSummary, buf: bytes, at: int, end: int) -> tupl
             records += count_records(buf, at, stop, budget)
         else:
             records += 1
-        codec = _CODECS[number]
+        codec = CODEC_NAMES[number]
         batches += 1
         at, last = stop, offset
         codecs = codecs if codec in codecs else (*codecs, codec)
@@ -224,7 +223,7 @@ def _head_at(raw: bytes, at: int, end: int) -> BatchHead | None:
     size = LOG_OVERHEAD + length
     if magic != 2 or size < SIZE or at + size > end or count < 0:
         return None
-    codec, sound = _CODECS[attributes & CODEC_MASK], _crc32c()(raw[at + CRC_START : at + size]) == crc
+    codec, sound = CODEC_NAMES[attributes & CODEC_MASK], _crc32c()(raw[at + CRC_START : at + size]) == crc
     fields = (2, codec, count, size, base, base + delta, newest, sound, producer, epoch, sequence, crc)
     return tuple.__new__(BatchHead, fields)
 

@@ -24,7 +24,7 @@ from functools import cache
 from typing import Any, Final, Protocol
 
 from decoders.errors import DecodeError, LimitExceeded, without_frames
-from decoders.limits import BODY_WHOLE_MAX, METRICS_SIZE_MAX, PIECE, VALUE_WHOLE_MAX, VALUES_MAX
+from decoders.limits import METRICS_SIZE_MAX, PIECE, VALUE_WHOLE_MAX, VALUES_MAX
 from decoders.schema.codec import CRUDE, JsonDecoder, failure_of, json_decoder, projector, trailing
 from decoders.schema.emit import many
 from decoders.schema.json_form import Hook, JsonForm
@@ -35,11 +35,6 @@ from decoders.wire.deferred import DeferredList, DeferredText
 from decoders.wire.primitives import LETTERS, check_left, read_size
 
 _NOTHING: Final[frozenset[str]] = frozenset()
-
-
-def is_large(size: int) -> bool:
-    """Whether a body of `size` bytes is read with long arrays deferred."""
-    return size > BODY_WHOLE_MAX
 
 
 def check(plan: Plan, data: bytes, at: int, end: int) -> int:

@@ -29,7 +29,7 @@ broker  ◄───────────────────────
 
 What always holds: the chunks depend on the segments alone, never on how they came in batches, nor on when somebody
 looked. At its next packet a connection is in the same state as if nobody had looked at it before: looks in between
-(`_look`) only give chunks earlier. A look takes the connections whose time has come (`due_connections.py`), so that the
+(`_look`) only give chunks earlier. A look takes the connections whose time has come (`Waiting`), so that the
 work grows with the packets, not with the connections that wait. `export` and `resume` at any cut give the same chunks.
 
 What is given up: a packet that is late by more than the patience is reported as a gap and its bytes are dropped.
@@ -44,7 +44,7 @@ from decoders.compiled import mypyc_attr
 from decoders.errors import Malformed
 from decoders.limits import HELD_MAX, IDLE_NS, OUT_OF_ORDER_MAX, SEGMENT_COST
 from decoders.tcp.chunks import ZERO_WINDOW, Chunk, Close, Gap, How, Retransmission, Segment, Why
-from decoders.tcp.connection_table import LATE, Connections
+from decoders.tcp.connection_table import LATE, Connections, Waiting
 from decoders.tcp.connections import (
     ENDS,
     FAR,
@@ -61,7 +61,6 @@ from decoders.tcp.connections import (
     deadlocked,
     turned,
 )
-from decoders.tcp.due_connections import Waiting
 from decoders.wire.pack import fields, pack, unpack
 
 __all__ = ["Delivery", "Reassembly"]

@@ -26,6 +26,8 @@ class Codec(NamedTuple):
 NAMES: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 NUMBERS: Final = {name: number for number, name in enumerate(NAMES)}
 CODEC_MASK: Final = 0b111
+# By codec number, those without a name included.
+CODEC_NAMES: Final = (*NAMES, *(f"UNKNOWN({number})" for number in range(len(NAMES), CODEC_MASK + 1)))
 
 
 @cache
@@ -35,11 +37,6 @@ def codec(number: int) -> Codec:
         raise Malformed(f"no compression has the number {number}")
     module = import_module(f"{__name__}.{NAMES[number]}")
     return Codec(module.inflate, module.deflate)
-
-
-def codec_name(number: int) -> str:
-    """The name of a codec number, such as `gzip` for 1; `UNKNOWN(n)` for a number without a name."""
-    return NAMES[number] if number < len(NAMES) else f"UNKNOWN({number})"
 
 
 def inflate(number: int, data: memoryview, cap: int, magic: int) -> bytes:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from decoders.limits import IDLE_NS
 from decoders.tcp import reassembly
 from decoders.tcp.chunks import Chunk, Close, Gap, Segment
+from decoders.tcp.connection_table import STALE_MAX
 from decoders.tcp.connections import PATIENCE_NS, Connection, turned
-from decoders.tcp.due_connections import STALE_MAX
 from decoders.tcp.reassembly import Reassembly
 from tests.sampling import sampled
 from tests.tcp.conversations import ACK, CLIENT, MS, RST, SYN
