@@ -1,4 +1,4 @@
-"""The environment of one run: streams, variables, clock, exit codes, and the settings of output."""
+"""The environment of one run: streams, variables, clock, exit codes, the user's folders, the settings of output."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, cast
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from decoders.exchanges.exchange import Ended, Settled
     from kwcli.pager import PagedOutput
     from kwcli.terminal import Writable
@@ -53,6 +55,27 @@ class Failure(Exception):
         super().__init__(text)
         self.text = text
         self.code = code
+
+
+# A kind of folder and variables in, the user's own folder out.
+
+
+Kind = Literal["cache", "config", "state"]
+# The variable that names the base folder of all programs, and the folder's place in the user's home without it.
+_HOMES: Final[dict[Kind, tuple[str, str]]] = {
+    "cache": ("XDG_CACHE_HOME", ".cache"),
+    "config": ("XDG_CONFIG_HOME", ".config"),
+    "state": ("XDG_STATE_HOME", ".local/state"),
+}
+
+
+def own_folder(kind: Kind, variables: Mapping[str, str]) -> Path:
+    """kw's own folder of a kind, as `$XDG_CACHE_HOME/kw` or `~/.cache/kw`; it may not exist yet."""
+    from pathlib import Path
+
+    name, usual = _HOMES[kind]
+    stated = variables.get(name)
+    return (Path(stated) if stated else Path(variables.get("HOME") or os.path.expanduser("~"), usual)) / "kw"
 
 
 # Options and environment in, the settings of the output out: format, width, colours.

@@ -7,6 +7,7 @@ blocks: all plain bytes before a fault have been given when the error is raised.
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -15,15 +16,15 @@ from decoders.limits import LZ4_BLOCK_MAX
 from decoders.wire.text import in_bytes
 from kwcli.env import Failure
 
-__all__ = ["PIECE_SIZE", "InputProblem", "inflated", "is_compressed", "shown"]
+__all__ = ["COMPRESSED", "PIECE_SIZE", "InputProblem", "inflated", "shown"]
 
 # Pieces of packets of this size, and the objects made of them, stay in the processor's cache (tests/bench/sniff.py: a
 # fifth faster than pieces of 1 MiB).
 PIECE_SIZE: Final = 1 << 16
 # Flags of a gzip header (RFC 1952).
 FHCRC, FEXTRA, FNAME, FCOMMENT = 2, 4, 8, 16
-# Frames that zstd and lz4 pass over (RFC 8878, 3.1.2): the first byte is 0x50 to 0x5f.
-SKIPPABLE: Final = bytes.fromhex("2a4d18")
+# The first bytes of frames that zstd and lz4 pass over (RFC 8878, 3.1.2).
+SKIPPABLE: Final = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
 # A part of a library's message → the words for it in kw's.
 WORDS: Final = {
     "contentChecksum_invalid": "its content checksum does not match",
@@ -111,17 +112,12 @@ class Packed:
         return InputProblem(f"{self.name}: corrupt {self.codec} data after {in_bytes(self.made)} of capture ({text})")
 
 
-def is_compressed(head: bytes) -> bool:
-    """Whether a file with these first four bytes is compressed."""
-    return _is_skippable(head) or any(head.startswith(magic) for magic, _, _ in CODECS)
-
-
 def inflated(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """The plain bytes of `pieces`, for which is_compressed() holds; raises InputProblem where they end badly."""
+    """The plain bytes of `pieces`, which begin with COMPRESSED; raises InputProblem where they end badly."""
     packed = Packed(name, pieces)
     known: Callable[[Packed], Iterator[bytes]] | None = None
     while head := _next_head(packed):
-        if _is_skippable(head) and packed.codec != "gzip":
+        if SKIPPABLE.match(head) and packed.codec != "gzip":
             packed.codec = packed.codec or "zstd or lz4"
             _skip(packed)
             continue
@@ -139,10 +135,6 @@ def _next_head(packed: Packed) -> bytes:
     while packed.codec == "gzip" and packed.peek(1) == b"\0":
         packed.give_back(packed.some().lstrip(b"\0"))
     return packed.peek(4)
-
-
-def _is_skippable(head: bytes) -> bool:
-    return head[1:] == SKIPPABLE and head[0] >> 4 == 5
 
 
 def _skip(packed: Packed) -> None:
@@ -318,3 +310,5 @@ CODECS: Final[tuple[tuple[bytes, str, Callable[[Packed], Iterator[bytes]]], ...]
     (bytes.fromhex("28b52ffd"), "zstd", _zstd),
     (bytes.fromhex("04224d18"), "lz4", _lz4),
 )
+# The first bytes of compressed files.
+COMPRESSED: Final = re.compile(b"|".join([SKIPPABLE.pattern, *(re.escape(magic) for magic, _, _ in CODECS)]))

@@ -11,7 +11,7 @@ import glob
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from struct import Struct
 from threading import Lock
@@ -31,6 +31,7 @@ __all__ = [
     "is_named_records",
     "is_read_once",
     "is_tables",
+    "key_log_names",
     "list_paths",
     "open_files_limit",
     "other_capture",
@@ -68,6 +69,16 @@ def is_named_records(name: str) -> bool:
 def is_read_once(word: str) -> bool:
     """Whether a word is standard input, a pipe or a device: its contents are unknown before it has been read."""
     return word == "-" or (os.path.exists(word) and not os.path.isfile(word) and not os.path.isdir(word))
+
+
+# The variable that names the file browsers and clients write their key log to.
+_KEY_LOG: Final = "SSLKEYLOGFILE"
+
+
+def key_log_names(names: Sequence[str], environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The names of key logs given, or else the file that SSLKEYLOGFILE names, where it exists."""
+    named = environ.get(_KEY_LOG, "")
+    return tuple(names) or ((named,) if named and os.path.isfile(named) else ())
 
 
 # Signs and words that occur in filters and hardly in names of captures.

@@ -15,7 +15,7 @@ from decoders.capture.files import CaptureReader
 from decoders.capture.merge import before, merged
 from decoders.limits import COMPRESSED_NESTING_MAX, MERGED_MAX
 from kwcli.env import Failure
-from kwcli.inflating import PIECE_SIZE, InputProblem, inflated, is_compressed, shown
+from kwcli.inflating import COMPRESSED, PIECE_SIZE, InputProblem, inflated, shown
 from kwcli.input_files import (
     OpenFiles,
     StoredFile,
@@ -472,7 +472,7 @@ class CaptureSource:
         for _ in range(COMPRESSED_NESTING_MAX + 1):
             head = _head(pieces)
             pieces = chain([head], pieces) if head else iter(())
-            if not is_compressed(head[:4]):
+            if COMPRESSED.match(head[:4]) is None:
                 yield from pieces
                 return
             pieces = inflated(self.name, pieces)

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from decoders.tls.key_log import KeyLog, KeyLogFeed
 from kwcli.env import Failure
 
-__all__ = ["KeyLogFiles", "key_log_names", "search_captures"]
+__all__ = ["KeyLogFiles", "search_captures"]
 
-# The variable that names the file browsers and clients write their key log to.
-VARIABLE: Final = "SSLKEYLOGFILE"
 _PIECE: Final = 1 << 20
 # Time between two looks at files that may have grown, in ns.
 _TICK_NS: Final = 50 * 10**6
-
-
-def key_log_names(names: Sequence[str], environ: Mapping[str, str]) -> tuple[str, ...]:
-    """The names given, or else the file that SSLKEYLOGFILE names, where it exists."""
-    named = environ.get(VARIABLE, "")
-    return tuple(names) or ((named,) if named and os.path.isfile(named) else ())
 
 
 def search_captures(keys: KeyLog, names: Iterable[str]) -> None:

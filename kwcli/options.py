@@ -189,8 +189,13 @@ class FilterOptions(NamedTuple):
     groups: tuple[str, ...] = ()
     limit: int | None = None  # of commands that have --limit
 
-    def select(self, also: str = "") -> Filter:
-        """The filter for these options and the expression `also`, all of which must hold. Raises Failure (usage)."""
+    def select(self, also: str = "") -> Filter | None:
+        """The filter for these options and the expression `also`, all of which must hold; None for no condition.
+
+        Raises Failure (usage).
+        """
+        if not also and self._replace(limit=None) == FilterOptions():
+            return None  # so that most runs do not load the filter language
         from kwcli.filter_options import EVERY_ERROR, WENT_WRONG, both, select
 
         words = {
@@ -201,7 +206,13 @@ class FilterOptions(NamedTuple):
             "--client": self.clients,
         }
         errors = EVERY_ERROR if self.errors_all else WENT_WRONG if self.errors else None
-        return both(also, select(self.expression, words, slower_than=self.slower_than, errors=errors))
+        found = both(also, select(self.expression, words, slower_than=self.slower_than, errors=errors))
+        return None if found.everything else found
+
+    def text(self) -> str:
+        """The filter for these options as an expression, empty for no condition. Raises Failure (usage)."""
+        found = self.select()
+        return "" if found is None else found.text
 
 
 class ContentOptions(NamedTuple):

@@ -1,31 +1,14 @@
-"""The user's folders, files that only the user may read, and the removal of files that killed processes left."""
+"""Files and folders that only the user may read, and the removal of files that killed processes left."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
-__all__ = ["began", "is_alive", "keep_mode", "make_folder", "open_private", "own_folder", "sweep"]
-
-Kind = Literal["cache", "config", "state"]
-# The variable that names the base folder of all programs, and the folder's place in the user's home without it.
-_HOMES: Final[dict[Kind, tuple[str, str]]] = {
-    "cache": ("XDG_CACHE_HOME", ".cache"),
-    "config": ("XDG_CONFIG_HOME", ".config"),
-    "state": ("XDG_STATE_HOME", ".local/state"),
-}
-
-
-def own_folder(kind: Kind, variables: Mapping[str, str]) -> Path:
-    """kw's own folder of a kind, as `$XDG_CACHE_HOME/kw` or `~/.cache/kw`; it may not exist yet."""
-    name, usual = _HOMES[kind]
-    stated = variables.get(name)
-    return (Path(stated) if stated else Path(variables.get("HOME") or os.path.expanduser("~"), usual)) / "kw"
-
+__all__ = ["began", "is_alive", "keep_mode", "make_folder", "open_private", "sweep"]
 
 # A path in, a file or folder out that only its owner may read: for what kw records of other people's traffic.
 #

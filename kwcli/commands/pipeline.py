@@ -142,12 +142,12 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
 
     _check_tables(options)
     from kwcli.filter_options import resolve_times
-    from kwcli.key_logs import key_log_names
+    from kwcli.input_files import key_log_names
 
     words = [*options.sources, *(place for _, place in options.points)]
     since_ns, until_ns = resolve_times(options.since_ns, options.until_ns, words, env)  # type: ignore[arg-type]  # as typed
     keylogs = key_log_names(options.keylogs, env.variables)
-    asked = options._replace(filter=filters.select().text, since_ns=since_ns, until_ns=until_ns, keylogs=keylogs)
+    asked = options._replace(filter=filters.text(), since_ns=since_ns, until_ns=until_ns, keylogs=keylogs)
     return run(env, asked)
 
 
@@ -224,11 +224,11 @@ def watch_command(env: Environment, options: RunOptions, wanted: WatchOptions, f
     _check_tables(options)
     refuse_clashes(Clash("once", ("finish",), "both read what is there and end; --finish settles what is open"))
     refuse_without("doctor", ("thresholds",), "they are those of findings")
-    from kwcli.key_logs import key_log_names
+    from kwcli.input_files import key_log_names
     from kwcli.pipeline.watch.run import watch
 
     keylogs = key_log_names(options.keylogs, env.variables)
-    return watch(env, options._replace(filter=filters.select().text, keylogs=keylogs), wanted)
+    return watch(env, options._replace(filter=filters.text(), keylogs=keylogs), wanted)
 
 
 @command.command("compact", short_help="Merge the files of a watch's tables.", epilog=_COMPACT)

@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from kwcli.env import Environment, Failure
-from kwcli.user_files import make_folder, open_private, own_folder, sweep
+from kwcli.env import Environment, Failure, own_folder
+from kwcli.user_files import make_folder, open_private, sweep
 
 if TYPE_CHECKING:
     from kwcli.net.cluster import ClusterClient

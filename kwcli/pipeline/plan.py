@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.capture.merge import before
 from decoders.capture.packet_index import Mark, Walk
-from kwcli.inflating import is_compressed
+from kwcli.inflating import COMPRESSED
 from kwcli.inputs import InputProblem
 from kwcli.pipeline.background import Background
 from kwcli.pipeline.read.captures import as_input, open_ranges
@@ -132,7 +132,7 @@ class FileWalk:
 def _pieces(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[FileRange]:
     begin = as_input(file, job.source.name).pieces()
     head = next(begin)  # or it is no capture
-    if is_compressed(file.read(0, 4)):
+    if COMPRESSED.match(file.read(0, 4)) is not None:
         yield from _whole(job, walk, chain([head], begin))
     elif job.alone and not job.walk and job.source.size <= job.split_size:
         yield from _unwalked(job, walk, file)

@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from kwcli.user_files import began, is_alive, own_folder
+from kwcli.env import own_folder
+from kwcli.user_files import began, is_alive
 
 __all__ = ["Scratch", "clean_abandoned", "playgrounds"]
 

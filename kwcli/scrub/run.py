@@ -39,8 +39,9 @@ import orjson
 from decoders.scrubbing.names import Names
 from decoders.scrubbing.pseudonyms import Pseudonyms
 from kwcli.env import Exit, Failure
+from kwcli.input_files import key_log_names
 from kwcli.inputs import STANDARD_INPUT, Captures
-from kwcli.key_logs import KeyLogFiles, key_log_names, search_captures
+from kwcli.key_logs import KeyLogFiles, search_captures
 from kwcli.output.units import count_of
 from kwcli.progress import Progress
 from kwcli.scrub.checking import Check

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from decoders.capture.files import CaptureReader
 from decoders.capture.merge import before
 from decoders.capture.packet_index import Walk
-from kwcli.inflating import InputProblem, is_compressed
+from kwcli.inflating import COMPRESSED, InputProblem
 from kwcli.input_files import is_named_capture
 from kwcli.inputs import CAPTURE_MAGICS, PIECE_SIZE, capture_pieces, placed, reason
 from kwcli.sniff.ring_names import RingNames, find_ring
@@ -397,7 +397,7 @@ def first_packet_ns(head: bytes) -> int | None:
 
 def _what_is_wrong(path: str, head: bytes) -> str | None:
     """Why a file that begins so is not followed; None for a capture, or a file too short to tell."""
-    if is_compressed(head[:4]):
+    if COMPRESSED.match(head[:4]) is not None:
         return f"{path}: compressed: nobody can tell where it ends while it grows; --follow reads plain captures"
     if any(magic.startswith(head[:4]) for magic in CAPTURE_MAGICS) or not head.strip(b"\0"):
         return None

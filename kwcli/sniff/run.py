@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from decoders.capture.files import CaptureReader
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Skipped
-from decoders.filters import parse
+from decoders.tls.key_log import KeyLog
 from kwcli.env import Exit, Failure
-from kwcli.filter_options import WENT_WRONG, without_expected
-from kwcli.input_files import is_read_once
+from kwcli.input_files import is_read_once, key_log_names
 from kwcli.inputs import STANDARD_INPUT, Captures, InputProblem, placed, utf8_text
-from kwcli.key_logs import KeyLogFiles, key_log_names, search_captures
+from kwcli.key_logs import KeyLogFiles, search_captures
 from kwcli.output import Needs, Renderer, Wanted, Write, asks_history, needs, open_renderer
 from kwcli.output.units import count_of, find_zone
 from kwcli.progress import Progress
@@ -34,19 +33,19 @@ from kwcli.sniff.closing import (
     limit_line,
 )
 from kwcli.sniff.fold_renderer import FoldRenderer
-from kwcli.sniff.row_files import TableTaker, name_files, names_files, number_in_file, without_ends
-from kwcli.sniff.row_output import Output
-from kwcli.sniff.unmatched import Unmatched
+from kwcli.sniff.row_output import Output, TableTaker, name_files, names_files, number_in_file, without_ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from decoders.errors import DecodeError
     from decoders.exchanges.exchange import Ended, Settled
+    from decoders.filters import Filter
     from kwcli.env import Environment, Settings
     from kwcli.options import CaptureOptions, FilterOptions
     from kwcli.sniff.cutting import CutOut, ExchangePackets
     from kwcli.sniff.jobs import RenderJobs
+    from kwcli.sniff.unmatched import Unmatched
 
 __all__ = ["SniffOutcome", "SniffView", "Sniffing", "watched"]
 
@@ -165,17 +164,19 @@ class Sniffing:
         view = watched(env, settings, capture, view) or own_view(settings)
         ports = frozenset(capture.ports) or None
         self._capture = capture
-        self._remembers = selection.asks_history or view.remembers
+        self._remembers = view.remembers
         self._names_files = view.names_files or names_files(settings, selection)
         self._env = env
         self._settings = settings
         self._selection = selection
         self._ports = ports
-        self._key_logs = KeyLogFiles(key_log_names(capture.keylogs, env.variables), follow=capture.is_live)
-        wanted = Wanted(view.needs, selection.needs, *_order_needs(sort))
+        key_logs = key_log_names(capture.keylogs, env.variables)
+        self._key_logs = KeyLogFiles(key_logs, follow=capture.is_live) if key_logs else None
+        self._keys = KeyLog() if self._key_logs is None else self._key_logs.keys
+        wanted = Wanted(view.needs, *([] if selection is None else [selection.needs]), *_order_needs(sort))
         self._tables = view.tables
         self._end_of = view.ended if self._tables is None else self._tables.end
-        self._engine = Engine(ports, wanted, connections=self._end_of is not None, keys=self._key_logs.keys)
+        self._engine = Engine(ports, wanted, connections=self._end_of is not None, keys=self._keys)
         self._wanted = wanted
         self._cut: CutOut | None = None
         self._pieces: dict[int, ExchangePackets | None] = {}  # of rows that wait to be sorted, by their identity
@@ -184,9 +185,11 @@ class Sniffing:
         self._sorted: list[Settled] | None = [] if sort else None
         self._limited = False  # whether the limit has ended the reading
         self._shown = 0
-        self._wider = without_expected(selection)
+        self._wider: Filter | None = None  # what --errors all would show
         self._expected = 0  # exchanges that --errors leaves out, and --errors all shows
-        self._unmatched = None if selection.everything else Unmatched(selection, parse(WENT_WRONG))
+        self._unmatched: Unmatched | None = None
+        if selection is not None:
+            self._select(selection)
         self._whole = True  # the inputs were read to their end
         self._past_faults: list[str] = []  # of captures that tables were made from
         self._records = False  # some inputs are records that kw wrote, which say nothing of packets
@@ -197,6 +200,16 @@ class Sniffing:
         self._hear = view.hear
         self._renderer = view.open(self._output.write)
         self._jobs: RenderJobs | None = None
+
+    def _select(self, selection: Filter) -> None:
+        """Prepare what a filter needs besides itself: the errors that it leaves out, the reason why nothing matches."""
+        from decoders.filters import parse
+        from kwcli.filter_options import WENT_WRONG, without_expected
+        from kwcli.sniff.unmatched import Unmatched
+
+        self._remembers |= selection.asks_history
+        self._wider = without_expected(selection)
+        self._unmatched = Unmatched(selection, parse(WENT_WRONG))
 
     def run(self) -> SniffOutcome:
         """Decode what the options name: an interface, or files."""
@@ -241,6 +254,7 @@ class Sniffing:
 
     def _sift(self, rows: list[Settled]) -> tuple[list[Settled], int]:
         """The exchanges that the filter wants, and how many others --errors leaves out that --errors all shows."""
+        assert self._selection is not None
         wants = self._selection.matches
         found: list[Settled] = [row for row in rows if row.kind == "exchange" and wants(row)]
         if self._wider is None:
@@ -258,10 +272,10 @@ class Sniffing:
         from kwcli.sniff.segment_log import LoggedEngine
 
         check_output(name, options.files)
-        whole = options.whole_connections or (self._selection.everything and self._left is None)
-        cut = CutOut(name, self._env, self._key_logs.keys, whole=whole, with_keys=options.with_keys)
+        whole = options.whole_connections or (self._selection is None and self._left is None)
+        cut = CutOut(name, self._env, self._keys, whole=whole, with_keys=options.with_keys)
         self._cut = cut
-        self._engine = LoggedEngine(cut.segments, ports=self._ports, needs=self._wanted, keys=self._key_logs.keys)
+        self._engine = LoggedEngine(cut.segments, ports=self._ports, needs=self._wanted, keys=self._keys)
         self._set_up(options)
         spooled = Spooled(self._env.stdin) if "-" in options.files else None
         try:
@@ -291,11 +305,11 @@ class Sniffing:
             names,
             env,
             numbered=self._names_files or self._cut is not None or self._tables is not None,
-            on_secrets=self._key_logs.keys.add,
+            on_secrets=self._keys.add,
             cut_receiver=self._engine,
         )
         self._take_names(captures.names)
-        self._key_logs.keys.look_further = partial(search_captures, self._key_logs.keys, captures.names)
+        self._keys.look_further = partial(search_captures, self._keys, captures.names)
         return captures
 
     def _take_names(self, names: list[str]) -> None:
@@ -319,7 +333,7 @@ class Sniffing:
         finish = True
         try:
             for segments in captures:
-                self._key_logs.poll(self._env.now_ns())
+                self._read_keys()
                 if self._cut is not None:
                     self._cut.log(segments)
                 if not self._emit(self._engine.feed(segments)):
@@ -362,7 +376,7 @@ class Sniffing:
             for row in rows:
                 if (self._names_files or self._tables is not None) and row.kind == "exchange":
                     row.extra = {"file": utf8_text(name), **(row.extra or {})}
-            if self._selection.reads_records:
+            if self._selection is not None and self._selection.reads_records:
                 lacking += sum(map(lacks_records, rows))
             if self._ports is not None:
                 rows = [row for row in rows if int(row.broker.rpartition(":")[2] or 0) in self._ports]
@@ -401,14 +415,14 @@ class Sniffing:
         from kwcli.sniff.following import Follower
 
         numbered = self._names_files or self._tables is not None
-        follower = Follower(word, self._env, numbered=numbered, on_secrets=self._key_logs.keys.add)
+        follower = Follower(word, self._env, numbered=numbered, on_secrets=self._keys.add)
         self._take_names(follower.names)
         finish = True
         try:
             if not self._settings.quiet:
                 self._env.say(f"kw: {follower.greeting}")
             for segments, now_ns in follower.stream():
-                self._key_logs.poll(self._env.now_ns())
+                self._read_keys()
                 if not self._emit(self._engine.feed(segments, now_ns)):
                     finish = False
                     break
@@ -448,7 +462,7 @@ class Sniffing:
             for piece in capture.stream():
                 if kept is not None:
                     kept.write(piece)
-                self._key_logs.poll(self._env.now_ns())
+                self._read_keys()
                 if not self._emit(self._engine.feed(reader.feed(piece), self._env.now_ns())):
                     finish = False
                     break
@@ -465,7 +479,12 @@ class Sniffing:
         self._end(reader.counts, dropped=dropped)
         return self._outcome
 
-    # -- both ----------------------------------------------------------------------------------------------------------
+    # -- both ---------------------------------------------------------------------------------------------------------
+
+    def _read_keys(self) -> None:
+        """Read what was appended to the key logs, before packets are decrypted with it."""
+        if self._key_logs is not None:
+            self._key_logs.poll(self._env.now_ns())
 
     def _emit(self, rows: list[Settled]) -> bool:
         """Filter and show rows; False when as many as wanted have been shown."""
@@ -483,7 +502,7 @@ class Sniffing:
         if self._ports is not None:
             # With --port the other connections are not shown; the closing line counts them.
             rows = [row for row in rows if row.kind == "exchange" or row.reason != "not_kafka"]
-        if not self._selection.everything:
+        if self._selection is not None:
             if self._jobs is not None and self._unmatched is None and self._left is None:
                 self._jobs.sift(rows)
                 return True
@@ -498,7 +517,7 @@ class Sniffing:
     def _take_pieces(self, rows: list[Settled], cut: CutOut) -> None:
         """Note the packets of rows, before these are numbered within their files."""
         for row in rows:
-            if self._selection.everything or (row.kind == "exchange" and self._selection.matches(row)):
+            if self._selection is None or (row.kind == "exchange" and self._selection.matches(row)):
                 self._pieces[id(row)] = cut.take(row)
             if row.kind == "exchange" and not self._file_names:
                 number_in_file(row)
@@ -571,7 +590,7 @@ class Sniffing:
         self._output.flush()
         self._progress.hide()
         if not self._settings.quiet:
-            for problem in self._key_logs.problems:
+            for problem in () if self._key_logs is None else self._key_logs.problems:
                 self._env.say(f"kw: {problem}")
         for problem in self._outcome.problems:
             self._env.say(f"kw: {problem}")
@@ -603,7 +622,7 @@ class Sniffing:
     def _faults(self, counts: Mapping[str, int]) -> list[str]:
         """What is wrong with the captures themselves, in sentences."""
         whole = self._whole and not self._outcome.problems and not self._limited
-        has_keys = bool(self._key_logs.keys)
+        has_keys = bool(self._keys)
         counted = counts_of_summary(self._engine.summary, counts, self._ports, has_keys=has_keys)
         return fault_lines(counted, whole=whole)
 

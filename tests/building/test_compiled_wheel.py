@@ -18,7 +18,7 @@ import pytest
 
 from decoders import errors
 from decoders.compiled import MODULES
-from kwcli.inflating import inflated, is_compressed
+from kwcli.inflating import COMPRESSED, inflated
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 CAPTURES: Final = sorted(path for path in (ROOT / "captures").rglob("*.pcap*") if path.is_file())
@@ -134,7 +134,7 @@ def _run(folder: Path, *words: str) -> tuple[int, bytes]:
 def _damaged(capture: Path, folder: Path) -> Iterator[Path]:
     """The capture with bytes changed at random behind its header."""
     data = capture.read_bytes()
-    if is_compressed(data[:16]):
+    if COMPRESSED.match(data[:16]) is not None:
         data = b"".join(inflated(capture.name, iter([data])))
     for number in range(DAMAGED):
         rng = random.Random(f"{capture.name} {number}")

@@ -33,7 +33,7 @@ from kwcli.env import Exit
 from kwcli.output import Wanted
 from kwcli.pipeline.tables.connections import ConnectionColumns, ended_of
 from kwcli.pipeline.tables.stored_exchanges import StoredExchanges, StoredRowReader
-from kwcli.sniff.row_files import without_ends
+from kwcli.sniff.row_output import without_ends
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes, segments
 from tests.cli.worlds import Outcome, kw
 from tests.pipeline.jobs import job_of

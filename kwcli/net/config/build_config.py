@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal, cast
 
 from decoders.wire.units import parse_duration
-from kwcli.env import Environment, Exit, Failure
+from kwcli.env import Environment, Exit, Failure, own_folder
 from kwcli.net.addresses import AddressError, address, addresses
 from kwcli.net.config import properties
 from kwcli.net.config.client_config import (
@@ -22,7 +22,6 @@ from kwcli.net.config.client_config import (
     Tls,
 )
 from kwcli.net.config.merge_settings import ChosenSettings, SettingSource, Value, choose
-from kwcli.user_files import own_folder
 
 if TYPE_CHECKING:
     from kwcli.net.config.properties import Pair

@@ -11,10 +11,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.wire.text import hole
-from kwcli.env import Environment, Exit, Failure
+from kwcli.env import Environment, Exit, Failure, own_folder
 from kwcli.net.config.merge_settings import SettingSource, choose
 from kwcli.net.config.properties import PUBLIC_OPTIONS, Pair, hidden, shown_name, shown_value
-from kwcli.user_files import own_folder, sweep
+from kwcli.user_files import sweep
 
 if TYPE_CHECKING:
     from pathlib import Path

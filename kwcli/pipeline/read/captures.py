@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from decoders.limits import REMOTE_HELD_MAX
 from kwcli.env import Exit, Failure
-from kwcli.inflating import is_compressed
+from kwcli.inflating import COMPRESSED
 from kwcli.input_files import OpenFiles, is_named_capture, list_paths
 from kwcli.inputs import CAPTURE_MAGICS, CaptureSource, InputProblem, is_request_log, reason
 from kwcli.output.units import count_of
@@ -433,7 +433,7 @@ def _kind_of(place: FoundFile) -> _Kind:
         if magic in CAPTURE_MAGICS:
             return _Kind(capture=True)
         head = begin_of(file, place.name)
-        return _Kind(head[:4] in CAPTURE_MAGICS, is_request_log(head), is_compressed(magic))
+        return _Kind(head[:4] in CAPTURE_MAGICS, is_request_log(head), COMPRESSED.match(magic) is not None)
 
 
 def begin_of(file: RangeFile, name: str) -> bytes:

@@ -25,10 +25,9 @@ from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Final
 
 from kwcli import VERSION
-from kwcli.env import Failure
+from kwcli.env import Failure, own_folder
 from kwcli.pipeline.spark.failures import reason_in
 from kwcli.pipeline.spark.java import find_java, make_home
-from kwcli.user_files import own_folder
 
 if TYPE_CHECKING:
     from types import FrameType

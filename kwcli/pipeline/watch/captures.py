@@ -32,7 +32,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from kwcli.env import Failure
-from kwcli.inflating import is_compressed
+from kwcli.inflating import COMPRESSED
 from kwcli.input_files import is_named_capture
 from kwcli.inputs import CAPTURE_MAGICS, InputProblem, is_request_log
 from kwcli.pipeline.plan import WalkJob, group_by_time, walk_file
@@ -287,7 +287,7 @@ class WatchedFiles:
 
     def _new(self, point: str, found: FoundFile, head: bytes, opened: Any) -> TrackedFile | None:
         """A file that was not seen before; None where it is neither a capture nor a request log."""
-        inflate = is_compressed(head[:4])
+        inflate = COMPRESSED.match(head[:4]) is not None
         if not any(magic.startswith(head[:4]) for magic in CAPTURE_MAGICS) and is_request_log(
             begin_of(opened, found.name)
         ):

@@ -26,9 +26,10 @@ from urllib.parse import parse_qsl
 import h11
 import orjson
 
+from kwcli.env import own_folder
 from kwcli.net.listening import OneRequest, listening
 from kwcli.proxy.control.operations import ControlAnswer, ControlState, operate
-from kwcli.user_files import open_private, own_folder
+from kwcli.user_files import open_private
 
 __all__ = ["ControlServer", "token_file"]
 

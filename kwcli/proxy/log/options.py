@@ -62,7 +62,7 @@ class LogOptions(NamedTuple):
                 raise Failure(f"{name} is about a capture file: it needs -w FILE.pcapng", Exit.USAGE)
         from kwcli.proxy.log.log_protocol import LogPlan
 
-        selection = self.filters.select()  # errors in filters are reported before anything begins
+        expression = self.filters.text()  # errors in filters are reported before anything begins
         if self.no_log and self.write is None and not recording:
             return None
         shown = self.shown.settings(env, self.content, live=True)
@@ -70,7 +70,7 @@ class LogOptions(NamedTuple):
         file = (self.write, self.record, self.rotate_size, interval)
         if self.events and (self.no_log or shown.format != "ndjson"):
             raise Failure("--events is about rows of JSON: it needs -o ndjson", Exit.USAGE)
-        return LogPlan(shown, selection.text, not self.no_log, *file, env.debug, events=self.events, via=via)
+        return LogPlan(shown, expression, not self.no_log, *file, env.debug, events=self.events, via=via)
 
 
 _RECORD: Final = click.option(

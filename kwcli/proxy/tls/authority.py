@@ -19,10 +19,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from kwcli.env import Exit, Failure
+from kwcli.env import Exit, Failure, own_folder
 from kwcli.net.tls import certificates
 from kwcli.net.tls.certificates import Issued
-from kwcli.user_files import own_folder
 
 _PRIVATE: Final = "authority.pem"
 _PUBLIC: Final = "ca.pem"
