@@ -60,7 +60,7 @@ MODULES: Final = (
     "decoders/messages/record.py",
     "decoders/messages/row_packing.py",
     "decoders/messages/structures.py",
-    "kwcli/output/fact_rows.py",
+    "kwcli/output/fact_functions.py",
     "kwcli/output/facts.py",
     "kwcli/output/text.py",
     "kwcli/output/json.py",

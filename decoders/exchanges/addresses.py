@@ -1,4 +1,4 @@
-"""Responses that list brokers in, the address of each node out: as the broker advertises it, as captures show it."""
+"""Responses that list brokers in, the address of each node out, as the broker advertises it and as captures show it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from decoders.apis.keys import DESCRIBE_CLUSTER, METADATA
 
-__all__ = ["NODE_LISTS", "ListedNode", "broker_addresses", "listed_nodes"]
+__all__ = ["NODE_LISTS", "ListedNode", "NodeIds", "broker_addresses", "listed_nodes"]
 
 # The APIs whose responses say which node has which address.
 NODE_LISTS: Final = (METADATA, DESCRIBE_CLUSTER)
@@ -46,3 +46,17 @@ def broker_addresses(host: str, port: object) -> list[str]:
 
 def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
+
+
+class NodeIds(dict[str, int]):
+    """Node ids by address, as captures show it. A host name does not prove an address, except localhost."""
+
+    def learn(self, answer: Mapping[str, Any] | None) -> bool:
+        """Take the brokers of a response of one of the APIs in NODE_LISTS; returns whether any of them was new."""
+        news = False
+        for node in listed_nodes(answer):
+            for address in broker_addresses(node.host, node.port):
+                if self.get(address) != node.id:
+                    self[address] = node.id
+                    news = True
+        return news

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api
-from decoders.filters.fields import names
+from decoders.records.summary import sole, summarize_view
 from decoders.wire.units import format_size
-from kwcli.output.fact_rows import ROWS, fetch, partitions, produce, share_fetch
-from kwcli.output.facts import WORDS, FactRoom, FactRow, Facts, View, short, topic_of, word
+from kwcli.output.fact_rows import ROWS
+from kwcli.output.facts import WORDS, FactRoom, FactRow, Facts, Names, View, short, topic_of, word
 from kwcli.output.facts import row as compiled
-from kwcli.output.units import count_of, format_period, join_some
+from kwcli.output.units import count_of, format_period, format_ranges, join_some
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -36,6 +36,190 @@ def row_of(key: int | None) -> FactRow | None:
     if key in FUNCTIONS:
         return FUNCTIONS[key]
     return compiled(ROWS[key]) if key in ROWS else None
+
+
+# Produce and Fetch: lines that come most often, so that nothing in them is looked up twice.
+
+
+NOTHING: Final = ("0 rec", "", "")
+UNCOMPRESSED: Final = ("none",)
+ACKS: Final = WORDS["acks"]
+# Ready-made texts of the record counts that most batches have.
+COUNTS: Final = tuple(f"{count} rec" for count in range(1000))
+
+
+def _single(elements: list[dict[str, Any]], inner: str) -> dict[str, Any] | None:
+    """The only partition of the only topic, the usual case; None where there are more."""
+    if len(elements) == 1:
+        parts: list[dict[str, Any]] | None = elements[0].get(inner)
+        if parts and len(parts) == 1:
+            return parts[0]
+    return None
+
+
+def partitions(elements: list[dict[str, Any]], inner: str, index: str, names: Names, shape: FactRoom) -> str:
+    """`orders[0,3,5] payments[1]` for elements that have a topic and a list of partitions."""
+    topics: dict[str, list[int]] = {}
+    for element in elements:
+        held = topics.setdefault(topic_of(element, names, shape), [])
+        held += [part[index] for part in element.get(inner) or () if index in part]
+    return join_some([f"{topic}[{format_ranges(held)}]" for topic, held in topics.items()], shape.items)
+
+
+def _batches(raw: bytes | None, span: Any) -> tuple[str, str, str]:
+    """Records, bytes and codecs of one records field; `0 rec` alone where there are none."""
+    alone = sole(raw, *span) if span.__class__ is tuple and raw is not None else None
+    if alone is not None:
+        count, codec = alone
+        size = span[1]
+        named = "" if codec == "none" else codec
+    else:
+        found = summarize_view(span, raw)
+        if found is None:
+            return NOTHING
+        count, size = found.records, found.size
+        named = ",".join(codec for codec in found.codecs if codec != "none")
+    return COUNTS[count] if count < 1000 else f"{count} rec", f"{size}B" if size < 1000 else format_size(size), named
+
+
+def _contents(raw: bytes | None, elements: list[dict[str, Any]], inner: str) -> tuple[str, str, str]:
+    """Records, bytes and codecs of the batches in these partitions; `0 rec` alone where there are none."""
+    records = size = 0
+    codecs: tuple[str, ...] = ()
+    for element in elements:
+        for part in element.get(inner) or ():
+            found = summarize_view(part.get("records"), raw)
+            if found is not None:
+                records += found.records
+                size += found.size
+                if found.codecs != UNCOMPRESSED:
+                    codecs += found.codecs
+    if not size:
+        return NOTHING
+    named = ",".join(dict.fromkeys(codec for codec in codecs if codec != "none")) if codecs else ""
+    return f"{records} rec", f"{size}B" if size < 1000 else format_size(size), named
+
+
+def _none(exchange: Exchange) -> str:
+    """The text for no visible record: `? rec` for exchanges of a broker's log, which tells no counts."""
+    return "? rec" if exchange.record is not None and "server" in exchange.record else NOTHING[0]
+
+
+def produce(exchange: Exchange, request: View, response: View, shape: FactRoom) -> list[str]:
+    """`orders[3]`, `412 rec`, `38.1kB`, `zstd`, `acks=all`, `at 1042`."""
+    topics = request.get("topic_data")
+    if not topics:
+        return []
+    # The view of a side that cannot be decoded ends in the middle: any key may be missing.
+    part = _single(topics, "partition_data")
+    if part is not None:
+        name = topics[0].get("name") or topic_of(topics[0], exchange.topic_name, shape)
+        facts = [f"{name}[{part.get('index', '')}]"]
+        count, size, codec = _batches(exchange.request_raw, part.get("records"))
+    else:
+        facts = [partitions(topics, "partition_data", "index", exchange.topic_name, shape)]
+        count, size, codec = _contents(exchange.request_raw, topics, "partition_data")
+    facts.append(count if size else _none(exchange))
+    if size:
+        facts.append(size)
+        if codec:
+            facts.append(codec)
+    acks = request.get("acks")
+    if acks is not None:
+        facts.append(ACKS.get(acks) or f"acks={acks}")
+    if request.get("transactional_id"):
+        facts.append(f"txn {request['transactional_id']}")
+    answers = response.get("responses")
+    if answers:
+        answer = _single(answers, "partition_responses")
+        if answer is not None and answer.get("base_offset", -1) >= 0:
+            facts.append(f"at {answer['base_offset']}")
+        if response.get("throttle_time_ms"):
+            facts += _throttle(response)
+    return facts
+
+
+def _throttle(response: View) -> list[str]:
+    ms = response.get("throttle_time_ms")
+    return [f"throttled {format_period(ms)}"] if ms else []
+
+
+def fetch(exchange: Exchange, request: View, response: View, shape: FactRoom) -> list[str]:
+    """`orders[0]`, `from 1042`, `→ 0 rec`, `(waited 500ms)`."""
+    asked = request.get("topics")
+    given = response.get("responses")
+    facts = _asked(exchange, asked, given, shape)
+    if response:
+        one = _single(given, "partitions") if given else None
+        if one is not None:
+            count, size, codec = _batches(exchange.response_raw, one.get("records"))
+        else:
+            count, size, codec = _contents(exchange.response_raw, given or [], "partitions")
+        facts.append(f"→ {count if size else _none(exchange)}")
+        if size:
+            facts.append(size)
+            if codec:
+                facts.append(codec)
+        elif _waited(exchange, request):
+            facts.append(f"(waited {format_period(request['max_wait_ms'])})")
+    replica = request.get("replica_id", -1)
+    if replica is None or replica < 0:
+        state = request.get("replica_state")
+        replica = state.get("replica_id", -1) if state else -1
+    if replica >= 0:
+        facts.append(f"replica {replica}")
+    if (asked or given) and request.get("session_epoch"):
+        facts += _session(exchange)
+    if response.get("throttle_time_ms"):
+        facts += _throttle(response)
+    return facts
+
+
+def _asked(exchange: Exchange, asked: Any, given: Any, shape: FactRoom) -> list[str]:
+    """The partitions that a fetch is about, and the offset where there is a single one."""
+    if not asked:
+        if given:
+            return [partitions(given, "partitions", "partition_index", exchange.topic_name, shape)]
+        return _session(exchange)
+    part = _single(asked, "partitions")
+    if part is None:
+        return [partitions(asked, "partitions", "partition", exchange.topic_name, shape)]
+    name = asked[0].get("topic") or topic_of(asked[0], exchange.topic_name, shape)
+    facts = [f"{name}[{part.get('partition', '')}]"]
+    if "fetch_offset" in part:
+        facts.append(f"from {part['fetch_offset']}")
+    return facts
+
+
+def _waited(exchange: Exchange, request: View) -> bool:
+    """Whether the answer came only when the wait time that the client allows was over."""
+    most, took = request.get("max_wait_ms"), exchange.latency_ms
+    return most is not None and most > 1 and took is not None and took >= 0.9 * most
+
+
+def _session(exchange: Exchange) -> list[str]:
+    session = exchange.fetch_session
+    return [f"session {session['id']}/{session['epoch']}"] if session and session["id"] else []
+
+
+def share_fetch(exchange: Exchange, request: View, response: View, shape: FactRoom) -> list[str]:
+    """`group g`, `orders[0]`, `→ 12 rec`."""
+    names = exchange.topic_name
+    facts = [f"group {request.get('group_id')}"] if request.get("group_id") else []
+    asked = request.get("topics") or []
+    given = response.get("responses") or []
+    if asked or given:
+        facts.append(partitions(asked or given, "partitions", "partition_index", names, shape))
+    if response:
+        count, size, codec = _contents(exchange.response_raw, given, "partitions")
+        facts.append(f"→ {count if size else _none(exchange)}")
+        facts += [text for text in (size, codec) if text]
+    if request.get("share_session_epoch") is not None:
+        facts.append(f"session epoch {request['share_session_epoch']}")
+    return facts
+
+
+# All other APIs.
 
 
 def _token(exchange: Exchange, _request: View, _response: View, _shape: FactRoom) -> list[str]:
@@ -313,6 +497,8 @@ def facts_in(exchange: Exchange, facts_of: Facts, shape: FactRoom) -> list[str]:
     if "request" not in failures:
         response = NO_VIEW if "response" in failures else exchange.view("response") or NO_VIEW
         return facts_of(exchange, request, response, shape)
+    from decoders.filters.fields import names  # loads the filter language, which most captures do without
+
     topics = list(dict.fromkeys(names(exchange, "request", "topicName")))
     groups = list(dict.fromkeys(names(exchange, "request", "groupId")))
     return [*([join_some(topics, shape.items)] if topics else []), *(f"group {name}" for name in groups if name)]

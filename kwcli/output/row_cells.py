@@ -73,9 +73,9 @@ class RowReader:
         self._whole = any(column.path is not None and column.path.whole for column in self.columns)
         self._learns = any(column.own == "node" for column in self.columns)
         if any(column.own for column in self.columns):
-            from kwcli.output.nodes import Nodes
+            from decoders.exchanges.addresses import NodeIds
 
-            self._nodes = Nodes()
+            self._nodes = NodeIds()
         # For each column: the attribute of the row, or the function that reads its values.
         self._readers = [self._reader(column, settings.zone) for column in self.columns]
 
@@ -93,7 +93,7 @@ class RowReader:
         from kwcli.output.fact_functions import summary
 
         if name == "node":
-            return lambda row, _record: self._nodes.numbers(row.broker)
+            return lambda row, _record: [self._nodes[row.broker]] if row.broker in self._nodes else []
         return lambda row, _record: [summary(row)] if row.kind == "exchange" else []
 
     def learn(self, rows: Iterable[Settled]) -> None:
@@ -103,7 +103,7 @@ class RowReader:
 
             for row in rows:
                 if row.kind == "exchange" and row.api_key in NODE_LISTS:
-                    self._nodes.learn(row.view("response") or {})
+                    self._nodes.learn(row.view("response"))
 
     def cells(self, row: Settled) -> list[Sequence[Any]]:
         """The values of each column, in JSON form: none, one or several."""

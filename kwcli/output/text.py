@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.compiled import mypyc_attr
-from decoders.exchanges.addresses import NODE_LISTS
+from decoders.exchanges.addresses import NODE_LISTS, NodeIds
 from decoders.wire.units import format_latency, format_size
 from kwcli.output.columns import COLUMNS, TEXT
 from kwcli.output.fact_functions import NO_VIEW, facts_in, no_facts, row_of, trouble_of
 from kwcli.output.facts import FactRoom
-from kwcli.output.nodes import Nodes
 from kwcli.output.units import NS, UTC_ZONE, Zone, cell_width, cut, cut_left, find_zone, palette, short_name
 from kwcli.terminal import clean
 
@@ -159,7 +158,8 @@ class TextLines:
         self._second = -1
         self._day = ""
         self._clock = ""
-        self._nodes = Nodes()
+        self._nodes = NodeIds()
+        self._node_texts: dict[str, str] = {}
         self._specs: dict[ApiVersion, tuple[Facts, str]] = {}
         self._ends: dict[tuple[ConnectionInfo, str | None, bool], str] = {}
 
@@ -226,8 +226,9 @@ class TextLines:
 
     def learn(self, exchange: Exchange) -> None:
         """Take the addresses of nodes from a response that lists them."""
-        if self._nodes.learn(exchange.view("response") or NO_VIEW):
+        if self._nodes.learn(exchange.view("response")):
             self._ends.clear()
+            self._node_texts.clear()
 
     def _sign(self, exchange: Exchange) -> str:
         status = exchange.status
@@ -259,7 +260,7 @@ class TextLines:
         if w.facts is not None:
             client = cut(client, w.client)
             text = cut(text, w.facts)
-        broker = f"{self._nodes.shown(row.broker, self._broker):<{w.broker}} " if w.broker else ""
+        broker = f"{self._node(row.broker):<{w.broker}} " if w.broker else ""
         return (
             f"{clock}{ns // 1_000_000:03d}{self._after_time}{'':>{w.took}} {p.client}{client:<{w.client}}{p.off} "
             f"{gap}{broker}{numbers}"
@@ -312,13 +313,31 @@ class TextLines:
         if w.address:
             parts.append(f"{cut_left(exchange.client, w.address):<{w.address}}")
         if w.broker:
-            parts.append(f"{self._nodes.shown(exchange.broker, self._broker):<{w.broker}}")
+            parts.append(f"{self._node(exchange.broker):<{w.broker}}")
         if w.connection:
             parts.append(f"{exchange.connection:>{w.connection}}")
         text = " ".join(parts)
         if len(self._ends) > CELLS_MAX:
             self._ends.clear()
         self._ends[ends] = text
+        return text
+
+    def _node(self, address: str) -> str:
+        """A node's id, with its address where there is room for both. For an unknown node, as much of the address as
+        fits: its end, which tells it apart.
+        """
+        text = self._node_texts.get(address)
+        if text is None:
+            number, room = self._nodes.get(address), self._broker
+            if number is None:
+                text = address if room is None else cut_left(address, room)
+            else:
+                text = f"{number} {address}"
+                if room is not None and len(text) > room:
+                    text = str(number)
+            if len(self._node_texts) > CELLS_MAX:
+                self._node_texts.clear()
+            self._node_texts[address] = text
         return text
 
     def _numbers(self, exchange: Exchange) -> str:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import TYPE_CHECKING, NamedTuple
 
-from decoders.exchanges.addresses import NODE_LISTS
-from kwcli.output.nodes import Nodes
+from decoders.exchanges.addresses import NODE_LISTS, NodeIds
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -60,7 +59,7 @@ class RowWork:
         self.renderer = renderer
         self._chosen = self._passed_over = 0
         self._sift = sift
-        self._nodes = Nodes()  # the nodes that all workers know
+        self._nodes = NodeIds()  # the nodes that all workers know
         # Whether all rows are of the day of the latest line, where the renderer has lines between days.
         self._keeps_day: Callable[[Iterable[Settled]], bool] | None = getattr(renderer, "keeps_day", None)
 
@@ -96,7 +95,7 @@ class RowWork:
         for rows in step:
             for row in self.skim(rows):
                 assert row.kind == "exchange"
-                if self._nodes.learn(row.view("response") or {}):
+                if self._nodes.learn(row.view("response")):
                     said.append(row)
         return said
 
