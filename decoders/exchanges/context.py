@@ -9,10 +9,9 @@ from uuid import UUID
 
 from decoders.errors import Malformed
 from decoders.exchanges.api_versions import ApiVersions, Needs
+from decoders.exchanges.connection_state import Queue, SaslPhase
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped, Summary
-from decoders.exchanges.in_flight import Queue
 from decoders.exchanges.pairing import Pairing, begin, put_no_response
-from decoders.exchanges.sasl_phase import SaslPhase
 from decoders.exchanges.topics import Topics
 from decoders.frames.detect import UndecidedConnection, UndecidedSide
 from decoders.frames.framing import Frame, FrameDirection, MemoryBudget, Unframed, give_up

@@ -4,7 +4,7 @@ The problem. A response does not say which API it answers, nor in which version:
 missing. Ids repeat, answers come in any order, some requests have no answer (Produce with acks=0), and SASL tokens have
 no header at all.
 
-The idea. One table of requests in flight for each connection (in_flight.py), and one state of SASL (sasl_phase.py):
+The idea. One table of requests in flight for each connection and one state of SASL (connection_state.py):
 
 ```
 request  ─► table[correlation id] ────────────────────┐
@@ -35,6 +35,7 @@ from decoders.apis import NAMES, api
 from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, ENVELOPE, PRODUCE, SASL_AUTHENTICATE
 from decoders.errors import DecodeError
 from decoders.exchanges.api_versions import LOGGING_IN, SOFTWARE_SINCE, TELLING_OWNERS, ApiVersion, ApiVersions
+from decoders.exchanges.connection_state import InFlight, Sasl, SaslPhase
 from decoders.exchanges.exchange import (
     ClientSoftware,
     ConnectionInfo,
@@ -47,8 +48,6 @@ from decoders.exchanges.exchange import (
     client_software,
     known_client,
 )
-from decoders.exchanges.in_flight import InFlight
-from decoders.exchanges.sasl_phase import Sasl, SaslPhase
 from decoders.exchanges.topics import Topics
 from decoders.frames.detect import GSSAPI_TAG, TOKEN_MAX
 from decoders.frames.frame_search import NO, YES, request_places, request_verdict, response_places, response_verdict

@@ -14,11 +14,10 @@ from operator import attrgetter
 from typing import Any, Final
 
 from decoders.exchanges.api_versions import LOGGING_IN
+from decoders.exchanges.connection_state import InFlight, SaslPhase
 from decoders.exchanges.context import REQUEST, saved
 from decoders.exchanges.exchange import Exchange, Settled
-from decoders.exchanges.in_flight import InFlight
 from decoders.exchanges.pairing import Pairing
-from decoders.exchanges.sasl_phase import SaslPhase
 from decoders.frames.framing import FrameDirection
 from decoders.limits import IN_FLIGHT_MAX
 from decoders.tcp.connections import MASK, Connection, Half

@@ -10,7 +10,7 @@ from decoders.errors import Malformed, Truncated
 from decoders.exchanges.exchange import ClientSoftware, ConnectionInfo, Exchange, Login, Row
 from decoders.tcp.chunks import Segment
 from decoders.tcp.connections import endpoints, turned
-from decoders.tls.sessions import Sessions
+from decoders.tls.key_log import Sessions
 from decoders.wire.pack import fields, pack, unpack
 
 __all__ = [

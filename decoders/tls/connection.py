@@ -44,8 +44,7 @@ from decoders.tls.handshake import (
     read_server_hello,
     read_ticket,
 )
-from decoders.tls.key_log import APPLICATION, EARLY, HANDSHAKE, PLAIN, KeyLog, secret_labels
-from decoders.tls.sessions import Origin, Sessions, ticket_identity
+from decoders.tls.key_log import APPLICATION, EARLY, HANDSHAKE, PLAIN, KeyLog, Origin, Sessions, secret_labels
 from decoders.tls.sides import HEADER_SIZE, RECORD_HEADER, RECORD_MAX, TlsSide, event_of, event_state
 from decoders.tls.suites import find_suite
 from decoders.wire.pack import fields
@@ -312,7 +311,7 @@ class TlsConnection:
         if side.epoch == PLAIN and kind == CLIENT_HELLO and side is self.client and not self.version:
             hello = read_client_hello(body)
             self.client_random, self.session_id = hello.random, hello.session_id
-            self.ticket = ticket_identity(hello.ticket)
+            self.ticket = Sessions.ticket_identity(hello.ticket)
             self.facts.offer(hello, time_ns)
             side.hello = True
         elif side.epoch == PLAIN and kind == SERVER_HELLO and side is self.server and not self.version:
@@ -320,7 +319,7 @@ class TlsConnection:
         elif kind == CERTIFICATE:
             self._certificate(side, body)
         elif kind == NEW_SESSION_TICKET and self.version == TLS_1_2 and side is self.server:
-            self.given_ticket = ticket_identity(read_ticket(body))
+            self.given_ticket = Sessions.ticket_identity(read_ticket(body))
         elif self.version == TLS_1_3:
             self._change_epoch(side, kind, body)
 

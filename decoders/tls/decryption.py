@@ -35,8 +35,7 @@ from decoders.errors import Malformed
 from decoders.limits import TLS_WAIT_ALL_MAX, TLS_WAIT_MAX, TLS_WAIT_NS
 from decoders.tcp.chunks import Chunk, Close, Gap
 from decoders.tcp.connections import Connection
-from decoders.tls.key_log import KeyLog
-from decoders.tls.sessions import Sessions
+from decoders.tls.key_log import KeyLog, Sessions
 from decoders.wire.pack import fields, pack, unpack
 
 if TYPE_CHECKING:  # loaded with the first connection of TLS: most captures have none

@@ -58,8 +58,7 @@ from kwcli.sniff.sorted_records import BY_FILE, BY_PACKET, PacketRecords, Sorted
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled
-    from decoders.tls.key_log import KeyLog
-    from decoders.tls.sessions import Origin
+    from decoders.tls.key_log import KeyLog, Origin
     from kwcli.env import Environment
 
 __all__ = ["CutOut"]

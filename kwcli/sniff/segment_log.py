@@ -15,7 +15,7 @@ from decoders.tcp.connections import MASK, Connection, Half, ahead, turned
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import ConnectionInfo
-    from decoders.tls.sessions import Origin
+    from decoders.tls.key_log import Origin
 
 __all__ = ["NEVER_NS", "LoggedEngine", "MetConnection", "Run", "SegmentLog", "Side"]
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api
 from decoders.apis.headers import request_header_plan, request_header_version
-from decoders.exchanges.in_flight import InOrder
+from decoders.exchanges.connection_state import InOrder
 from decoders.frames.live_framing import with_size
 from decoders.limits import FRAME_MAX, MIB
 from decoders.schema.codec import encode

@@ -20,8 +20,7 @@ from typing import Final
 from decoders.apis.keys import API_VERSIONS, FETCH, SASL_HANDSHAKE
 from decoders.errors import DecodeError
 from decoders.exchanges.api_versions import ApiVersion, Needs
-from decoders.exchanges.in_flight import InFlight
-from decoders.exchanges.sasl_phase import Sasl, SaslPhase
+from decoders.exchanges.connection_state import InFlight, Sasl, SaslPhase
 from decoders.exchanges.topics import METADATA_TOPIC
 from decoders.frames.live_framing import SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX

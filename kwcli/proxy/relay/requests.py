@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError, Truncated
-from decoders.exchanges.sasl_phase import GSSAPI, SaslPhase
+from decoders.exchanges.connection_state import GSSAPI, SaslPhase
 from decoders.frames.frame_search import NO, request_verdict
 from decoders.frames.live_framing import SIZE, SIZE_FIELD, Framer
 from decoders.wire.text import in_bytes

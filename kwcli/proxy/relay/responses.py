@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from struct import Struct
 from typing import Final
 
-from decoders.exchanges.sasl_phase import SaslPhase
+from decoders.exchanges.connection_state import SaslPhase
 from decoders.frames.live_framing import SIZE, SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX, MIB
 from decoders.wire.text import in_bytes

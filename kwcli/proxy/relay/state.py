@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from decoders.exchanges.in_flight import InOrder
-from decoders.exchanges.sasl_phase import Sasl
+from decoders.exchanges.connection_state import InOrder, Sasl
 from decoders.frames.explain_number import explain
 from decoders.limits import IN_FLIGHT_MAX, MIB
 from decoders.protocols.signatures import FIRST_MAX
