@@ -4,17 +4,18 @@ Functions are generated on use. The walker reads the first messages of each kind
 walking some thirty small messages; generated code reads the later ones. Where generated code fails, or does not end
 where the message ends, the walker reads the same bytes again and says where and why. Where the generated encoder fails,
 walk.py encodes the value or says what is wrong with it.
-
 """
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Callable, Mapping
-from types import CodeType, FunctionType, ModuleType
+from itertools import count
+from types import CodeType, FunctionType
 from typing import Any, Final
 
 from decoders.errors import DecodeError, Malformed, without_frames
-from decoders.schema.emit import CRUDE, ENCODE_CRUDE, Crude
+from decoders.schema.emit import CRUDE, ENCODE_CRUDE, Crude, Unit
 from decoders.schema.json_form import Hook, to_json
 from decoders.schema.model import Plan
 from decoders.schema.projection import ALL, Mode, Want, project, wanted
@@ -34,10 +35,13 @@ __all__ = [
     "JsonDecoder",
     "LazyDecoder",
     "Projector",
+    "build",
     "decode",
     "decoder",
+    "decoder_source",
     "encode",
     "encoder",
+    "encoder_source",
     "examine",
     "json_decoder",
     "partial",
@@ -150,7 +154,7 @@ def encoder(plan: Plan) -> Encoder:
     """The function that encodes complete values; for others it raises one of ENCODE_CRUDE: use walk.py for those."""
     made = plan.made.get("encode")
     if made is None:
-        made = plan.made["encode"] = _generate().build_encoder(plan)
+        made = plan.made["encode"] = build_encoder(plan)
     return made
 
 
@@ -167,24 +171,112 @@ def _made(plan: Plan, key: tuple[object, ...], want: Want, mode: Mode) -> Callab
     """Make a decoder or projector that begins with the walker, and keep it in `plan.made`."""
     purpose = str(key[0])
     if mode.raw_uuids:
-        function: Callable[..., Any] = _generate().build(plan, purpose, want, mode)
+        function: Callable[..., Any] = build(plan, purpose, want, mode)
     else:
         names: dict[str, object] = {}
 
         def generate() -> CodeType:
-            made: FunctionType = _generate().build(plan, purpose, want, mode, start=(names, function))
-            return made.__code__
+            return build(plan, purpose, want, mode, start=(names, function)).__code__
 
         function = LazyDecoder(plan, want, mode, names, generate).function
     plan.made[key] = function
     return function
 
 
-def _generate() -> ModuleType:
-    """The module that generates code, loaded on first use because loading takes some time."""
-    from decoders.schema.specialize import learn
+# Plan and purpose in, a compiled function out.
+#
+# The generated text is registered with `linecache`, so that tracebacks show it.
 
-    return learn
+
+_serial = count(1)
+
+
+def build(
+    plan: Plan,
+    purpose: str,
+    want: Want,
+    mode: Mode,
+    enough: int | None = None,
+    *,
+    start: tuple[dict[str, object], Callable[..., Any]] | None = None,
+) -> Callable[..., Any]:
+    """Compile one decoder of a plan, which specialises after `enough` messages (None: learn.ENOUGH).
+
+    `start` holds the globals of an existing function, and that function: it gets the specialised code later.
+    """
+    from decoders.schema.decode import DecoderSource  # on first use: small captures are read by the walker
+
+    unit = Unit()
+    if start is not None:
+        unit.names = start[0]
+    if not mode.careful:
+
+        def careful(*arguments: Any) -> Any:
+            key = (purpose, repr(want), repr(mode))
+            made = plan.made.get(key)
+            if made is None:
+                made = plan.made[key] = build(plan, purpose, want, mode._replace(careful=True))
+            return made(*arguments)
+
+        unit.names["careful"] = careful
+    title = f"{purpose} {plan.name} v{plan.version}"
+    learner = None
+    if not (mode.careful or mode.projection):
+        from decoders.schema.specialize.learn import Learner, may_learn
+
+        if may_learn(plan):
+            learner = Learner(plan, want, mode, unit, lambda its, name: install(title, its, name), enough)
+    learns = learner is not None
+    DecoderSource(unit, mode).root(plan, want, asks=learns, studies=learns)
+    made = install(title, unit, "decode")
+    if learner is not None:
+        learner.decode = made if start is None else start[1]
+    return made
+
+
+def build_encoder(plan: Plan) -> Callable[..., Any]:
+    """Compile the encoder of a plan."""
+    from decoders.schema.encode import EncoderSource
+
+    unit = Unit()
+    EncoderSource(unit).root(plan)
+    return install(f"encode {plan.name} v{plan.version}", unit, "encode")
+
+
+def decoder_source(plan: Plan, mode: Mode, *, commented: bool = True) -> str:
+    """The source of the decoder of a message before it specialises; `commented`: with the field beside each line."""
+    from decoders.schema.decode import DecoderSource
+
+    unit = Unit(commented=commented)
+    DecoderSource(unit, mode).root(plan, ALL)
+    return text_of(unit)
+
+
+def encoder_source(plan: Plan, *, commented: bool = True) -> str:
+    """The source of the encoder of a message; `commented`: with the field beside each line."""
+    from decoders.schema.encode import EncoderSource
+
+    unit = Unit(commented=commented)
+    EncoderSource(unit).root(plan)
+    return text_of(unit)
+
+
+def text_of(unit: Unit) -> str:
+    """The source of all functions in a unit."""
+    return "\n\n".join(unit.parts) + "\n"
+
+
+def install(title: str, unit: Unit, name: str) -> Callable[..., Any]:
+    """Compile all functions of a unit; returns the function `name`."""
+    text = text_of(unit)
+    place = f"<{title} #{next(_serial)}>"
+    linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)
+    exec(compile(text, place, "exec"), unit.names)
+    made: Callable[..., Any] = unit.names[name]  # type: ignore[assignment]  # exec has put the function there
+    return made
+
+
+# Message in, values out, and back: exact errors.
 
 
 TRAILING: Final = "_trailing"

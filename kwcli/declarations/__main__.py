@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from decoders.apis.releases import RELEASES
+from decoders.schema.codec import decoder_source, encoder_source
 from decoders.schema.model import Side, resolve
 from decoders.schema.projection import Mode
-from decoders.schema.specialize.learn import decoder_source, encoder_source
 from kwcli.declarations.compare import compare, compare_structures, compare_tables, truth
 from kwcli.declarations.notation import api_text, declared, module_path, replaced, unformatted
 from kwcli.declarations.releases import DefinitionError, Release, read_release

@@ -9,11 +9,10 @@ from typing import Any
 
 from decoders.errors import DecodeError
 from decoders.schema import projection
-from decoders.schema.codec import CRUDE, LazyDecoder, decoder, has_errors, json_decoder, projector
+from decoders.schema.codec import CRUDE, LazyDecoder, build, decoder, has_errors, json_decoder, projector
 from decoders.schema.json_form import to_json
 from decoders.schema.model import Plan
 from decoders.schema.projection import ALL, Mode, wanted
-from decoders.schema.specialize.learn import build
 from decoders.schema.walk import walk, write
 from tests.schema.values import random_value
 

@@ -14,11 +14,20 @@ from hypothesis import strategies as st
 
 from decoders.errors import DecodeError, EncodeError
 from decoders.schema import projection
-from decoders.schema.codec import decode, decoder, encode, encoder, json_decoder, partial, projector
+from decoders.schema.codec import (
+    decode,
+    decoder,
+    decoder_source,
+    encode,
+    encoder,
+    encoder_source,
+    json_decoder,
+    partial,
+    projector,
+)
 from decoders.schema.json_form import to_json
 from decoders.schema.model import Plan, resolve
 from decoders.schema.projection import Mode, wanted
-from decoders.schema.specialize.learn import decoder_source, encoder_source
 from decoders.schema.walk import walk, write
 from tests.schema.declarations import message
 from tests.schema.readers import random_paths, readers_agree, specialised_agree, strange, text_of, verdict

@@ -25,18 +25,14 @@ fields, error codes that are set, or more than PIECES_MAX values have no shape.
 
 from __future__ import annotations
 
-import linecache
 from collections import Counter
 from collections.abc import Callable, Mapping
-from functools import partial
-from itertools import count
 from struct import calcsize
 from typing import Any, Final, NamedTuple
 
 from decoders.limits import BODY_WHOLE_MAX
 from decoders.schema.decode import SMALL, DecoderSource
 from decoders.schema.emit import CRUDE, Lines, Unit, unpacker, uvarint
-from decoders.schema.encode import EncoderSource
 from decoders.schema.model import FIXED, Plan, PlanField
 from decoders.schema.projection import ALL, Mode, Want
 from decoders.schema.specialize.speculate import signature, worth_guessing
@@ -276,7 +272,10 @@ def _varies(field: PlanField) -> bool:
 class Learner:
     """The statistics of one decoder. `shapes[size]` reads messages of a size: `see`, a generated function, or None."""
 
-    def __init__(self, plan: Plan, want: Want, mode: Mode, unit: Unit, install: Install, enough: int = ENOUGH) -> None:
+    def __init__(
+        self, plan: Plan, want: Want, mode: Mode, unit: Unit, install: Install, enough: int | None = None
+    ) -> None:
+        enough = ENOUGH if enough is None else enough
         self._plan = plan
         self._want = want
         self._mode = mode
@@ -414,84 +413,3 @@ def _collect(
             found.setdefault(path, []).extend((field.plan, each) for each in inner)
         for each in inner if field.array else [inner]:
             _collect(field.plan, each, path + ("[]." if field.array else "."), found)
-
-
-# Plan and purpose in, a compiled function out.
-#
-# The generated text is registered with `linecache`, so that tracebacks show it.
-
-
-_serial = count(1)
-
-
-def build(
-    plan: Plan,
-    purpose: str,
-    want: Want,
-    mode: Mode,
-    enough: int = ENOUGH,
-    *,
-    start: tuple[dict[str, object], Callable[..., Any]] | None = None,
-) -> Callable[..., Any]:
-    """Compile one decoder of a plan, which specialises after `enough` messages.
-
-    `start` holds the globals of an existing function, and that function: it gets the specialised code later.
-    """
-    unit = Unit()
-    if start is not None:
-        unit.names = start[0]
-    if not mode.careful:
-
-        def careful(*arguments: Any) -> Any:
-            key = (purpose, repr(want), repr(mode))
-            made = plan.made.get(key)
-            if made is None:
-                made = plan.made[key] = build(plan, purpose, want, mode._replace(careful=True))
-            return made(*arguments)
-
-        unit.names["careful"] = careful
-    title = f"{purpose} {plan.name} v{plan.version}"
-    if mode.careful or mode.projection or not may_learn(plan):
-        DecoderSource(unit, mode).root(plan, want)
-        return install(title, unit, "decode")
-    learner = Learner(plan, want, mode, unit, partial(install, title), enough)
-    DecoderSource(unit, mode).root(plan, want, asks=True, studies=True)
-    made = install(title, unit, "decode")
-    learner.decode = made if start is None else start[1]
-    return made
-
-
-def build_encoder(plan: Plan) -> Callable[..., Any]:
-    """Compile the encoder of a plan."""
-    unit = Unit()
-    EncoderSource(unit).root(plan)
-    return install(f"encode {plan.name} v{plan.version}", unit, "encode")
-
-
-def decoder_source(plan: Plan, mode: Mode, *, commented: bool = True) -> str:
-    """The source of the decoder of a message before it specialises; `commented`: with the field beside each line."""
-    unit = Unit(commented=commented)
-    DecoderSource(unit, mode).root(plan, ALL)
-    return text_of(unit)
-
-
-def encoder_source(plan: Plan, *, commented: bool = True) -> str:
-    """The source of the encoder of a message; `commented`: with the field beside each line."""
-    unit = Unit(commented=commented)
-    EncoderSource(unit).root(plan)
-    return text_of(unit)
-
-
-def text_of(unit: Unit) -> str:
-    """The source of all functions in a unit."""
-    return "\n\n".join(unit.parts) + "\n"
-
-
-def install(title: str, unit: Unit, name: str) -> Callable[..., Any]:
-    """Compile all functions of a unit; returns the function `name`."""
-    text = text_of(unit)
-    place = f"<{title} #{next(_serial)}>"
-    linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)
-    exec(compile(text, place, "exec"), unit.names)
-    made: Callable[..., Any] = unit.names[name]  # type: ignore[assignment]  # exec has put the function there
-    return made
