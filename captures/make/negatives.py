@@ -154,7 +154,7 @@ def _quiet(command: Sequence[str]) -> None:
 
 
 def main() -> None:
-    """Make all of them."""
+    """Make all captures."""
     NEGATIVE.mkdir(exist_ok=True)
     for play in _ALL:
         with tempfile.TemporaryDirectory(prefix="kw-negative-") as scratch:

@@ -11,7 +11,7 @@ from tests.broker.options import Options
 
 
 def warm_up(cluster: Cluster) -> None:
-    """Let the brokers make their own topics (offsets, transactions), so that the story begins without excuses."""
+    """Let the brokers make their own topics (offsets, transactions) first; the capture then begins without errors."""
     steps: list[Step] = [
         ("create", {"topics": {"warm": 1}}),
         ("transact", {"topic": "warm", "id": "warm", "count": 1}),

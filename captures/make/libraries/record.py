@@ -42,7 +42,7 @@ class Played(NamedTuple):
 
 
 def main(words: list[str]) -> None:
-    """Record, and write what was seen."""
+    """Record the clients and write their traits to a file."""
     out, wanted = Path(words[0]), [word for word in words[1:] if word not in BROKERS]
     brokers = [broker for broker in BROKERS if broker in words] or BROKERS
     labels = [label for label in _labels() if not wanted or any(word in label for word in wanted)]

@@ -1,4 +1,4 @@
-"""The clients that are recorded: family and release in, a command that plays it out; fetched and built on first use."""
+"""Family and release of a client in, the command that runs it out; clients are fetched and built on first use."""
 
 from __future__ import annotations
 
