@@ -1,4 +1,4 @@
-"""Verdicts on clients: what breaks, what works, what cannot be said, and the same whatever was split where."""
+"""Verdicts on clients: what breaks, what works, what cannot be said; the same however exchanges are split."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def offering(release: str) -> dict[str, Any]:
 
 
 class Told:
-    """What a client said to a broker, as turns."""
+    """A client's requests to a broker and the answers, as turns."""
 
     def __init__(self, client_id: str | None = "app") -> None:
         self.client_id = client_id
@@ -107,7 +107,7 @@ class Told:
         return self
 
     def use(self, *uses: tuple[int, int]) -> Told:
-        """Use versions of APIs, with bodies at random."""
+        """Use versions of APIs, with random bodies."""
         for number, (key, version) in enumerate(uses, 2):
             random = Random(number)
             asked = random_value(plan(key, version, "request"), random, strange=False, values=5)

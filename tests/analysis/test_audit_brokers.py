@@ -1,4 +1,4 @@
-"""Verdicts against reality: clients recorded at brokers of old releases, then let loose on the one that is asked about.
+"""Verdicts against reality: clients recorded at brokers of old releases, then run against the broker asked about.
 
 A client that is judged `breaks` does not get its records through the new broker, and one that `works` does.
 """
@@ -64,7 +64,7 @@ def play(label: str, place: str, topic: str) -> None:
 
 
 def have(label: str) -> None:
-    """A client that cannot be had would be one that no broker serves. Raises Missing, or what its installer does."""
+    """Fetch or build a client, so that a missing one fails here. Raises Missing, or the error of its installer."""
     family, _, release = label.partition(" ")
     if family == "java":
         client_jars(release)
@@ -75,7 +75,7 @@ def have(label: str) -> None:
 
 
 def came_through(place: str, topic: str) -> bool:
-    """Whether all records are on the broker, and the group has said that it read them."""
+    """Whether all records are on the broker, and the group has committed that it read them."""
     where = TopicPartition(topic, 0)
     asking = Consumer({"bootstrap.servers": place, "group.id": topic})
     try:
@@ -91,7 +91,7 @@ def topics_of(labels: Sequence[str]) -> list[str]:
 
 
 def make_topics(place: str, topics: Sequence[str]) -> None:
-    """By kw: new releases of librdkafka do not understand brokers of 0.10 any more."""
+    """Create topics by kw: new releases of librdkafka do not understand brokers of 0.10 any more."""
     wanted = [{"name": name, "num_partitions": 1, "replication_factor": 1} for name in topics]
     body = json.dumps({"topics": wanted, "timeout_ms": 20_000}).encode()
     made = kw("call", "CreateTopics", "-b", place, "-o", "ndjson", "-", env=world(stdin=body))
@@ -131,7 +131,7 @@ def outcomes(labels: Sequence[str]) -> dict[str, bool]:
 
 
 def compare(folder: Path, brokers: Sequence[str], labels: Sequence[str]) -> dict[tuple[str, str], str]:
-    """(broker, client) → the verdict; those that the new broker contradicts are an error."""
+    """(broker, client) → the verdict; fails for verdicts that the new broker contradicts."""
     for label in labels:
         have(label)
     works = outcomes(labels)

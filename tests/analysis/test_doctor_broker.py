@@ -1,4 +1,4 @@
-"""What `kw doctor` says of three healthy brokers: nothing when they are idle, no warning when they are busy."""
+"""`kw doctor` on three healthy brokers: no finding when they are idle, no warning when they are busy."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 def _ports(cluster: Cluster) -> list[int]:
-    """Of clients, brokers and controllers."""
+    """The ports of clients, brokers and controllers."""
     return [port for node in cluster.nodes for port in node.ports.values()]
 
 
 def _findings(file: Path) -> list[dict[str, Any]]:
-    """All but that the capture begins when brokers are connected already."""
+    """The findings in a capture, without the one that connections were open when it began."""
     rows = [json.loads(line) for line in kw("doctor", str(file), "-o", "ndjson").out.splitlines()]
     return [row for row in rows if row["id"] != "capture-begins-late"]
 

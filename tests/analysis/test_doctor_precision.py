@@ -1,4 +1,4 @@
-"""Precision and recall of findings over the captures that ship: what is in each, by hand, against what is told.
+"""Precision and recall of findings over the captures that ship: contents listed by hand, against what is reported.
 
 A capture's row counts findings by severity and kind. `python -m pytest -s` on this file prints the table of figures.
 """

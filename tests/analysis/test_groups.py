@@ -1,4 +1,4 @@
-"""Groups: who caused each generation, how members went, lag from the wire; and what must not be taken for it."""
+"""Groups: the cause of each generation, how members left, lag from the wire; and what must not be taken for those."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def beat(scene: Scene, at: float, member: str, generation: int, error: int = 0) 
 
 
 def two_members() -> Scene:
-    """Generation 1 is of a and b, at 1 s."""
+    """Members a and b form generation 1 at 1 s."""
     scene = Scene()
     join(scene, 0, "a", 1, took=0.6, known=False, members=("a", "b"))
     join(scene, 0.2, "b", 1, took=0.4, known=False)
@@ -392,7 +392,7 @@ def test_rows_of_records_are_those_of_the_capture(name: str, tmp_path: Any) -> N
 
 
 def cut(value: Any, draw: Random) -> Any:
-    """A view that ends in the middle: of its structs fields are missing."""
+    """A decoded value with fields missing at random, as of a message that is cut."""
     if isinstance(value, dict):
         return {name: cut(each, draw) for name, each in value.items() if draw.random() > 0.15}
     return [cut(each, draw) for each in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""Timelines and lags of `kw groups` on a real broker: as its own log and kafka-consumer-groups tell them."""
+"""Timelines and lags of `kw groups` on a real broker, against the broker's log and kafka-consumer-groups."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ REASONS = (
 
 
 class Scene(NamedTuple):
-    """What was recorded, what the broker logged, what kafka-consumer-groups said at the end, by group."""
+    """The rows of a recording, the broker's log, and the output of kafka-consumer-groups at the end, by group."""
 
     rows: dict[str, dict[str, Any]]
     log: str

@@ -1,4 +1,4 @@
-"""Portraits of clients and topics: the counts of exchange records, the same rows whatever was split where."""
+"""Portraits of clients and topics: the counts of exchange records, the same however exchanges are split and merged."""
 
 from __future__ import annotations
 

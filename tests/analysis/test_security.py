@@ -1,4 +1,4 @@
-"""What `kw audit --security` finds: in captures that ship, in scenes, and what comes near and must not be found."""
+"""Findings of `kw audit --security`: in captures that ship, in scenes, and near misses that must not be found."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def test_an_example_encodes_at_every_version(key: int, controller: bool) -> None
 
 @pytest.mark.parametrize("key", EXAMPLES)
 def test_a_row_holds_every_field_and_no_other(key: int) -> None:
-    """What a row leaves out would take a schema's default, which may be a real broker's id."""
+    """An example sets every field: a schema's default for a missing one may be a real broker's id."""
     missing = [path for path in unsaid(api(key).request.fields, EXAMPLES[key], "") if path not in LEFT_OUT]
     assert missing == [], f"fields that row {key} of decoders/apis/examples.py says nothing about"
     for row in (EXAMPLES[key], ON_CONTROLLER.get(key, {})):
@@ -164,7 +164,7 @@ def test_no_number_of_an_element_is_left_to_a_schema() -> None:
 
 
 def every_element(key: int, version: int) -> dict[str, Any]:
-    """A request whose arrays of structs have one new element each, also inside each other."""
+    """A request whose arrays of structs have one new element each, nested arrays included."""
 
     def struct(fields: Sequence[Field]) -> dict[str, Any]:
         made = element(api(key), fields, version)

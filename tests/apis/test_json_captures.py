@@ -1,4 +1,4 @@
-"""Every body of the captures that ship: as a record shows it with all records and secrets, encoded again."""
+"""Every body of the captures that ship: its JSON form with all records and secrets, encoded again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SIDES: tuple[Side, Side] = ("request", "response")
 
 
 class Body:
-    """One side of an exchange: its bytes, and how its record shows them."""
+    """One side of an exchange: its bytes, and its JSON form in the exchange record."""
 
     def __init__(self, exchange: Exchange, side: Side, record: dict[str, Any]) -> None:
         assert exchange.api_key is not None
@@ -60,7 +60,7 @@ class Body:
 
 
 def bodies(name: str) -> Iterator[Body]:
-    """The bodies that are whole."""
+    """The bodies of a capture that were decoded completely."""
     for exchange in decoders.read_exchanges(capture_bytes(name)):
         if not isinstance(exchange, Exchange) or exchange.api_key is None:
             continue
@@ -83,7 +83,7 @@ def batches(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def without_sizes(value: Any) -> Any:
-    """The same body without what compressing again may change."""
+    """The body without the sizes of batches, which compressing again may change."""
     for batch in batches(value):
         batch["size"] = None
     return value

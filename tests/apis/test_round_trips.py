@@ -1,4 +1,4 @@
-"""Every declared message: what is written is read again, by generated code and walker alike; noise is refused."""
+"""Every declared message: what is written is read again, by generated code and by the walker; noise is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The routing table against the declarations, and the reading of places out of requests."""
+"""The routing table against the declarations, and how the target is read out of requests."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ def test_a_path_exists_in_every_version(key: int) -> None:
 
 @pytest.mark.parametrize("key", ROUTES)
 def test_a_path_leads_to_what_its_kind_needs(key: int) -> None:
-    """What the declarations say a field is (`is groupId`) is known from Kafka's own definitions."""
+    """The fields that decide where a request goes are what its route needs (`is groupId` is Kafka's own definition)."""
     for version in versions_of(key):
         fields = [field_at(key, version, path) for path in routed_by(key, version)]
         assert [(each.entity or each.kind) if each else "?" for each in fields] in PARTS[ROUTES[key].to]
 
 
 def entities(fields: tuple[Field, ...]) -> Iterator[str]:
-    """What the fields of a request stand for, at any depth."""
+    """The entities of the fields of a request, at any depth."""
     for field in fields:
         yield field.entity
         yield from entities(field.fields)

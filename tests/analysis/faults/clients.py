@@ -91,7 +91,7 @@ def _fenced(actor: Actor) -> None:
 
 
 def _storm(actor: Actor) -> None:
-    """A member that changes its mind: each new list of topics is a rebalance of the whole group."""
+    """A member that keeps changing its subscription: each new list of topics is a rebalance of the whole group."""
     other = f"{actor.topic}-2"
     actor.create(name=other)
     steady, moody = (
@@ -188,7 +188,7 @@ def _corrupt(actor: Actor) -> None:
 
 
 def _over_its_quota(actor: Actor) -> None:
-    """Ten times what the broker lets this client id write in a second."""
+    """A client writes ten times what its quota allows in a second."""
     client = RawClient(actor.place)
     entity = [{"entity_type": "client-id", "entity_name": "greedy"}]
     ops = [{"key": "producer_byte_rate", "value": 50_000.0, "remove": False}]
@@ -234,7 +234,7 @@ def _one_huge_answer(actor: Actor) -> None:
 
 
 def _session_unknown(actor: Actor) -> None:
-    """A client that goes on with sessions that the broker has none of, as after evictions from its cache."""
+    """A client that continues fetch sessions unknown to the broker, as after evictions from its cache."""
     client = RawClient(actor.place)
     asked = {"replica_id": -1, "max_wait_ms": 100, "min_bytes": 1, "max_bytes": 1 << 20}
     for number in range(1, 13):

@@ -21,7 +21,7 @@ ELSEWHERE: Final = "10.66.0.1"
 
 
 class LinkActor(Actor):
-    """Clients of a broker, and a hand on the packets that they send."""
+    """Clients of a broker, and control over the packets that they send."""
 
     def __init__(self, network: NetworkNamespace, cluster: Cluster, topic: str) -> None:
         super().__init__(cluster.bootstrap(), topic)
@@ -31,7 +31,7 @@ class LinkActor(Actor):
 
 
 def reachable_everywhere(folder: Path, advertised: str) -> Cluster:
-    """A broker that listens to all addresses of its machine, and tells clients another."""
+    """A broker that listens to all addresses of its machine, and advertises another one."""
     cluster = Cluster(Options(class_archive=True), folder)
     ports = cluster.nodes[0].ports
     lines = {
@@ -56,7 +56,7 @@ def _from_another_machine(actor: LinkActor) -> None:
 
 
 def _told_of_no_address(actor: LinkActor) -> None:
-    """A client that asks for topics, and then connects to what it was told: to no broker."""
+    """A client that asks for topics, and then connects to the advertised address, where no broker is."""
     asking = rd.AdminClient({"bootstrap.servers": f"{ELSEWHERE}:{actor.port}", "log_level": 0})
     asking.list_topics(timeout=10)
     with suppress(TimeoutError):
@@ -64,7 +64,7 @@ def _told_of_no_address(actor: LinkActor) -> None:
 
 
 def _through_another_port(actor: LinkActor) -> None:
-    """A client that knows a forwarded port alone, and gets no further than the first answer."""
+    """A client that reaches the broker through a forwarded port only, and gets no further than the first answer."""
     command = [sys.executable, "-m", "tests.bench.relay", str(actor.port)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as relay:
         assert relay.stdout is not None
@@ -75,7 +75,7 @@ def _through_another_port(actor: LinkActor) -> None:
 
 
 def _asks_a_controller(actor: LinkActor) -> None:
-    """A controller of Kafka 4.3 has no answer to what it offers."""
+    """A client asks a controller of Kafka 4.3 for an API that it offers and answers with an error."""
     client = RawClient(f"127.0.0.1:{actor.ports['CONTROLLER']}")
     assert client.ask(_DESCRIBE_DELEGATION_TOKEN, 3, {"owners": []})["error_code"] == -1
     client.socket.close()

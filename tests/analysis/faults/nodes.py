@@ -1,4 +1,4 @@
-"""Three brokers and a controller: nodes hang and slow down on purpose, producers hurry or wait."""
+"""Faults of three brokers and a controller: nodes that hang or slow down, producers that hurry or wait."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ QUICK: Final = {
 
 
 class BrokersAndController(Cluster):
-    """Three brokers, and one controller that goes on when a broker hangs."""
+    """Three brokers and a separate controller, which goes on when a broker hangs."""
 
     def _controllers(self) -> list[int]:
         return [101]
@@ -39,7 +39,7 @@ NODES: Final = Options(
 
 
 class NodesActor(Actor):
-    """Clients, and a hand on the nodes."""
+    """Clients, and control over the nodes of their cluster."""
 
     def __init__(self, cluster: Cluster, topic: str) -> None:
         super().__init__(cluster.bootstrap(), topic)
@@ -60,7 +60,7 @@ def _hang(actor: NodesActor, number: int, seconds: float) -> None:
 
 @contextmanager
 def _witness(actor: NodesActor, but: int) -> Iterator[Callable[[], int]]:
-    """Who leads the topic's only partition, as another node knows."""
+    """A function for the leader of the topic's only partition, as a node other than `but` knows it."""
     node = next(node for node in actor.cluster.nodes if node.broker and node.id != but)
     client = RawClient(f"127.0.0.1:{node.ports['PLAINTEXT']}")
 
@@ -89,7 +89,7 @@ def _out_of_sync(actor: NodesActor) -> None:
 
 
 def _too_few_in_sync(actor: NodesActor) -> None:
-    """A topic that wants all of its three replicas in sync, and has two."""
+    """A topic with min.insync.replicas 3 that has two replicas in sync."""
     asking = rd.AdminClient({"bootstrap.servers": actor.place, "client.id": "admin"})
     wanted = rd.ConfigEntry("min.insync.replicas", "3", incremental_operation=rd.AlterConfigOpType.SET)
     topic = rd.ConfigResource(rd.ConfigResource.Type.TOPIC, actor.topic, incremental_configs=[wanted])
@@ -110,7 +110,7 @@ def _behind(actor: NodesActor) -> None:
 
 
 def _only_replica_hangs(actor: NodesActor) -> None:
-    """The topic's only replica is given up, and another node says so."""
+    """The node of the topic's only replica hangs, until another node says that the partition has no leader."""
     home = actor.leader()
     with _witness(actor, home) as leader:
         actor.cluster.pause_node(home)
@@ -146,7 +146,7 @@ def _one_is_slow(actor: NodesActor) -> None:
 
 
 def _answers_lost(*, idempotent: bool) -> Callable[[NodesActor], None]:
-    """The leader hangs, and the producer gives up waiting and sends again what the leader finds when it goes on."""
+    """The leader hangs, the producer gives up waiting and sends again; the leader then finds the batch twice."""
 
     def act(actor: NodesActor) -> None:
         leader = actor.leader()
