@@ -28,7 +28,7 @@ LEAST = {"kafka-python": 1.4, "Java": 5.0}
 
 
 def commands(cluster: Cluster) -> Mapping[str, list[str]]:
-    """What is compared, by name."""
+    """The commands that are compared, by name."""
     plain, secured = cluster.bootstrap(), cluster.bootstrap("SASL_SSL")
     call = [PYTHON, "-m", "kwcli.main", "call", "ApiVersions", "-o", "ndjson", "-b"]
     properties = {
@@ -50,7 +50,7 @@ def commands(cluster: Cluster) -> Mapping[str, list[str]]:
 
 
 def measure(cluster: Cluster, runs: int, env: dict[str, str]) -> dict[str, list[Cost]]:
-    """Every command in turn, `runs` times; one more before that, which is not counted."""
+    """Run every command in turn, `runs` times, after one run that is not counted."""
     costs: dict[str, list[Cost]] = {}
     for number in range(-1, runs):
         for name, command in commands(cluster).items():
@@ -63,7 +63,7 @@ def measure(cluster: Cluster, runs: int, env: dict[str, str]) -> dict[str, list[
 
 
 def judge(costs: Mapping[str, list[Cost]]) -> bool:
-    """Print all, and whether everything is as it must be."""
+    """Print all figures; returns whether every limit is kept."""
     best = {name: min(cost.wall_s for cost in each) for name, each in costs.items()}
     good = True
     for name, each in costs.items():

@@ -57,7 +57,7 @@ def traffic(writer: PcapWriter | PcapngWriter, version: int, size: int) -> Itera
 
 
 def blocks(data: bytes) -> list[bytes]:
-    """As the command reads a file."""
+    """A capture in blocks of the size in which the command reads a file."""
     return [data[at : at + BLOCK] for at in range(0, len(data), BLOCK)]
 
 
@@ -80,7 +80,7 @@ def cost(data: list[bytes], *, fused: bool) -> tuple[int, float, float]:
 
 
 def walked(data: list[bytes]) -> float:
-    """Seconds to find where packets begin and which times they have."""
+    """Seconds of a `Walk` over the blocks, which finds where packets begin and their times."""
     walk = Walk()
     windows = [block[at : at + WINDOW] for block in data for at in range(0, len(block), WINDOW)]
     began = process_time()

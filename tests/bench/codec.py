@@ -125,7 +125,7 @@ def measure(key: int, version: int, side: Side, size: str, seconds: float) -> Ro
 
 
 def measured(names: list[str], seconds: float) -> Iterator[Row]:
-    """All messages that a peer has as well."""
+    """A row for each message that a peer has as well."""
     for key in [api(name).key for name in names] or KEYS:
         for version in range(api(key).versions.low, api(key).versions.high + 1):
             for side in SIDES:

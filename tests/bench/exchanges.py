@@ -70,7 +70,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def fed(stage: Any, items: list[Any], size: int = 20_000) -> list[Any]:
-    """What a stage gives, fed by batches."""
+    """The output of a stage that is fed in batches of `size` items."""
     out: list[Any] = []
     for at in range(0, len(items), size):
         out += stage.feed(items[at : at + size])

@@ -34,7 +34,7 @@ def _versions(version: int) -> bytes:
 
 
 def _metadata(version: int, port: int) -> bytes:
-    """Every node is at the only port there is."""
+    """The Metadata answer: every node has the address of the broker's only listener."""
     brokers = [{"node_id": number, "host": "127.0.0.1", "port": port} for number in range(1, NODES + 1)]
     partitions = [
         {"partition_index": number, "leader_id": 1 + number % NODES, "replica_nodes": [1, 2], "isr_nodes": [1, 2]}
@@ -58,7 +58,7 @@ class Broker:
         self._answers: dict[bytes, bytes] = {}
 
     def serve(self) -> None:
-        """Until killed."""
+        """Answer requests until killed."""
         more: set[int] = set()  # who has whole requests that had no turn yet
         while True:
             for number, _ in self._poll.poll(0 if more else None):
@@ -90,7 +90,7 @@ class Broker:
         del self._asked[number], self._unsent[number]
 
     def _turn(self, number: int) -> bool:
-        """Read, answer, send; whether there is more to answer at once. Raises OSError at the end."""
+        """Read, answer, send; gives whether there is more to answer at once. Raises OSError when a connection ends."""
         link, out = self._links[number], self._unsent[number]
         if not out:
             out = self._answered(number, link)

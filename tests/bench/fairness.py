@@ -30,7 +30,7 @@ _HELLO: Final = request(API_VERSIONS, 3, {"client_software_name": "kw", "client_
 
 
 class Waits(NamedTuple):
-    """Milliseconds from when a question was due to its answer."""
+    """Milliseconds between the time a question was due and its answer."""
 
     p50: float
     p99: float
@@ -44,7 +44,7 @@ async def _answer(reader: asyncio.StreamReader) -> None:
 
 
 async def _patient(port: int, late_s: float, seconds: float, waits: list[float]) -> None:
-    """One that stays."""
+    """A client that stays connected and asks at fixed times."""
     loop = asyncio.get_running_loop()
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     due = loop.time() + late_s
@@ -59,7 +59,7 @@ async def _patient(port: int, late_s: float, seconds: float, waits: list[float])
 
 
 async def _comer(port: int, late_s: float, seconds: float, waits: list[float]) -> None:
-    """One after the other, for a question each."""
+    """New clients, one after the other, that connect, ask one question and leave."""
     loop = asyncio.get_running_loop()
     due = loop.time() + late_s
     end = due + seconds
@@ -84,7 +84,7 @@ async def _others(port: int, seconds: float) -> tuple[list[float], list[float]]:
 
 
 def measure(port: int, seconds: float) -> tuple[Waits, Waits]:
-    """Those of clients that stay, and of new ones."""
+    """The waits of clients that stay connected, and of new ones."""
     stayed, came = (sorted(each * 1e3 for each in waits) for waits in asyncio.run(_others(port, seconds)))
     return _waits(stayed), _waits(came)
 
@@ -100,7 +100,7 @@ def _show(way: str, hogs: int, found: tuple[Waits, Waits], direct: tuple[Waits, 
 
 
 def main() -> int:
-    """Measure and print; the exit code."""
+    """Measure and print; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--hogs", type=int, default=20)
     parser.add_argument("--mib", type=int, default=50, help="what each of them would send")

@@ -20,7 +20,7 @@ _PIECE: Final = 1 << 18
 
 
 def hog(port: int, count: int, size: int, stay_s: float) -> None:
-    """One crowd."""
+    """Run `count` clients at once until all have left."""
     asked = request(METADATA, _VERSION, {"topics": None})
     piece = asked * (_PIECE // len(asked))
     end = time.monotonic() + stay_s

@@ -32,7 +32,7 @@ PERIOD_S: Final = 0.05
 
 
 class JobsCost(NamedTuple):
-    """What a run took, and the most memory that all its processes had together."""
+    """The cost of a run, and the peak memory of all its processes together."""
 
     cost: Cost
     memory_mb: float
@@ -47,13 +47,13 @@ class MemoryWatch(threading.Thread):
         self.done = threading.Event()
 
     def run(self) -> None:
-        """Look until it is done."""
+        """Look until `done` is set."""
         while not self.done.wait(PERIOD_S):
             self.most = max(self.most, sum(map(proportional_mb, children_of(os.getpid()))))
 
 
 def children_of(pid: int) -> list[int]:
-    """All processes below one."""
+    """All descendants of a process."""
     found: list[int] = []
     with suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
@@ -63,7 +63,7 @@ def children_of(pid: int) -> list[int]:
 
 
 def proportional_mb(pid: int) -> float:
-    """The memory of a process: of a page that several have, its share."""
+    """The memory of a process, with its share of the pages that it has in common with others."""
     with suppress(OSError):
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):
@@ -72,7 +72,7 @@ def proportional_mb(pid: int) -> float:
 
 
 def measure(command: Sequence[str], runs: int) -> JobsCost:
-    """The run of least wall time."""
+    """The run with the least wall time."""
     found: list[JobsCost] = []
     for _ in range(runs):
         watch = MemoryWatch()
@@ -85,7 +85,7 @@ def measure(command: Sequence[str], runs: int) -> JobsCost:
 
 
 def compare(path: Path, way: str, counts: Sequence[int], runs: int) -> None:
-    """One way of showing a capture: each number of jobs, and tshark."""
+    """Print the cost of one way of showing a capture: with each number of jobs, and by tshark."""
     words, peer, wanted = WAYS[way]
     measured = {
         count: measure((sys.executable, *SNIFF[:2], *words, str(path), "--jobs", str(count)), runs) for count in counts

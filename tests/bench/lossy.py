@@ -46,7 +46,7 @@ class LossyPcap(Pcap):
 
 
 def write(path: Path, *, connections: int, packets: int, loss: float) -> None:
-    """Make a capture of a busy broker: whichever connection is drawn goes one packet on (request, response, ACK)."""
+    """Make a capture of a busy broker: a connection drawn at random goes one packet on (request, response, ACK)."""
     rng = random.Random(f"{connections} {packets}")
     kinds = [exchange for _, exchange in zip(range(1000), small(rng), strict=False)]
     exchanges = [(request, response) for _, (request, response) in kinds]

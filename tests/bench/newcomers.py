@@ -33,7 +33,7 @@ ASKED: Final = {
 
 
 class Found(NamedTuple):
-    """Seconds in all, and of processor time between client and broker."""
+    """Wall seconds, and seconds of processor time between client and broker."""
 
     took_s: float
     cpu_s: float
@@ -86,7 +86,7 @@ def _show(title: str, best: Mapping[str, Found], count: int) -> None:
 
 
 def main() -> int:
-    """Measure and print; the exit code."""
+    """Measure and print; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clients", type=int, default=500)
     parser.add_argument("--asks", type=int, default=20)

@@ -56,7 +56,7 @@ _HEAD: Final = (
 
 
 class Way(NamedTuple):
-    """Where to connect, and the processes between there and the broker."""
+    """A port to connect to, and the processes between that port and the broker."""
 
     name: str
     port: int
@@ -81,7 +81,7 @@ class World(NamedTuple):
     rounds: int
 
     def measure(self, plan: Plan) -> dict[str, Figures]:
-        """Load on all ways in turn; the best of each, printed and given by its name."""
+        """Load on all ways in turn; prints the best figures of each way and gives them by its name."""
         seen: dict[str, list[Measured]] = {way.name: [] for way in self.ways}
         for _ in range(self.rounds):
             for way in self.ways:
@@ -113,7 +113,7 @@ def _show(title: str, best: Mapping[str, Measured]) -> None:
 
 
 class Promise(NamedTuple):
-    """What is held against what was measured."""
+    """A bound on a measured figure."""
 
     text: str
     found: float
@@ -122,7 +122,7 @@ class Promise(NamedTuple):
 
     @property
     def kept(self) -> bool:
-        """Whether it was."""
+        """Whether the figure is within the bound."""
         return self.found <= self.bound if self.most else self.found >= self.bound
 
     def __str__(self) -> str:
@@ -133,7 +133,7 @@ class Promise(NamedTuple):
 
 
 def plain(world: World) -> list[Promise]:
-    """Without TLS and without a log."""
+    """Measure without TLS and without a log."""
     print(_HEAD)
     world.measure(ONE)
     five, several = world.measure(FIVE), world.measure(SEVERAL)
@@ -148,7 +148,7 @@ def plain(world: World) -> list[Promise]:
 
 
 def faulty(world: World) -> list[Promise]:
-    """With rules of faults that never match.
+    """Measure with rules of faults that never match.
 
     Ratios of the processor time that a request takes in the proxy, of rounds in turn.
     """
@@ -172,7 +172,7 @@ def faulty(world: World) -> list[Promise]:
 
 
 def logged(world: World, proxy: Proxied) -> list[Promise]:
-    """With a line of NDJSON for every exchange, to a file."""
+    """Measure with a line of NDJSON for every exchange, written to a file."""
     print(_HEAD)
     paced, one, kept = world.measure(PACED), world.measure(ONE), world.measure(KEPT)
     proxy.close()
@@ -194,7 +194,7 @@ def _added(found: Mapping[str, Figures], name: str) -> float:
 
 
 def secured(world: World) -> list[Promise]:
-    """With TLS on both sides."""
+    """Measure with TLS on both sides."""
     print(_HEAD)
     world.measure(FIVE)
     return [
@@ -204,7 +204,7 @@ def secured(world: World) -> list[Promise]:
 
 @contextmanager
 def broker(*words: str) -> Iterator[tuple[int, int]]:
-    """Port and process of a broker."""
+    """Port and process id of a running broker."""
     with child(["tests.bench.fake_broker", *words]) as process:
         yield first_port(process), process.pid
 
@@ -244,7 +244,7 @@ def measure(folder: Path, given: argparse.Namespace) -> list[Promise]:
 
 
 def main() -> int:
-    """Measure and print; the exit code."""
+    """Measure and print; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for each figure, a round")
     parser.add_argument("--rounds", type=int, default=ROUNDS)

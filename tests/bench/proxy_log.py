@@ -25,7 +25,7 @@ METADATA: Final = 3
 
 
 def per_chunk(size: int, count: int) -> float:
-    """Seconds for one chunk of this size, where somebody reads and forgets them."""
+    """Seconds for one chunk of this size, while another thread reads the chunks and drops them."""
     ours, theirs = socket.socketpair()
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
 
@@ -71,7 +71,7 @@ ANSWER: Final = encode_response(METADATA, 9, {"brokers": BROKERS, "controller_id
 
 
 def per_second(told: list[tuple[int, int, bytes]], *, write: bool) -> float:
-    """Exchanges a second, from the first chunk told to the last row written."""
+    """Exchanges a second, from the first chunk given to the log to the last row written."""
     with tempfile.TemporaryDirectory() as folder:
         plan = LogPlan(Settings(format="ndjson", quiet=True), write=f"{folder}/x.pcapng" if write else None)
         with (Path(folder) / "out").open("wb") as out:

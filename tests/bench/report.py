@@ -37,7 +37,7 @@ def measure(*words: str) -> tuple[float, float, float]:
 
 
 def main() -> int:
-    """Measure and print; the exit code."""
+    """Measure and print; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--clients", type=int, default=2000)

@@ -1,4 +1,4 @@
-"""How the memory of a proxy and of its log goes on under load: small requests, and a reader too slow for its answers.
+"""The memory of a proxy and of its log under load: small requests, and a client that reads its answers too slowly.
 
 Sizes are taken each second, and all that come after the first tenth of the time are judged. How far the log is behind
 counts as well: it may hold what a busy machine leaves it no time for.
@@ -28,7 +28,7 @@ _PAUSE_S: Final = 0.25
 
 
 class _Watch(threading.Thread):
-    """Takes the sizes of processes until it is to end."""
+    """Records the memory of processes each second until `end`."""
 
     def __init__(self, pids: Sequence[int]) -> None:
         super().__init__(daemon=True)
@@ -41,13 +41,13 @@ class _Watch(threading.Thread):
             self.sizes.append([resident(pid) for pid in self._pids])
 
     def end(self) -> None:
-        """Take no more."""
+        """Stop recording."""
         self._over.set()
         self.join()
 
 
 def soak(proxy: Proxied, seconds: float) -> bool:
-    """Print how it goes; whether memory stayed within its bounds."""
+    """Print memory under load as it goes; returns whether it stayed within its bounds."""
     watch, reader = _Watch(proxy.pids), _SlowReader(proxy.port)
     watch.start()
     reader.start()
@@ -100,7 +100,7 @@ class _SlowReader(threading.Thread):
                 self._link.sendall(asked * (self.read_size // len(answer) - before))
 
     def end(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         self._over.set()
         self.join()
         self._link.close()

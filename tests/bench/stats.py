@@ -37,7 +37,7 @@ ASKED: tuple[tuple[list[str], float], ...] = (
 
 
 def measure(path: Path, runs: int) -> None:
-    """Print the cost of each way to ask."""
+    """Print the cost of each command."""
     one = ["--jobs", "1", str(path)]  # what is compared is CPU, not how it is shared
     sniff = best([*KW, "sniff", "-o", "text", *one], runs=runs)
     print(f"  {'kw sniff -o text':44} {sniff.cpu_s:7.2f} s CPU {sniff.peak_mb:5.0f} MB")

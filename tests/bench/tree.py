@@ -30,7 +30,7 @@ class TreeCost(NamedTuple):
 
 
 def run(command: Sequence[str], *, env: Mapping[str, str] | None = None, limit_s: float = 3600) -> TreeCost:
-    """Run a command; what it says on standard error is kept, what it prints is not."""
+    """Run a command; its standard error is kept, its standard output is not."""
     began = time.perf_counter()
     seen: dict[tuple[int, int], tuple[str, float, float]] = {}
     process = subprocess.Popen(
@@ -64,7 +64,7 @@ def run(command: Sequence[str], *, env: Mapping[str, str] | None = None, limit_s
 
 
 def _look(root: int, seen: dict[tuple[int, int], tuple[str, float, float]]) -> None:
-    """Take down what each process of the tree has used until now."""
+    """Record what each process of the tree has used until now."""
     left = [(root, "kw")]
     while left:
         pid, parent = left.pop()
@@ -86,7 +86,7 @@ def _look(root: int, seen: dict[tuple[int, int], tuple[str, float, float]]) -> N
 
 
 def _peak_mb(status: str) -> float:
-    """VmHWM; a process that ends has none any more."""
+    """VmHWM of a process; 0 for one that is ending."""
     for line in status.splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) / 1024

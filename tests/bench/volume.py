@@ -21,7 +21,7 @@ SHARES: Final = {"blend": {"small": 0.88, "mixed": 0.12}, **{name: {name: 1.0} f
 
 
 class Made(NamedTuple):
-    """What is in a capture."""
+    """The contents of a capture: its exchanges and bytes."""
 
     exchanges: int
     size: int
@@ -53,7 +53,7 @@ def write(path: Path, size: int, *, profile: str = "blend", connections: int = 4
 
 
 def _by_client(rng: random.Random, profile: str) -> list[list[Exchange]]:
-    """Exchanges of a profile, those of each client apart."""
+    """Exchanges of a profile, one list for each client."""
     found: dict[int, list[Exchange]] = {}
     for number, exchange in itertools.islice(PROFILES[profile](rng), DISTINCT[profile]):
         found.setdefault(number, []).append(exchange)
@@ -61,7 +61,7 @@ def _by_client(rng: random.Random, profile: str) -> list[list[Exchange]]:
 
 
 def main() -> None:
-    """Make one; its exchanges and bytes."""
+    """Make a capture; prints its exchanges and bytes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("path", type=Path)
     parser.add_argument("size", type=int)

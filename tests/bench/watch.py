@@ -69,7 +69,7 @@ class Template:
         ]
 
     def slices(self, number: int, step: int) -> Iterator[bytes]:
-        """All records, about `step` bytes at a time, with the time at which they are asked for."""
+        """All records in blocks of about `step` bytes, stamped with the time at which each block is asked for."""
         # Clients of its own: one that came again would say nothing new, for its bytes have the same sequence numbers.
         own = number.to_bytes(2, "big")
         for record, at in self._clients:
@@ -94,7 +94,7 @@ def _stamped(records: list[bytearray]) -> bytes:
 
 @dataclass
 class Seen:
-    """What was seen of a watch: `fresh` counts rows by tenths of a second from packet to row."""
+    """Observations of a watch; `fresh` counts rows by tenths of a second from packet to row."""
 
     files: OutputFolder
     closed: dict[str, float] = field(default_factory=dict)  # names → when, until their last row is there
@@ -106,7 +106,7 @@ class Seen:
     _paths: set[str] = field(default_factory=set)
 
     def look(self) -> None:
-        """Take down what a new commit has brought."""
+        """Record the rows that a new commit has brought."""
         commits = self.files.names(COMMITS)
         if commits == self._commits:
             return
@@ -135,13 +135,13 @@ class Seen:
         self.lags.append(behind)
 
     def quantile(self, share: float) -> float:
-        """So many of the rows were there within this time, in seconds."""
+        """The seconds within which a share of the rows was there."""
         rows = sorted(self.fresh.elements())
         return (rows[int(share * (len(rows) - 1))] + 1) / 10
 
 
 def soak(options: argparse.Namespace, folder: Path) -> bool:
-    """Write and watch; whether all was well."""
+    """Write captures and watch them; returns whether all requirements are met."""
     source, out = folder / "in", folder / "out"
     source.mkdir()
     template = Template(int(options.file * 1e6), folder)
@@ -194,7 +194,7 @@ def soak(options: argparse.Namespace, folder: Path) -> bool:
 
 
 def _memory_line(role: str, memory: list[tuple[float, dict[str, float]]]) -> bool:
-    """Print the memory of a role; whether it did not grow."""
+    """Print the memory of a role; returns whether it did not grow."""
     size = max(len(memory) // 8, 1)
     parts = [max(one.get(role, 0.0) for _, one in memory[at : at + size]) for at in range(0, len(memory), size)][:8]
     print(f"memory of {role}: {', '.join(f'{part:.0f}' for part in parts)} MB, each the most of an eighth of the time")
@@ -208,7 +208,7 @@ def _remember(seen: Seen, begun: float, pid: int) -> None:
 
 
 def process_tree(pid: int) -> list[int]:
-    """A process and all below it."""
+    """A process and all its descendants."""
     found = [pid]
     for one in found:
         try:
@@ -220,7 +220,7 @@ def process_tree(pid: int) -> list[int]:
 
 
 def _memory_mb(pid: int) -> dict[str, float]:
-    """What all processes of a role have in memory."""
+    """Memory in MB of all processes below one, by role."""
     total: Counter[str] = Counter()
     for one in process_tree(pid):
         try:
@@ -234,7 +234,7 @@ def _memory_mb(pid: int) -> dict[str, float]:
 
 
 def _cpu_s(pid: int) -> tuple[float, float]:
-    """CPU seconds of a process and all below it, and those for which its first thread had work and no core."""
+    """CPU seconds of a process and all its descendants, and seconds that its first thread waited for a core."""
     total = 0.0
     for one in process_tree(pid):
         try:

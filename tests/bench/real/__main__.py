@@ -58,7 +58,7 @@ def interpreter(python: str) -> str:
 
 
 def _folder(python: str) -> str:
-    """Where a Python finds its own kw: another environment's not in the sources here."""
+    """The working directory for a Python: another environment's kw must not be found in the sources here."""
     return "." if python == sys.executable else "/"
 
 
@@ -84,7 +84,7 @@ def measure(path: Path, pythons: Mapping[str, str], runs: int, peers: Mapping[st
 
 
 def judge(costs: Mapping[str, Cost], names: list[str]) -> None:
-    """Ratios of CPU seconds."""
+    """Print the ratios of CPU seconds."""
     for way, theirs, wanted in RATIOS:
         if theirs in costs:
             shown = ", ".join(f"{name} {costs[theirs].cpu_s / costs[f'{name} {way}'].cpu_s:.2f}x" for name in names)

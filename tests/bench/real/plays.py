@@ -61,7 +61,7 @@ def _produce(client: str, topic: str, count: int, batch: int, size: int, codec: 
 def _pair(
     cluster: Cluster, number: int, producer: str, consumer: str, count: int, batch: int, size: int
 ) -> Iterator[Session]:
-    """A consumer that waits at a topic and a producer that fills it; every third pair logs in."""
+    """A consumer that waits on a topic and a producer that fills it; every third pair logs in."""
     listener = "SASL_PLAINTEXT" if number % 3 == 2 and "SASL_PLAINTEXT" in cluster.options.listeners else "PLAINTEXT"
     place = cluster.bootstrap(listener)
     topic = f"orders-{number}"

@@ -26,7 +26,7 @@ MOST_MINUTES: Final = 15.0
 
 
 def capture(kind: str, size_mb: int) -> Path:
-    """The capture, recorded now where it is not kept yet. It may be smaller than asked for: see MOST_MINUTES."""
+    """The capture, recorded now if the cache does not have it; it may be smaller than asked for: see MOST_MINUTES."""
     return fetched_once(f"bench-real-{kind}-{size_mb}", lambda folder: _record(folder, kind, size_mb)) / "real.pcap"
 
 
