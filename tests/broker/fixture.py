@@ -1,4 +1,4 @@
-"""pytest's side of the clusters: `needs_brokers` marks a test that starts one, `cluster` is one for a whole module.
+"""Pytest fixtures of clusters: `needs_brokers` marks a test that starts one, `cluster` is one for a whole module.
 
 Where Java, Maven or tcpdump are missing such tests are skipped with the reason (which CI=true makes an error).
 """

@@ -58,13 +58,13 @@ def coordinator_jars(version: str) -> list[Path]:
 
 
 def member_jars(version: str) -> list[Path]:
-    """The jars of those that take part in groups: Streams, Connect, and the client with its assignors."""
+    """The jars of members of groups: Streams, Connect, and the client with its assignors."""
     wanted = [f"org.apache.kafka:{name}:{version}" for name in ("kafka-streams", "connect-runtime", "kafka-clients")]
     return resolve(f"members-{version}", (*wanted, *CLIENT_EXTRAS))
 
 
 def tool_jars(version: str) -> list[Path]:
-    """The jars of Kafka's command-line tools of this release (`kafka-consumer-groups` and its kin)."""
+    """The jars of Kafka's command-line tools of this release (such as `kafka-consumer-groups`)."""
     return resolve(f"tools-{version}", (f"org.apache.kafka:kafka-tools:{version}",))
 
 
@@ -79,7 +79,7 @@ def telemetry_classes(version: str) -> Path:
 
 
 def tls_agent() -> Path:
-    """The jar of the agent that writes the keys of a Java program's TLS connections; what it names besides is no need.
+    """The jar of the agent that writes the keys of a Java program's TLS connections, without its dependencies.
 
     Raises Missing where Maven cannot fetch it.
     """

@@ -36,7 +36,7 @@ sys.stdin.read(1)
 
 
 def _process_of_ours(code: str) -> subprocess.Popen[str]:
-    """A process that runs such code, until it is told to end or reads the end of its input."""
+    """A Python process that runs this code until it is terminated or reads the end of its input."""
     return subprocess.Popen(
         [sys.executable, "-c", code], cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -112,7 +112,7 @@ def test_a_row_of_ports_does_not_reach_into_those_of_another_process() -> None:
 
 
 def test_ports_of_another_process_are_not_taken() -> None:
-    """Who stops a broker for a while finds its port free when it starts the broker again."""
+    """No process is given a port that another one was given: a broker stopped for a while must find its port free."""
     code = (
         "import sys; from kwcli.playground.ports import *;"
         "print(*(free_ports(10)[0] for _ in range(50)), flush=True); sys.stdin.read()"

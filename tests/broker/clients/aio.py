@@ -126,7 +126,7 @@ def transact(
     ends: list[str] | None = None,
     tell: bool = False,
 ) -> int | list[str]:
-    """One transaction per word of `ends` (`commit` or `abort`); `tell`: gives what came of each."""
+    """One transaction per word of `ends` (`commit` or `abort`); `tell`: gives the outcome of each."""
 
     async def work() -> list[str]:
         producer = aiokafka.AIOKafkaProducer(

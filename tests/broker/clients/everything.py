@@ -52,7 +52,7 @@ class Speaker:
         self._dice = random.Random(self.seed)
 
     def speak(self, versions: Mapping[int, tuple[int, int]], *, skip: Collection[int] = (), rounds: int = 2) -> None:
-        """Every (API, version) `rounds` times with different bodies."""
+        """Send every (API, version) `rounds` times, with different bodies."""
         for key, (low, high) in sorted(versions.items()):
             if key in skip:
                 continue
@@ -62,7 +62,7 @@ class Speaker:
         self.close()
 
     def send(self, key: int, version: int, body: Mapping[str, Any] | None = None) -> None:
-        """One request and its answer, if one comes."""
+        """Send one request and read its answer, if one comes."""
         try:
             value = self._body(key, version) if body is None else body
             self._serial += 1
@@ -93,14 +93,14 @@ class Speaker:
         return self._connection
 
     def _authenticate(self, connection: socket.socket, user: str, password: str) -> None:
-        """SASL PLAIN, framed."""
+        """Log in with framed SASL PLAIN."""
         token = {"auth_bytes": f"\0{user}\0{password}".encode()}
         for key, version, body in ((17, 1, {"mechanism": "PLAIN"}), (36, 1, token)):
             connection.sendall(_framed(encode_request(key, version, body, correlation_id=version, client_id="every")))
             _frame(connection)
 
     def raw(self, data: bytes) -> None:
-        """Bytes on a connection of their own, then whatever comes back until the other side closes."""
+        """Send bytes on a new connection, and read until the other side closes."""
         with socket.create_connection((self.host, self.port), timeout=self.timeout_s) as connection:
             connection.sendall(data)
             try:
@@ -144,7 +144,7 @@ class Speaker:
         return known(self, version) if known else _BY_KIND[field.kind](self)
 
     def pick(self, *values: Any) -> Any:
-        """One of them, by the dice."""
+        """One of the values, by the dice."""
         return self._dice.choice(values)
 
 

@@ -180,7 +180,7 @@ def share(
     release: int = 0,
     config: Mapping[str, str] | None = None,
 ) -> list[dict[str, Any]]:
-    """Read as a member of a share group, acknowledging each record; the first `release` ones are given back once."""
+    """Read as a member of a share group, acknowledging each record; the first `release` records are given back once."""
     settings = {"bootstrap.servers": bootstrap, "key.deserializer": _UNBYTES, "value.deserializer": _UNBYTES}
     settings |= {"group.id": group, "share.acknowledgement.mode": "explicit"}
     kinds = jpype.JClass("org.apache.kafka.clients.consumer.AcknowledgeType")

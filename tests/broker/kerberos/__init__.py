@@ -46,7 +46,7 @@ class Realm:
 
     @property
     def flag(self) -> str:
-        """What a JVM is told."""
+        """The flag that gives a JVM the realm's configuration."""
         return f"-Djava.security.krb5.conf={self.folder / 'krb5.conf'}"
 
     def login(self, principal: str) -> str:
