@@ -18,7 +18,7 @@ TRIES: Final = 60
 
 
 class Row(NamedTuple):
-    """One request: a Produce version, a message format, a codec."""
+    """One Produce request: its version, message format and codec."""
 
     version: int
     magic: int
@@ -36,7 +36,7 @@ class Read(NamedTuple):
 
 
 def rows(low: int, high: int) -> list[Row]:
-    """Every Produce version with every message format that it may carry, and every codec that that may have."""
+    """Every Produce version with every message format that it may carry, and every codec that the format may have."""
     return [
         Row(version, magic, codec)
         for version in range(low, high + 1)
@@ -47,7 +47,7 @@ def rows(low: int, high: int) -> list[Row]:
 
 
 def words_of(row: Row, number: int) -> tuple[list[str], list[Read]]:
-    """The words that send four records, and how they are to be read: keys and values null, empty, binary, text."""
+    """The words that send four records, and the records to be read: keys and values null, empty, binary, text."""
     stamp = TIMESTAMP + number if row.magic else None
     headers: tuple[tuple[str, bytes | None], ...] = (
         (("a", b"b:c"), ("null", None), ("empty", b"")) if row.magic == 2 else ()
@@ -74,7 +74,7 @@ def call(bootstrap: str, *words: str, stdin: bytes = b"") -> Outcome:
 
 
 def answered(bootstrap: str, *words: str, stdin: bytes = b"") -> dict[str, Any]:
-    """The exchange record of a call that went well; one that a broker asks to repeat is repeated."""
+    """The exchange record of a call that went well; a retriable error is tried again."""
     for _ in range(TRIES):
         outcome = call(bootstrap, *words, stdin=stdin)
         record: dict[str, Any] = json.loads(outcome.out.splitlines()[-1]) if outcome.out else {}
@@ -87,7 +87,7 @@ def answered(bootstrap: str, *words: str, stdin: bytes = b"") -> dict[str, Any]:
 
 
 def create(bootstrap: str, topics: dict[str, int], config: dict[str, str] | None = None) -> None:
-    """Create topics with so many partitions, on one node, and wait until all of them have their leader."""
+    """Create topics on one node (name → partitions), and wait until all partitions have their leader."""
     words = []
     for name, count in topics.items():
         words += [f"topics[].name={name}", f"topics[].num_partitions={count}", "topics[].replication_factor=1"]
@@ -99,7 +99,7 @@ def create(bootstrap: str, topics: dict[str, int], config: dict[str, str] | None
 
 
 def fetched(bootstrap: str, *words: str) -> dict[int, list[Read]]:
-    """What `kw call fetch --records` shows, by partition; control records left out."""
+    """The records that `kw call fetch --records` shows, by partition; control records left out."""
     return read(answered(bootstrap, "fetch", *words, "--records"))
 
 
@@ -128,7 +128,7 @@ def plain(value: Any) -> bytes | None:
 
 
 def consumed(records: Iterable[dict[str, Any]]) -> dict[int, list[Read]]:
-    """What the consumers of tests.broker.clients read, by partition."""
+    """The records that consumers of tests.broker.clients read, by partition."""
     out: dict[int, list[Read]] = {}
     for record in records:
         headers = tuple((name, None if data is None else b64decode(data)) for name, data in record["headers"])
@@ -139,7 +139,7 @@ def consumed(records: Iterable[dict[str, Any]]) -> dict[int, list[Read]]:
 
 
 def comparable(found: Sequence[Read], expected: Sequence[Read]) -> list[Read]:
-    """What was found, without the timestamps that nobody said."""
+    """The records found, without timestamps where none is expected."""
     return [
         each._replace(timestamp=None) if wanted.timestamp is None else each
         for each, wanted in zip(found, expected, strict=True)

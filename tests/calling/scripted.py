@@ -1,4 +1,4 @@
-"""Brokers that say what a test wants: a table of answers by API, on a socket, without Java."""
+"""Brokers with scripted answers: a table of answers by API, on a socket, without Java."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Answer = Callable[[Request], Mapping[str, Any] | None]
 
 
 class Node(Responder):
-    """`versions` are offered; `answers` gives the body of a response, None for a silence that lasts.
+    """A scripted broker: offers `versions`; `answers` gives the body of a response, None for no answer ever.
 
     `asked` are the requests that came, as (API key, version), ApiVersions not among them.
     """

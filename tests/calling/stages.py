@@ -1,4 +1,4 @@
-"""Real clusters that offer as much as their release can, and what is known of how they answer the examples."""
+"""Real clusters that offer every version of their release, and how they answer the examples."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ DOORS: Final[tuple[Door, ...]] = (
 
 
 def offered(door: Door) -> dict[int, Versions]:
-    """What the listener offers, as the tables of releases and the declarations have it."""
+    """The versions that the listener offers, by the tables of releases and the declarations."""
     name, word = door
     release = name.partition("-")[0]
     hidden = {} if SETUPS[name].unstable else UNSTABLE.get(release, {})
@@ -81,7 +81,7 @@ _ON_ZOOKEEPER: Final = frozenset({*range(52), 56, 57, 58, 60, 61, 65, 66, 67, 68
 
 
 class Stage:
-    """A running cluster with a topic that holds a record; leaving the block asks whether all of it is still there."""
+    """A running cluster with a topic that holds a record; the end of the block asserts that its state is unchanged."""
 
     def __init__(self, name: str) -> None:
         self.setup = SETUPS[name]
@@ -109,12 +109,12 @@ class Stage:
             self.cluster.stop()
 
     def _changed(self) -> dict[str, Any]:
-        """What is not as it was at the beginning, then and now."""
+        """The parts of the state that differ from the beginning: (then, now) by name."""
         now = self.state()
         return {name: (was, now[name]) for name, was in self.before.items() if now[name] != was}
 
     def _is_whole(self) -> None:
-        """All is as it was; a node that has just started, or been told something, may need a moment for that."""
+        """Wait until the state is as at the beginning; a node that just started or was changed may need a moment."""
         deadline = time.monotonic() + 30
         while True:
             try:
@@ -141,7 +141,7 @@ class Stage:
         return [word for name, value in mine.items() for word in ("-X", f"{name}={value}")]
 
     def state(self) -> dict[str, Any]:
-        """What makes this cluster the one that it is, but for what a look-up of coordinators brings about."""
+        """The state of the cluster: brokers, topics that are not internal, offsets, features, groups, quotas, users."""
         assert self.cluster.running(1)
         metadata = done(self.call("Metadata"))
         found = {
@@ -169,7 +169,7 @@ class Stage:
 
 
 class Stages:
-    """All stages, each started when it is first asked for."""
+    """All stages by name, each started when it is first asked for."""
 
     def __init__(self) -> None:
         self._running = ExitStack()
@@ -189,7 +189,7 @@ class Stages:
 
 
 def _place(topic: Mapping[str, Any]) -> tuple[Any, ...]:
-    """A topic as it stays, also when its leaders were elected again."""
+    """A topic's name, id, and partitions with leader and replicas in sync, in a fixed order."""
     parts = sorted((part["partition_index"], part["leader_id"], part["isr_nodes"]) for part in topic["partitions"])
     return topic["name"], topic["topic_id"], parts
 
@@ -276,6 +276,6 @@ STRANGE: Final[Mapping[tuple[Door, str], tuple[str, str]]] = {
 
 
 def strange(door: Door, name: str, version: int) -> str | None:
-    """What comes instead of an answer to this version, None where it is served."""
+    """The outcome in STRANGE that this version has instead of an answer, None if it is served."""
     versions, instead = STRANGE.get((door, name), ("none", ""))
     return instead if version in Versions.parse(versions) else None

@@ -1,4 +1,4 @@
-"""`topic=orders` and its like, of any API: the fields that they set."""
+"""Words such as `topic=orders` for any API: the fields that they set."""
 
 from __future__ import annotations
 

@@ -27,13 +27,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def stages() -> Iterator[Stages]:
-    """The clusters, each started when it is first asked for; each has to be whole at the end, and after a restart."""
+    """The clusters, each started when first asked for; its state must be unchanged at the end, and after a restart."""
     with Stages() as started:
         yield started
 
 
 def named(value: object) -> str:
-    """`3.9-controller`, `Fetch`."""
+    """The name of a parameter: `3.9-controller`, `Fetch`."""
     return "-".join(value) if isinstance(value, tuple) else api(value).name if isinstance(value, int) else str(value)
 
 

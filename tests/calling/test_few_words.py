@@ -1,4 +1,4 @@
-"""A few words are enough: what they leave open, the examples and the table of elements fill in as a broker wants it."""
+"""A few words are enough: examples and the table of elements fill in the fields that words leave open."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ QUESTIONS: Final = {
 
 
 def lacks(found: Any, wanted: Any) -> bool:
-    """Whether something wanted is not in what was found (lists from their beginning)."""
+    """Whether something wanted is missing in a body (lists are compared from their beginning)."""
     if isinstance(wanted, dict):
         return not isinstance(found, dict) or any(lacks(found.get(name), value) for name, value in wanted.items())
     if isinstance(wanted, list) and wanted:

@@ -1,4 +1,4 @@
-"""Produce by short words: words to records, records to requests, and what is refused before anything is sent."""
+"""Produce by short words: words to records, records to requests, and mistakes refused before anything is sent."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def asked(*words: str, stdin: bytes | None = None, **options: Any) -> Produce:
 
 
 def records(produce: Produce, version: int, topics: Topics | None = None) -> dict[int, list[Record]]:
-    """What is in the bytes of the request, by partition."""
+    """The records in a Produce request, by partition."""
     body = decode_message(0, version, "request", encoded(produce, version, topics))
     (topic,) = body["topic_data"]
     return {
@@ -142,7 +142,7 @@ def test_records_as_lines(tmp_path: Path) -> None:
 
 
 def test_what_sniff_shows_as_records_can_be_sent() -> None:
-    """The records of `--records` are lines that produce takes, bytes for bytes."""
+    """The records that `--records` shows are lines that produce takes, with the same bytes."""
     from decoders.records import batches_json, encode_batch
 
     made = [Record(5, 1000, b"\0", None, (("h", b"\xff"), ("n", None))), Record(6, 1001, None, b"text\n", ())]

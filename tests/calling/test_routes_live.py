@@ -92,7 +92,7 @@ def test_every_row_that_names_a_place_is_tried() -> None:
 
 
 class Ground:
-    """Three nodes with a topic of one replica a partition, and who is who among them."""
+    """Three nodes with a topic of one replica a partition, and which node is leader, coordinator and controller."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.calls = Calls(cluster)
@@ -107,7 +107,7 @@ class Ground:
         }
 
     def _topic_id(self) -> str:
-        """Of the topic, as soon as the node that is asked has heard of it."""
+        """The topic's id, as soon as the node that is asked knows the topic."""
         until = time.monotonic() + 30
         while True:
             (record,) = self.calls("Metadata", "topics[].name=orders")
@@ -117,7 +117,7 @@ class Ground:
             time.sleep(0.1)
 
     def errors(self, name: str, node: int) -> set[int]:
-        """The error codes that a node answers with, when it answers for good."""
+        """The error codes in a node's answer, once the answer is a final one."""
         words = WORDS[name].format(id=self.topic).split()
         until = time.monotonic() + 30
         while True:
@@ -135,7 +135,7 @@ def ground() -> Iterator[Ground]:
 
 
 def is_here(ground: Ground, name: str, node: int, wanted: bool) -> bool:
-    """Whether a node takes the request; asked for a while until it is as wanted, for it may not know yet."""
+    """Whether a node takes the request; asked again for a while, since a node may not know yet."""
     not_here = UNKNOWN_HERE.get(name, NOT_HERE)
     until = time.monotonic() + 30
     while True:

@@ -246,7 +246,7 @@ def test_a_controllers_address_for_a_brokers_is_explained(calls: Calls) -> None:
 
 
 def active_controller(calls: Calls) -> int:
-    """Its id, once every controller that runs says the same."""
+    """The active controller's id, once every running controller names the same one."""
     until = time.monotonic() + 20
     while True:
         records = calls("DescribeCluster", "endpoint_type=2", "--node", "all", listener="CONTROLLER")

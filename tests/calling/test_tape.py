@@ -1,4 +1,4 @@
-"""Frames of our own connections become exchanges by the engine of captures, with the times of the socket."""
+"""Frames of our own connections become exchanges by the engine for captures, with the times of the socket."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which version is sent: what kw, the broker and the user allow, and the lines where nothing is left."""
+"""The version that is sent: what kw, the broker and the user allow, and the lines for an empty choice."""
 
 from __future__ import annotations
 
