@@ -1,4 +1,4 @@
-"""Capture files of every kind, whole, cut, corrupt, or none at all."""
+"""Capture files of every kind: whole, cut, corrupt, or no capture at all."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KEY = bytes([10, 0, 0, 1, 10, 0, 0, 2]) + b"\xc3\x50\x23\x84"
 
 
 def read(data: bytes) -> tuple[CaptureReader, list[Segment]]:
-    """The reader at the end of these bytes, and all it gave."""
+    """The reader at the end of these bytes, and all the segments that it gave."""
     reader = CaptureReader()
     segments = reader.feed(data)
     return reader, segments + reader.finish()
@@ -293,7 +293,7 @@ def capture(random: Random) -> bytes:
 
 
 def outcome(reader: CaptureReader, segments: list[Segment]) -> object:
-    """All that a reader says at the end."""
+    """The final state of a reader: segments, problem, kind of file, counts."""
     problem = reader.problem
     told = (type(problem), problem.text, problem.offset) if problem else None
     return segments, told, reader.kind, reader.counts

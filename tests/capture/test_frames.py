@@ -33,7 +33,7 @@ def read(frames: Iterable[bytes], link: int = 1, snaplen: int = 1 << 20) -> tupl
 
 
 def facts(segments: list[Segment]) -> list[tuple[int, int, int, int, bytes, int]]:
-    """Packet number, seq, ack, flags, payload, bytes cut."""
+    """Packet number, seq, ack, flags, payload and bytes cut of each segment."""
     return [(packet, seq, ack, flags, data, cut) for _, _, packet, seq, ack, flags, data, cut in segments]
 
 

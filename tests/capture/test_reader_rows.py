@@ -1,4 +1,4 @@
-"""One packet a row, under every link type and in every file format: the segment that must come of it."""
+"""One packet a row, under every link type and in every file format, with the segment to expect."""
 
 from __future__ import annotations
 

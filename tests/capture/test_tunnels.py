@@ -1,4 +1,4 @@
-"""Packets within packets: a capture that scapy has wrapped gives the segments that it gave before."""
+"""Packets within packets: a capture in a tunnel, made by scapy, gives the segments that it gives without."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def plain() -> tuple[bytes, ...]:
 
 
 def read(frames: list[tuple[bytes, int]], link: int = ETHERNET, *, fused: bool = True) -> list[Segment]:
-    """The segments of frames and their sizes on the wire."""
+    """The segments of frames, each frame with its size on the wire."""
     writer, reader = PcapngWriter(link), CaptureReader(fused=fused)
     segments = reader.feed(writer.header())
     for frame, size in frames:
@@ -166,7 +166,7 @@ def sizes() -> list[int]:
 
 @cache
 def unwrapped() -> list[Segment]:
-    """The conversation as it is without tunnels."""
+    """The segments of the conversation without a tunnel."""
     segments = read(list(zip(plain(), sizes(), strict=True)))
     assert [(segment[6], segment[7]) for segment in segments] == [
         (b"asks", 0),
@@ -178,7 +178,7 @@ def unwrapped() -> list[Segment]:
 
 
 def wrapped(make: Callable[[bytes], bytes], header: int) -> list[tuple[bytes, int]]:
-    """The conversation in a tunnel that carries it from byte `header` of its frames on."""
+    """The conversation's frames in a tunnel, which carries each from byte `header` on."""
     made = []
     for frame, size in zip(plain(), sizes(), strict=True):
         inner = frame[header:]

@@ -21,7 +21,7 @@ _FIN, _SYN = 1, 2
 
 @dataclass(slots=True)
 class Stream:
-    """What one side sent: its bytes in order."""
+    """The bytes that one side of a connection sent, in order."""
 
     source: str
     target: str
@@ -31,7 +31,7 @@ class Stream:
     opened: bool = False
 
     def take(self, seq: int, payload: bytes) -> None:
-        """Add a segment, whatever its order; bytes seen before are dropped."""
+        """Add a segment, in any order; bytes seen before are dropped."""
         if self.next is None:
             self.next = seq
         if payload:
@@ -109,7 +109,7 @@ def conversations(data: bytes) -> list[Conversation]:
 
 
 def frames(data: bytes) -> Iterator[bytes]:
-    """The frames of one direction with their size fields; the last may be cut short where a side gave up."""
+    """The frames of one direction with their size fields; the last may be cut if the sender gave up."""
     at = 0
     while at < len(data):
         (size,) = struct.unpack_from(">i", data, at)

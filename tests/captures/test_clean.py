@@ -24,7 +24,7 @@ def _exchanges(name: str) -> list[Exchange]:
 
 
 def _on_the_wire(name: str) -> list[Exchange]:
-    """Those that have bytes of their own: not what travelled in an Envelope."""
+    """The exchanges that are frames on the wire: not those inside an Envelope."""
     return [each for each in _exchanges(name) if each.envelope is None]
 
 

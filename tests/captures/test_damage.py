@@ -56,7 +56,7 @@ def _packets(exchange: Exchange) -> set[int]:
 
 
 def _judge(name: str, damaged: list[Settled], touched: set[int]) -> None:
-    """Nothing wrong, nothing lost without need."""
+    """No exchange is wrong, and only exchanges of which a packet was touched are lost."""
     clean = [each for each in _clean(name) if _is_whole(each)]
     have = Counter(_essence(each) for each in clean)
     # A token without its answer is still a token.

@@ -1,4 +1,4 @@
-"""No secret of the captures that ship gets out of any output format unless it is asked for."""
+"""No secret of the captures that ship is in any output format unless it is asked for."""
 
 from __future__ import annotations
 
