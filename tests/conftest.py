@@ -44,12 +44,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection() -> None:
-    """Thousands of tests are collected and stay to the end: no collection of garbage looks at them over and over."""
+    """Disable garbage collection while tests are collected: thousands of objects are made that stay to the end."""
     gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """From here on there is garbage."""
+    """Freeze the collected tests, and enable garbage collection again."""
     gc.collect()
     gc.freeze()
     gc.enable()
@@ -76,7 +76,7 @@ def pytest_runtest_makereport(
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """The same for a whole module (`pytest.importorskip`)."""
+    """Turn the skip of a whole module (`pytest.importorskip`) into a failure when CI=true."""
     report = yield
     if IN_CI and report.outcome == "skipped":
         report.outcome = "failed"

@@ -1,4 +1,4 @@
-"""Names that a terminal would obey, a capture and a broker full of them, and kw run on a terminal of its own."""
+"""Names with control sequences for terminals, a capture and a broker full of them, and kw run on a terminal."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ _ERASED = "\r\x1b[K"
 
 
 class Seen(NamedTuple):
-    """What a terminal was given by a run of kw, and how it ended."""
+    """The output of a run of kw on a terminal, and its exit code."""
 
     code: int
     text: str
 
     def faults(self, *, lines: bool = True) -> list[str]:
-        """What it would have obeyed, and `lines` that a name has forged (a cell of CSV may have line ends in it)."""
+        """Control sequences in the output, and `lines` forged by a name (a cell of CSV may have line ends in it)."""
         text = self.text.replace(_ERASED, "")
         found = [repr(text[max(at.start() - 30, 0) : at.end() + 20]) for at in _OBEYED.finditer(_OWN.sub("", text))]
         if lines:
@@ -104,7 +104,7 @@ def kw_on_terminal(
 
 
 class OnTerminal:
-    """A `kw WORDS…` that goes on until it is told to end."""
+    """A `kw WORDS…` that runs on a terminal until it is interrupted."""
 
     def __init__(self, *words: str, variables: Mapping[str, str]) -> None:
         self._ours, theirs = pty.openpty()
@@ -118,14 +118,14 @@ class OnTerminal:
         self._data = b""
 
     def until(self, mark: bytes) -> None:
-        """Read until this has been said."""
+        """Read until the output contains `mark`."""
         while mark not in self._data:
             piece = _read(self._ours)
             assert piece, self._data.decode()
             self._data += piece
 
     def end(self) -> Seen:
-        """Interrupt it, and read the rest."""
+        """Interrupt the program, and read the rest."""
         self._process.send_signal(signal.SIGINT)
         while piece := _read(self._ours):
             self._data += piece
@@ -141,7 +141,7 @@ def _read(descriptor: int) -> bytes:
 
 
 def _answers(name: str, host: str, port: int) -> dict[int, tuple[int, dict[str, Any], dict[str, Any]]]:
-    """API → version, request, response; every text is `name`."""
+    """API → version, request, response; every text in them is `name`."""
     member = {"member_id": name, "client_id": name, "client_host": name}
     broker = {"node_id": 1, "host": host, "port": port, "rack": name}
     topic = {"name": name, "partitions": [{"leader_id": 1, "replica_nodes": [1], "isr_nodes": [1]}]}
@@ -193,7 +193,7 @@ def messages() -> Iterator[tuple[int, int, str, str]]:
 
 
 class HostileBroker(Responder):
-    """Answers with the name wherever an answer has a text; with `reachable` its own host is its address."""
+    """A broker whose answers have the hostile name in every text; if `reachable`, its address is real."""
 
     def __init__(self, *, reachable: bool) -> None:
         self._reachable = reachable

@@ -1,4 +1,4 @@
-"""Messages of any API whose texts a terminal would obey, shown in every format."""
+"""Random messages of any API with control sequences in their texts, shown in every format."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PIECES = (
 
 
 def hostile(rng: Random) -> str:
-    """A text of a few characters, most of which a terminal obeys."""
+    """A text of a few pieces, most of which are control sequences."""
     return "".join(rng.choice(PIECES) for _ in range(rng.randrange(1, 8)))
 
 
@@ -68,7 +68,7 @@ def _shown(*words: str) -> list[str]:
 
 
 def once(rng: Random, folder: Path) -> int:
-    """One exchange of any API in every format, and each of its messages alone: how many views, without a fault."""
+    """Show one exchange of any API in every format, and each message alone; gives the number of views, all harmless."""
     key = rng.choice(KEYS)
     found = api(key)
     version = rng.randint(found.versions.low, found.versions.high)
@@ -99,6 +99,6 @@ _MORE = ((), ("-vv", "--records"), ("-v", "--reveal-secrets"))
 
 
 def try_views(rng: Random) -> int:
-    """`once`, in a folder of its own."""
+    """`once`, in a temporary folder."""
     with TemporaryDirectory() as folder:
         return once(rng, Path(folder))

@@ -1,4 +1,4 @@
-"""What kw is asked by the scripts of shells: properties, filters, nodes, names of the cluster; in time, or nothing."""
+"""Candidates for the scripts of shells: properties, filters, nodes, names of the cluster; in time, or none."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_what_a_line_says_of_its_cluster(line: str, words: ClusterWords) -> None
 
 
 class Broker:
-    """A broker with two topics and a group; `heard` is what it was asked for."""
+    """A broker with two topics and a group; `heard` are the requests that it got."""
 
     def __init__(self) -> None:
         self.heard: list[tuple[int, dict[str, object]]] = []
@@ -208,7 +208,7 @@ def test_what_is_wrong_on_the_line_is_not_said_by_tab(tmp_path: Path, line: tupl
 
 
 def test_a_process_ends_in_time_and_leaves_the_asking_to_another(tmp_path: Path) -> None:
-    """A real process: the first one waits no longer than it may, what it began is there for the next."""
+    """A real process ends at its limit; the next process finds the answer that the first one asked for."""
     variables = {
         **{name: value for name, value in os.environ.items() if not name.startswith("KW_")},
         "XDG_CACHE_HOME": str(tmp_path / "cache"),

@@ -1,4 +1,4 @@
-"""Completion scripts: the files in `completions/` are what `kw completion` prints, and real shells obey them."""
+"""Completion scripts: the files in `completions/` are what `kw completion` prints, and real shells run them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_shells_parse_their_script(shell: str) -> None:
 
 
 class Row(NamedTuple):
-    """What is typed, what is offered for it (as a set, or its number), and what the line becomes."""
+    """The line typed, the candidates (as a set, or their number), and the line that comes of it."""
 
     typed: str
     offered: set[str] | int
@@ -173,7 +173,7 @@ NAMES = {"topics": ["orders", "payments"], "groups": ["billing"], "nodes": ["1\t
 
 @pytest.fixture(scope="module", params=sampled(SHELLS, len(SHELLS), pytest.mark.long))
 def answers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answer]:
-    """What a shell answers to every row, all in one session."""
+    """The answers of a shell to every row, all in one session."""
     folder = tmp_path_factory.mktemp("home")
     profiles = folder / "config" / "kw" / "profiles"
     profiles.mkdir(parents=True)
@@ -193,7 +193,7 @@ def answers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def keep_names(folder: Path, variables: dict[str, str]) -> None:
-    """Names as of a cluster at host:1 in the cache, and a `kw` on the path to which they stay fresh."""
+    """Put names of a cluster at host:1 into the cache, and a `kw` on the path that keeps them fresh."""
     env = world(variables=variables)
     for what in NAMES:
         file = Path(cluster_names.path_of(env, what, cluster_names.ClusterWords(servers=("host:1",))))  # type: ignore[arg-type]
@@ -219,7 +219,7 @@ def test_a_shell_completes(answers: dict[str, Answer], row: Row) -> None:
 
 
 def plain(word: str, typed: str) -> str:
-    """An offer without the shell's quotes, and without the part of the word that stays (`--color=`, `acks=`, `@`)."""
+    """A candidate without the shell's quotes, and without the prefix that stays (`--color=`, `acks=`, `@`)."""
     word = re.sub(r"\\(.)", r"\1", word)
     word = word.rpartition(" ")[2] if word.strip() else word  # of an expression in quotes the last word
     stays = re.match(r".*[=@:]", re.split(r"[ '\"]", typed)[-1])

@@ -57,7 +57,7 @@ def rows(outcome: Outcome, dropped: set[str]) -> list[str]:
 
 
 def check(name: str, words: list[str], out: Path, *, whole: bool) -> None:
-    """Cut, and read again."""
+    """Cut packets out of a capture, read the new file, and compare its rows."""
     asked = ["sniff", str(FOLDER / name), *words, "--records", "-o", "ndjson"]
     plain = kw(*asked)
     cut = kw(*asked, "-w", str(out), *(["--whole-connections"] if whole else []))
@@ -101,7 +101,7 @@ def test_tables_have_the_rows_that_were_chosen(tmp_path: Path) -> None:
 
 
 class AtWork:
-    """The engine that gets the notes."""
+    """Passes all calls on to the engine in `engine`, which a test may replace."""
 
     engine: Engine
 
@@ -114,7 +114,7 @@ DECRYPTED = [str(TLS), "--keylog", str(KEYS), "--api", "Produce"]
 
 @pytest.mark.parametrize("words", [DECRYPTED, [THREE, "-f", "api == Fetch"]])
 def test_what_its_notes_say_is_handed_over(words: list[str], tmp_path: Path) -> None:
-    """To an engine that goes on with the state of another, after any piece of the file."""
+    """The notes in a cut file survive a handover between engines after any piece of the file."""
     out = tmp_path / "cut.pcapng"
     kw("sniff", *words, "-w", str(out), *(["--with-keys"] if "--keylog" in words else []))
     data = out.read_bytes()

@@ -1,4 +1,4 @@
-"""Damaged captures through the whole program: whatever the bytes, rows and at most one line, in bounded time."""
+"""Damaged captures through the whole program: rows and at most one line of error, in bounded time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ UNPACK: dict[str, Callable[[bytes], bytes]] = {
 
 @cache
 def capture(path: Path) -> bytes:
-    """The capture's plain bytes."""
+    """The decompressed bytes of a capture."""
     data = path.read_bytes()
     return UNPACK.get(path.suffix, bytes)(data)
 

@@ -1,4 +1,4 @@
-"""`kw decode | kw encode`: every frame of the captures that ship through both commands, and out as it was."""
+"""`kw decode | kw encode`: every frame of the captures that ship through both commands, unchanged."""
 
 from __future__ import annotations
 

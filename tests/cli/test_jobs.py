@@ -1,4 +1,4 @@
-"""`--jobs`: whatever the number of processes, what is written and said is that of one."""
+"""`--jobs`: output and messages are the same for any number of processes."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def kw(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Runner:
 
 @pytest.fixture
 def forks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many workers there were when another one was made."""
+    """The number of workers at each time when another one was forked."""
     made: list[int] = []
     fork = RenderJobs._fork
 
@@ -130,7 +130,7 @@ def test_the_output_is_that_of_one_process(kw: Runner, forks: list[int], words: 
 @pytest.mark.parametrize("every", [len(CAPTURES), pytest.param(1, marks=pytest.mark.full)])
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
 def test_so_is_that_of_every_capture(kw: Runner, path: Path, every: int) -> None:
-    """Each view of one or two captures, or all of all."""
+    """Every capture: some views of it, or all, with several jobs."""
     for number, words in [*enumerate(VIEWS)][CAPTURES.index(path) % every :: every]:
         whole = kw(*words, str(path), "--jobs", "1")
         assert kw(*words, str(path), "--jobs", ("2", "3", "5")[number % 3]) == whole, words
@@ -177,7 +177,7 @@ sys.exit(main())
 
 
 def program(*words: str) -> tuple[str, ...]:
-    """kw with small parts, as a process of its own."""
+    """The command of kw with small parts, to be run as its own process."""
     return (sys.executable, "-c", SMALL_PARTS, *words)
 
 

@@ -1,4 +1,4 @@
-"""Live captures on the loopback interface: rows as they settle, an end by Ctrl-C, packets kept, remedies in a line."""
+"""Live captures on the loopback interface: rows as they settle, an end by Ctrl-C, packets kept, remedies for errors."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read_frame(sock: socket.socket) -> bytes:
 
 @pytest.fixture
 def broker() -> Iterator[socket.socket]:
-    """A client's socket to something that answers heartbeats."""
+    """A client's socket to a server that answers heartbeats."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def answer() -> None:
@@ -154,7 +154,7 @@ def test_a_file_to_keep_packets_in_that_cannot_be(tmp_path: Path) -> None:
 
 
 def test_a_slow_pipe_shows_rows_as_they_settle() -> None:
-    """What `tcpdump -w - | kw sniff -` needs: rows come before the pipe is at its end."""
+    """`tcpdump -w - | kw sniff -` shows rows before the pipe is at its end."""
     data = (ROOT / "captures" / "first-steps.pcapng").read_bytes()
     reading, writing = os.pipe()
     words = [sys.executable, "-m", "kwcli.main", "sniff", "-", "-q", "-o", "ndjson"]

@@ -1,4 +1,4 @@
-"""The program as a whole: help, version, exit codes, one line for whatever goes wrong, a quick start."""
+"""The program as a whole: help, version, exit codes, one line for every error, a quick start."""
 
 from __future__ import annotations
 

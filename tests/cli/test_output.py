@@ -1,4 +1,4 @@
-"""What surrounds the rows: the progress bar, pieces of output, settings, the closing line."""
+"""Everything around the rows: the progress bar, pieces of output, settings, the closing line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.cli.worlds import kw, world, written
 
 
 def test_every_format_is_offered_and_has_a_renderer() -> None:
-    """The tests for secrets, damage and hostile text run over FRAME_FORMATS, so that a new format is tested with it."""
+    """Options and renderers have the same formats; tests of secrets, damage and hostile text run over FRAME_FORMATS."""
     missing = [f"{name}: no row in FORMATS of kwcli/options.py" for name in RENDERERS if name not in FRAME_FORMATS]
     missing += [
         f"{name}: no row in FORMATS of kwcli/output/__init__.py" for name in FRAME_FORMATS if name not in RENDERERS

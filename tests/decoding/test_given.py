@@ -1,4 +1,4 @@
-"""Bytes as people paste them: each notation gives the same bytes, and what is none says why."""
+"""Bytes as people paste them: each notation gives the same bytes; other text gives an error with its reason."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_messages_a_line() -> None:
 
 
 class Trickle:
-    """Standard input that comes a little at a time, and knows how much was taken."""
+    """A standard input that gives a few bytes at a time, and counts the bytes taken."""
 
     def __init__(self, data: bytes, size: int) -> None:
         self.data = data
