@@ -1,4 +1,4 @@
-"""Metrics of every kind that OTLP has, at random, as bytes."""
+"""Random metrics of every kind that OTLP has, as bytes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def otlp() -> Any:
 
 
 def random_metrics(rng: Random) -> bytes:
-    """A few resources, scopes and metrics; each field is there or not."""
+    """A few resources, scopes and metrics; every field is optional."""
     message = otlp().MetricsData()
     _fill(message, rng, 0)
     return bytes(message.SerializeToString(deterministic=True))

@@ -1,4 +1,4 @@
-"""Answers without requests: what is guessed of them is what was asked, in every shipped capture.
+"""Answers without requests: each guess is the API and version that was asked, in every shipped capture.
 
 The captures are played without the packets of the clients, also without the beginnings of connections and with losses.
 """
@@ -41,7 +41,7 @@ def segments_of(name: str) -> list[Segment]:
 
 
 def answers_of(name: str) -> tuple[list[Segment], dict[tuple[str, int, bytes], tuple[int, int]]]:
-    """The segments of brokers, and of each answer (client, correlation id, bytes) what it answers."""
+    """The segments of brokers; and (API, version) of each answer, by client, correlation id and bytes."""
     engine = Engine()
     sources: dict[bytes, str] = {}
     truth: dict[tuple[str, int, bytes], tuple[int, int]] = {}

@@ -1,4 +1,4 @@
-"""What exchanges mean by those before them: sessions, members, transactions, nodes."""
+"""The context of exchanges from earlier ones: sessions, members, transactions, nodes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KEYS = ("fetch_session", "group", "transaction", "node", "library")
 
 
 def remembered(rows: list[Settled]) -> list[dict[str, Any]]:
-    """What the records have of it."""
+    """The keys of the records that come from earlier exchanges."""
     return [{key: value for key, value in to_json_dict(row).items() if key in KEYS} for row in rows]
 
 
@@ -47,7 +47,7 @@ def of_capture(name: str, size: int = 500, *, handed_over: bool = False) -> list
 
 
 class Talk:
-    """Exchanges of several connections, one behind the other."""
+    """Exchanges of several connections, one after the other."""
 
     def __init__(self) -> None:
         self.stage = Pairer(ports=[9092])
@@ -57,7 +57,7 @@ class Talk:
         self.rows: list[Settled] = []
 
     def say(self, line: str, key: int, version: int, value: dict[str, Any], answer: dict[str, Any] | None) -> Any:
-        """One exchange of the client `line`, and what its record has of what came before."""
+        """One exchange of the client `line`; gives the keys of its record that come from earlier exchanges."""
         client, _, broker = line.partition("@")
         if line not in self.lines:
             self.lines[line] = Line(number=len(self.lines) + 1, broker=broker or "10.0.0.2:9092")
@@ -70,7 +70,7 @@ class Talk:
         return remembered(settled)[0] if settled else {}
 
     def fetch(self, epoch: int, *asked: int, forgotten: tuple[int, ...] = (), **answer: Any) -> Any:
-        """A Fetch 12 of `orders` in session 7: its partitions as the record has them."""
+        """A Fetch 12 of `orders` in session 7; gives the partitions in its record."""
         value: dict[str, Any] = {"session_id": 7 if epoch else 0, "session_epoch": epoch}
         value["topics"] = (
             [{"topic": "orders", "partitions": [{"partition": number} for number in asked]}] if asked else []

@@ -1,4 +1,4 @@
-"""Libraries by what they do: releases recorded and held out, captures of old clients, and what has to have none."""
+"""Client libraries recognised by their traits: recorded and held-out releases, old clients, and unknown ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LABELS: Final = list(dict.fromkeys(row["label"] for row in SILENT))
 
 
 def traits_of(row: dict[str, Any], **other: Any) -> Traits:
-    """A recorded connection, or one that differs from it."""
+    """The traits of a recorded connection, with some values replaced."""
     row = {**row, **other}
     traits = Traits(opened=row.get("opened", True))
     traits.client_id, traits.replica = row["client_id"], row["replica"]
@@ -35,7 +35,7 @@ def traits_of(row: dict[str, Any], **other: Any) -> Traits:
 
 
 def is_right(label: str, said: dict[str, Any]) -> bool:
-    """Whether a release is one of those that were said."""
+    """Whether a release is in the range that was recognised."""
     family, _, release = label.partition(" ")
     if said["name"] != NAMES[family] or release in (said["from"], said["to"]):
         return bool(said["name"] == NAMES[family])
@@ -52,7 +52,7 @@ def is_right(label: str, said: dict[str, Any]) -> bool:
 
 @pytest.mark.parametrize("label", LABELS)
 def test_a_library_is_right_or_absent(label: str) -> None:
-    """Those the table was not made of too; with their own client ids, and with one that somebody gave."""
+    """Releases that the table was not made from count too; with their own client ids, and with a configured one."""
     for row in SILENT:
         if row["label"] == label:
             for client_id in (row["client_id"], "shop", ""):
@@ -166,7 +166,7 @@ SHIPPED: Final[dict[str, set[tuple[str | None, str]]]] = {
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_real_clients(name: str) -> None:
-    """Each of which is what its recording says (captures/README.md); brokers apart."""
+    """Each real client is recognised as what its recording says (captures/README.md), without the brokers."""
     found = {
         (row.client_id, row.extra["library"]["name"])
         for row in of_capture(name)

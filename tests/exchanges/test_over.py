@@ -1,4 +1,4 @@
-"""Connections that are over leave nothing behind but what late packets are known by, without a look for cycles."""
+"""Connections that are over leave nothing in memory but what marks late packets, without garbage collection."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ENDS = {"fin": (FIN | ACK, FIN | ACK), "rst": (RST | ACK, 0), "idle": (0, 0), "h
 
 
 def conversation(number: int, how: str, asked: bytes, answered: bytes, packet: int, time_ns: int) -> list[Segment]:
-    """One connection of one question and its answer."""
+    """One connection with one request and its answer."""
     to = (
         bytes([10, 1, number >> 8, 1])
         + BROKER
@@ -61,7 +61,7 @@ def conversation(number: int, how: str, asked: bytes, answered: bytes, packet: i
 
 @pytest.fixture(autouse=True)
 def without_gc() -> Iterator[None]:
-    """Nobody looks for cycles."""
+    """Disable garbage collection, so that cycles stay in memory."""
     gc.collect()
     gc.disable()
     yield
@@ -69,14 +69,14 @@ def without_gc() -> Iterator[None]:
 
 
 def fed(engine: Engine, how: str, count: int, begin: int, asked: bytes, answered: bytes) -> None:
-    """Take some connections more, a tenth of a second apart."""
+    """Feed `count` connections, a tenth of a second apart (a second if they end by RST)."""
     for number in range(begin, begin + count):
         step = SECOND if how == "rst" else SECOND // 10
         engine.feed(conversation(number, how, asked, answered, 1 + 6 * number, SECOND + number * step))
 
 
 def count_connections() -> int:
-    """Those that anything in this process holds, other tests included."""
+    """The number of connection objects in this process, other tests included."""
     return sum(isinstance(one, Connection) for one in gc.get_objects())
 
 
@@ -148,7 +148,7 @@ def test_a_connection_at_rest_goes_on(monkeypatch: pytest.MonkeyPatch, cut: int)
 
 
 def moved(segment: Segment, step: int, later_ns: int, packets: int) -> Segment:
-    """The same segment so many exchanges later."""
+    """A segment as it comes `step` exchanges later."""
     key, time_ns, packet, seq, ack, flags, data, cut = segment
     mine, other = len(REQUEST), len(RESPONSE)
     if key[:4] == BROKER:
@@ -157,7 +157,7 @@ def moved(segment: Segment, step: int, later_ns: int, packets: int) -> Segment:
 
 
 def told(row: Settled) -> tuple[object, ...]:
-    """What is known of an exchange."""
+    """The known facts of an exchange."""
     assert isinstance(row, Exchange)
     return (
         row.connection,

@@ -1,4 +1,4 @@
-"""What pairing makes of the unusual: duplicates, orphans, tokens, fall-backs, limits, the end of a connection."""
+"""Pairing in unusual cases: duplicates, orphans, tokens, fall-backs, limits, the end of a connection."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def beat(number: int, member: str = "m", client_id: str | None = "app") -> bytes
 
 
 def beaten(number: int, error_code: int = 0) -> bytes:
-    """The response."""
+    """A Heartbeat 3 response."""
     return response(HEARTBEAT, 3, number, {"error_code": error_code})
 
 

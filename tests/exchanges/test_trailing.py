@@ -1,4 +1,4 @@
-"""Bytes behind a request: brokers do not look there, so neither do we; they are shown beside the bodies."""
+"""Bytes behind a request: brokers ignore them, and so do we; they are shown beside the bodies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Strange bytes and numbers, and what they are said to be; the first bytes of real conversations among them."""
+"""Strange bytes and numbers with their explanations, first bytes of real conversations among them."""
 
 from __future__ import annotations
 
