@@ -17,7 +17,7 @@ __all__ = ["CLASSES", "Class"]
 
 
 class Class(NamedTuple):
-    """What tries one seed, and the seconds that no seed takes, even on a machine that has much else to do."""
+    """A function that tries one seed, and the seconds that no seed takes, even on a busy machine."""
 
     try_one: Callable[[Random], int]
     patience_s: int = 120

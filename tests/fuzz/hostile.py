@@ -1,4 +1,4 @@
-"""Texts that nobody should call anything, and what they could do where they are shown."""
+"""Hostile texts for names of any kind."""
 
 from __future__ import annotations
 

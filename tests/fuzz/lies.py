@@ -64,7 +64,7 @@ LOGINS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 
 class Liar(Responder):
-    """A broker of which every answer is random but for a share of `truth` of what steers a client.
+    """A broker with random answers, but for a share of `truth` in the fields that steer a client.
 
     `wrongs` are what it may do to the bytes of an answer, each one time in ten.
     """
@@ -98,7 +98,7 @@ class Liar(Responder):
                 return
 
     def reply(self, frame: bytes) -> bytes:
-        """What is said to this, with its size field."""
+        """The answer to a frame, with its size field."""
         try:
             request = decode_request(frame)
         except DecodeError:  # a token of a login
@@ -118,7 +118,7 @@ class Liar(Responder):
         return framed(encode_response(key, version, value, correlation_id=request.correlation_id))
 
     def _cluster(self, request: Request) -> dict[str, Any]:
-        """Itself, at times under very many ids, and a leader for what is asked."""
+        """A Metadata body: this broker, at times under very many ids, as the leader of the topics asked for."""
         host, port = self.address
         count = 1 if self._rng.random() < 0.97 else MANY
         partition = {"error_code": 0, "partition_index": 0, "leader_id": 0, "replica_nodes": [0], "isr_nodes": [0]}
@@ -129,7 +129,7 @@ class Liar(Responder):
         }
 
     def _offers(self) -> list[dict[str, int]]:
-        """What kw knows, as kw knows it but for some."""
+        """The APIs and versions that kw knows, with a few of them wrong."""
         ranges = {key: (api(key).versions.low, api(key).versions.high) for key in KEYS}
         strange = (-(2**15), -1, 0, 1, 2**15 - 1)
         rows = [{"api_key": key, "min_version": low, "max_version": high} for key, (low, high) in ranges.items()]
@@ -139,7 +139,7 @@ class Liar(Responder):
         return rows
 
     def _steer(self, layout: Plan, value: dict[str, Any]) -> None:
-        """Make what steers a client true, most of the time."""
+        """Make the fields that steer a client true, most of the time."""
         host, port = self.address
         true = {"host": host, "port": port, "error_code": 0, "throttle_time_ms": 0}
         true |= dict.fromkeys(("node_id", "broker_id", "leader_id", "controller_id"), 0)
@@ -155,7 +155,7 @@ class Liar(Responder):
                     each[field.name] = self._said(field, true[field.name], said)
 
     def _said(self, field: PlanField, true: Any, said: Any) -> Any:
-        """What a field that steers a client holds: the truth, or a lie that fits it."""
+        """The value of a field that steers a client: the truth, or a lie that fits the field."""
         if self._rng.random() < self._truth:
             return true
         if field.name == "port":
@@ -182,7 +182,7 @@ REMARK: Final = re.compile(r": taken for none$|: taken for a broker of before 0\
 
 
 def try_broker(rng: Random) -> int:
-    """One command and a broker that lies to it."""
+    """Run one command against a broker that lies."""
     truth = rng.choice([0.5, 0.9, 0.98, 1.0])
     with Liar(Random(rng.random()), truth=truth, wrongs=WRONGS if rng.random() < 0.5 else {}) as broker:
         words = command(rng, broker.server)
@@ -202,7 +202,7 @@ def try_broker(rng: Random) -> int:
 
 
 def lines_max(words: list[str]) -> int:
-    """How many lines may say what is wrong.
+    """The most lines of errors that a command may print.
 
     In each round one ends it. Before it stand, where all nodes are asked, those that cannot be reached: so many of
     them, how many more there are, and the last. Behind what is repeated stands how long the answers took.
@@ -213,7 +213,7 @@ def lines_max(words: list[str]) -> int:
 
 
 def command(rng: Random, server: str) -> list[str]:
-    """What asks this server."""
+    """A command that asks this server."""
     limits = ["-b", server, "--timeout", f"{TIMEOUT_S}s", "--connect-timeout", "1s", "--debug"]
     if rng.random() < 0.2:
         limits += ["-X", "security.protocol=SASL_PLAINTEXT", "-X", f"sasl.mechanism={rng.choice(LOGINS)}"]
@@ -225,7 +225,7 @@ def command(rng: Random, server: str) -> list[str]:
 
 
 def check_output(words: list[str], outcome: Outcome) -> None:
-    """What programs read is JSON to its end; a comparison of versions is for people."""
+    """Assert that output for programs is valid JSON; a comparison of versions is for people."""
     if "--against" in words:
         return
     if "ndjson" in words:

@@ -1,4 +1,4 @@
-"""`kw` as it is installed, which tells the most memory that it ever had as its last line on standard error.
+"""`kw` as it is installed; its last line on standard error is the most memory that it ever had.
 
     python -m tests.fuzz.measured sniff orders.pcapng
 
@@ -19,7 +19,7 @@ ADDRESS_SPACE = 6 << 30
 
 
 def peak_kb() -> int:
-    """The most memory that this process has had so far."""
+    """The peak memory of this process in kB."""
     found = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
     return int(found[1]) if found else 0
 

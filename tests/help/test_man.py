@@ -1,4 +1,4 @@
-"""The manual page: all of the handbook and of the options is in it, and groff has nothing to say against it."""
+"""The manual page: it has all of the handbook and all options, and groff reports no problem."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ OF_PROGRAMS: Final = {"contributing", "changes"}
 
 
 def every(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """A command and all below it, with the words that call them."""
+    """A command and all its subcommands, at any depth, with the words that call them."""
     yield path, command
     if isinstance(command, click.Group):
         for name in command.list_commands(click.Context(command)):
@@ -113,7 +113,7 @@ HOMES: Final = re.findall(r"^\| (.*) \| `(\S+\.py)` \|$", CONTRIBUTING, re.MULTI
 
 
 def test_contributors_find_every_file_that_is_named() -> None:
-    """A path is written once, and leads to a file, or where it has a `<word>` to several."""
+    """Each path occurs once, and leads to a file, or to several if it has a `<word>`."""
     files = re.findall(r"`([\w<>./-]+\.py)`", CONTRIBUTING)
     assert len(files) > 20
     assert sorted(files) == sorted({*files})
