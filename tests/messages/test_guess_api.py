@@ -1,4 +1,4 @@
-"""What responses without their request are taken for: thousands of real ones, and those that say nothing."""
+"""Guesses for responses without their request: thousands of real ones, and ones that tell nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ALIKE_MAX = 30
 
 
 def holds(candidate: Candidate, key: int | None, version: int) -> bool:
-    """Whether a candidate is, or is among others, the response of this API version."""
+    """Whether a candidate is the response of this API version, alone or among others."""
     return candidate.side == "response" and any(
         kind.key == key and version in kind.versions for kind in candidate.kinds
     )

@@ -1,4 +1,4 @@
-"""A request log gives the exchanges that a capture of the same session gives, and what only the broker knows."""
+"""A request log gives the exchanges that a capture of the same session gives, and facts that only the broker knows."""
 
 from __future__ import annotations
 

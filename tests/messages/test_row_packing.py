@@ -1,4 +1,4 @@
-"""Rows that were packed and made again are the rows that there were."""
+"""Rows that were packed and unpacked are equal to the original ones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ READ_AGAIN: Final = frozenset(
 
 
 def attributes(row: Settled) -> dict[str, Any]:
-    """All that a row has, and what it has by its connection and its API version."""
+    """All attributes of a row, and those of its connection and its API version."""
     names = {name for kind in type(row).__mro__ for name in getattr(kind, "__slots__", ())} - READ_AGAIN
     found = {name: getattr(row, name) for name in names if hasattr(row, name)}
     ends = row.ends
@@ -43,7 +43,7 @@ def attributes(row: Settled) -> dict[str, Any]:
 
 
 def feeds(path: Path, rng: random.Random, **options: Any) -> Iterable[tuple[Engine, list[Settled]]]:
-    """The rows of a capture, in pieces."""
+    """The rows of a capture that is read in random pieces, each with the engine."""
     data, reader, engine = read_bytes(path), CaptureReader(), Engine(**options)
     engine.pairer.remember()
     at = 0
@@ -55,7 +55,7 @@ def feeds(path: Path, rng: random.Random, **options: Any) -> Iterable[tuple[Engi
 
 
 def through(rows: list[Settled], engine: Engine, other: Engine) -> list[Settled]:
-    """Packed by one engine, made again by another one that knows what the first one knew before."""
+    """Rows packed by one engine, and unpacked by another that knew what the first one knew before."""
     written = BytesIO()
     packer = RowPacker(written.write)
     packer.add(rows[:5])

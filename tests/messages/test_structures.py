@@ -1,4 +1,4 @@
-"""Records of internal topics are shown as the structures that they hold, and encode to the same bytes again."""
+"""Records of internal topics are shown as structures, and encode to the same bytes again."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def pairs(rng: Random, module: str) -> Iterator[tuple[str, bytes | None, str, by
 
 
 def talk(topic: str, records: list[Record]) -> tuple[Turns, bytes]:
-    """A Produce and a Fetch of these records."""
+    """A Produce and a Fetch of these records, and their bytes."""
     data = encode_batch(records)
     sent = {
         "acks": 1,

@@ -29,7 +29,7 @@ Places = set[tuple[int, int]]
 
 
 def create_topic(mock: MockedRecording, name: str) -> None:
-    """A topic, which the cluster of the tour does not make by itself."""
+    """Create a topic, which the cluster of the tour does not do on demand."""
     node = SocketClient(mock.port)
     topic = {"name": name, "num_partitions": PARTITIONS, "replication_factor": 1}
     assert node.ask("CreateTopics", 5, {"topics": [topic], "timeout_ms": 1000})["topics"][0]["error_code"] == 0
@@ -37,7 +37,7 @@ def create_topic(mock: MockedRecording, name: str) -> None:
 
 
 class WatchedGroup:
-    """A topic of its own and a group of two: `members` are their partitions, once the group is stable."""
+    """A new topic and a group of two members on it; `members` are their partitions, once the group is stable."""
 
     def __init__(self, mock: MockedRecording, name: str, protocol: dict[str, str]) -> None:
         self.bootstrap = mock.bootstrap
@@ -51,16 +51,16 @@ class WatchedGroup:
         self.coordinator = SocketClient(found["port"])
 
     def close(self) -> None:
-        """Watch no more."""
+        """Close the connection to the coordinator."""
         self.coordinator.close()
 
     def join(self, client: str, count: int) -> Session:
-        """A member that reads so many records and leaves."""
+        """Start a member that reads `count` records and leaves."""
         step = {"topics": [self.name], "group": self.name, "count": count, "polls": 150}
         return start(client, self.bootstrap, [("consume", step)], self.protocol)
 
     def members(self) -> list[list[int]]:
-        """The partitions of each member; nothing while they are being divided."""
+        """The partitions of each member; an empty list while they are being divided."""
         if self.protocol is CONSUMER:
             group = self.coordinator.ask("ConsumerGroupDescribe", 1, {"group_ids": [self.name]})["groups"][0]
             said = [row["assignment"]["topic_partitions"] for row in group["members"]]
@@ -75,7 +75,7 @@ class WatchedGroup:
         return sorted([number for row in rows for number in row["partitions"]] for rows in said)
 
     def wait(self, *sizes: int) -> None:
-        """Until the group has members with so many partitions each, all of them given to one."""
+        """Wait until the group has members with so many partitions each, and each partition has one member."""
         deadline = time.monotonic() + WAIT_S
         while True:
             found = self.members()
@@ -85,7 +85,7 @@ class WatchedGroup:
             time.sleep(0.1)
 
     def write(self) -> Places:
-        """More records; where they are."""
+        """Write more records; gives their partitions and offsets."""
         producer = Producer({"bootstrap.servers": self.bootstrap})
         for number in range(WRITTEN):
             producer.produce(self.name, f"{self.written + number}", partition=number % PARTITIONS)
@@ -96,7 +96,7 @@ class WatchedGroup:
 
 
 def places(session: Session) -> Places:
-    """Where the records are that a member has read."""
+    """The partitions and offsets of the records that a member has read."""
     (answer,) = session.finish(WAIT_S)
     return {(row["partition"], row["offset"]) for row in answer["result"]}
 
@@ -182,7 +182,7 @@ def test_aborted_transactions_are_not_read_committed(mock: MockedRecording) -> N
     "client", [pytest.param("java-4.4.0", marks=pytest.mark.long), pytest.param("java-3.9.2", marks=full)]
 )
 def test_java_commits_offsets_with_a_transaction(mock: MockedRecording, client: str) -> None:
-    """Records and offsets of what commits are there, of what aborts neither; read_committed shows it."""
+    """A committed transaction leaves records and offsets, an aborted one neither, as read_committed shows."""
     name = f"orders-{client}"
     create_topic(mock, name)
 
@@ -203,7 +203,7 @@ def test_java_commits_offsets_with_a_transaction(mock: MockedRecording, client: 
 
 
 def offset(mock: MockedRecording, group: str, topic: str) -> int:
-    """What a group has committed for partition 0, asked of its coordinator."""
+    """The offset that a group has committed for partition 0, from its coordinator."""
     node = SocketClient(mock.port)
     found = node.ask("FindCoordinator", 2, {"key": group, "key_type": 0})
     node.close()
