@@ -1,4 +1,4 @@
-"""A server of one thread that plays a script for each connection it is given: the other end for tests of drivers."""
+"""A server that plays a script for each of its connections: the other end for tests of drivers."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def framed(data: bytes) -> bytes:
 
 
 def each_request(answer: Callable[[bytes], bytes | None]) -> Script:
-    """A script that answers every frame with what `answer` makes of it; None closes."""
+    """A script that answers every frame with the result of `answer`; None closes the connection."""
 
     def play(link: socket.socket) -> None:
         while request := read_frame(link):
@@ -102,7 +102,7 @@ def each_request(answer: Callable[[bytes], bytes | None]) -> Script:
 
 
 def sends(pieces: Iterable[bytes]) -> Script:
-    """A script that reads one frame and then sends these."""
+    """A script that reads one frame, then sends these pieces."""
 
     def play(link: socket.socket) -> None:
         read_frame(link)

@@ -1,4 +1,4 @@
-"""How a cluster opens its connections: in the time there is, and as whom."""
+"""A cluster's connections: opened within the time limit, and with the login that is configured."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def silent(link: socket.socket) -> None:
 
 
 class Node:
-    """A broker that knows itself, and ApiVersions up to `highest`; `heard` is what it was asked for."""
+    """A broker that lists itself in Metadata, with ApiVersions up to `highest`; `heard` are the requests it got."""
 
     def __init__(self, highest: int = 4) -> None:
         self.heard: Heard = []

@@ -94,7 +94,7 @@ def session_of_bare_tokens(name: str, password: str) -> Session:
 
 
 def drive(session: Session, address: Address) -> list[str]:
-    """Let a session talk until it is authenticated; what it said. Raises Stop."""
+    """Run a session until it is authenticated; gives the requests it sent. Raises Stop."""
     said: list[str] = []
     with socket.create_connection(address, 5.0) as link:
         session.open()

@@ -1,4 +1,4 @@
-"""What the user of `kw call` sees of a connection that fails: one line, and the exit code for it, in time."""
+"""Output of `kw call` on a connection that fails: one line, and the failure's exit code, in time."""
 
 from __future__ import annotations
 

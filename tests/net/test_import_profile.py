@@ -1,4 +1,4 @@
-"""Profiles made of the files of kafkactl, kaf, rpk and kcl."""
+"""Profiles imported from the files of kafkactl, kaf, rpk and kcl."""
 
 from __future__ import annotations
 

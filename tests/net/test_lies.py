@@ -1,4 +1,4 @@
-"""A broker whose answers decode and cannot be true: a line that says what is wrong, an exit code, never a defect."""
+"""A broker whose answers decode but cannot be true: one line for the error, an exit code, never a defect."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ PLACES: Mapping[str, tuple[dict[str, Any], str]] = {
 
 
 def run(lies: Mapping[int, Change], *words: str) -> Outcome:
-    """`kw WORDS…` on a broker that lies so. Whatever it says, there is no defect, and no line is longer than any."""
+    """`kw WORDS…` on a broker with these lies; asserts that no defect is reported and no line is too long."""
     with Liar(lies) as liar:
         done = kw(*words, "-b", liar.bootstrap, "--timeout", "2s")
     assert "defect" not in done.err
@@ -68,7 +68,7 @@ def run(lies: Mapping[int, Change], *words: str) -> Outcome:
 
 
 def beside(more: Mapping[str, Any]) -> Change:
-    """Node 2 beside the true one."""
+    """A change that adds node 2 beside the true node."""
 
     def change(answer: dict[str, Any]) -> None:
         (true,) = answer["brokers"]
@@ -224,7 +224,7 @@ def test_what_cannot_be_true_is_said(name: str) -> None:
 
 
 class Halves(Liar):
-    """Its answers to ApiVersions, but for the first, end in the middle."""
+    """A broker whose answers to ApiVersions, but for the first, end in the middle."""
 
     def _answer(self, request: bytes) -> bytes | None:
         whole = super()._answer(request)
@@ -305,7 +305,7 @@ def test_of_two_places_for_one_node_a_proxy_takes_the_first_and_stays_there() ->
 
 
 class Clock:
-    """Stands still but where something takes its time."""
+    """A clock that stands still unless a test moves it."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -316,7 +316,7 @@ class Clock:
 
 @pytest.fixture
 def tried(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """The places that were tried besides the first: nobody is there, and to find that out takes a 64th of a second."""
+    """The addresses tried besides the first; each of them fails after a 64th of a second."""
     clock, places = Clock(), []
     real: Callable[..., Connection] = Connection.open
 

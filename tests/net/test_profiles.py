@@ -1,4 +1,4 @@
-"""Profiles: kept, chosen, shown without secrets, made of other clients' files."""
+"""Profiles: stored, chosen, shown without secrets, made from other clients' files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every listener and every mechanism of real brokers, told in both spellings; and each setting that is wrong."""
+"""Every listener and every mechanism of real brokers, in both spellings; and every wrong setting."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_tls_both_ways(scene: Scene, client: str) -> None:
 @pytest.mark.parametrize("listener", ["SASL_PLAINTEXT", "SASL_SSL"])
 @pytest.mark.parametrize("handshake", [0, 1])
 def test_sasl(scene: Scene, listener: str, login: str, handshake: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With handshake 0 tokens go bare, as to brokers of before 1.0."""
+    """With SaslHandshake 0 the tokens are not framed, as for brokers before 1.0."""
     if handshake == 0:
         monkeypatch.setattr(authentication, "_framed", lambda _versions: None)
     ok(scene.call(listener, listener, {**LOGINS[login], **(CA if listener == "SASL_SSL" else {})}))
@@ -275,7 +275,7 @@ def test_a_broker_under_another_name(scene: Scene, host: str) -> None:
 
 
 class Stranger(PlainMechanism):
-    """A mechanism that no broker takes, under a name that kw does."""
+    """A mechanism that no broker has, under a name that kw knows."""
 
     name = "GSSAPI"
 
@@ -298,7 +298,7 @@ def test_a_mechanism_that_the_broker_does_not_take(
 
 @pytest.mark.parametrize("login", ["plain", "scram-256", "oauth"])
 def test_refused_after_handshake_0(scene: Scene, login: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An old broker says nothing: it closes."""
+    """An old broker closes the connection instead of answering."""
     monkeypatch.setattr(authentication, "_framed", lambda _versions: None)
     wrong = {"sasl.oauthbearer.token": "abc"} if login == "oauth" else {**LOGINS[login], "sasl.password": "hunter2"}
     done = scene.call("SASL_PLAINTEXT", "SASL_PLAINTEXT", wrong)

@@ -1,4 +1,4 @@
-"""Certificates and keys of every kind take part in a real handshake; each wrong setting has its own line."""
+"""Certificates and keys of every kind in a real handshake; each wrong setting has its own line."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def one_line(text: str) -> str:
-    """A PEM text as it stands in a property file that has one line a value."""
+    """A PEM text on one line, as in a property file."""
     return text.strip().replace("\n", " ")
 
 

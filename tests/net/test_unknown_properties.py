@@ -1,4 +1,4 @@
-"""Properties that nobody knows: those of security stop the command, others are told, each with its file and line."""
+"""Unknown properties: one of security stops the command, others are reported, each with its file and line."""
 
 from __future__ import annotations
 

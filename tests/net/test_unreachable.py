@@ -1,4 +1,4 @@
-"""Names without addresses, addresses that nobody listens on: each its own line and exit code, in time."""
+"""Names without addresses, addresses without a listener: each with its line and exit code, in time."""
 
 from __future__ import annotations
 
