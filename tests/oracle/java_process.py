@@ -29,7 +29,7 @@ _ELSEWHERE = (
 
 
 def _class_of(name: str) -> Any:
-    """A class of a structure, wherever it is."""
+    """The class of a structure, from any package. Raises LookupError if there is none."""
     for package in (_MESSAGE, *_ELSEWHERE):
         try:
             return jpype.JClass(package + name)
@@ -85,7 +85,7 @@ class Kafka:
         return [[int(code.code()), str(code.name()), isinstance(code.exception(), retriable)] for code in codes]
 
     def defaults(self, key: int | str, version: int, side: str) -> str:
-        """The bytes of a message that nobody has filled in."""
+        """The bytes of a message with all fields at their defaults."""
         return self.write(self.classes(key, side)[0](), version)
 
     def message(self, key: int | str, version: int, side: str, data: str, rebuild: bool) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class Kafka:
         return answer
 
     def error_answer(self, key: int, version: int, data: str, code: int, throttle: int) -> str | None:
-        """The bytes of the answer that Kafka's own classes make of a request and an error; None where they make none.
+        """The bytes of the answer that Kafka's own classes make from a request and an error; None if they make none.
 
         They are those of AbstractRequest.getErrorResponse, as a broker calls it where a request fails as a whole.
         """
@@ -126,7 +126,7 @@ class Kafka:
         return None if answer is None else self.write(answer.data(), version)
 
     def schemas(self, where: str, names: str, data: str) -> dict[str, Any]:
-        """What schemas in the code of a class read in the bytes: how many they leave, and the bytes they write."""
+        """The bytes read by schemas in the code of a class: how many are left, and the bytes that they write."""
         buffer = self._buffer(data)
         again = ""
         for name in names.split():
@@ -140,12 +140,12 @@ class Kafka:
         return {"left": int(buffer.remaining()), "again": again}
 
     def assignment_info(self, data: str) -> str:
-        """The bytes that Streams writes for the assignment that it reads in these."""
+        """The bytes that Streams writes for an assignment that it has read."""
         kind = jpype.JClass("org.apache.kafka.streams.processor.internals.assignment.AssignmentInfo")
         return bytes(kind.decode(self._buffer(data)).encode().array()).hex()
 
     def metrics(self, plain: str, packed: str, codec: str) -> dict[str, str]:
-        """OTLP as a client compresses it; and what a broker reads in bytes that were compressed elsewhere."""
+        """OTLP compressed as a client does it, and the metrics that a broker reads in bytes compressed elsewhere."""
         utils = jpype.JClass("org.apache.kafka.common.telemetry.internals.ClientTelemetryUtils")
         kind = jpype.JClass("org.apache.kafka.common.record.internal.CompressionType").forName(codec)
         message = jpype.JClass("org.apache.kafka.shaded.io.opentelemetry.proto.metrics.v1.MetricsData")
@@ -183,7 +183,7 @@ def layout(schema: Any) -> list[list[Any]]:
 
 
 def _tagged(kind: Any) -> Any:
-    """The map of tags; 3.9 keeps it private."""
+    """The map of tags to fields, which 3.9 keeps private."""
     slot = kind.getClass().getDeclaredField("fields")
     slot.setAccessible(True)
     return slot.get(kind)

@@ -32,7 +32,7 @@ _LONG_STRING: Final = 32767  # Kafka refuses longer ones, in every form
 
 @dataclass(slots=True)
 class _Maker:
-    """One message in the making; `room` is how many more long things it may have."""
+    """A message in the making; `room` is the number of long values that it may still get."""
 
     style: str
     dice: random.Random
@@ -126,12 +126,12 @@ _LEAVES: Final[dict[str, Callable[[_Maker, str], Any]]] = {
 
 
 def _deep(plan: Plan) -> bool:
-    """Whether elements of this struct hold arrays of structs, so that a long array of them would explode."""
+    """Whether elements of this struct hold arrays of structs, so that a long array of them would be huge."""
     return any(field.array and field.plan is not None for field in plan.fields)
 
 
 def is_default(field: PlanField, value: Any) -> bool:
-    """Whether a tagged field of this value is left out on the wire."""
+    """Whether a tagged field with this value is left out on the wire."""
     if field.default == "struct" and field.plan is not None:
         return (
             isinstance(value, dict)

@@ -1,4 +1,4 @@
-"""What kw reads of a request log and of a capture of the same session: all that both know is equal."""
+"""A request log and a capture of the same session, as kw reads them: everything that both know is equal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Alike:
 
 
 def compare_inputs(log: Iterable[Row], capture: Iterable[Row]) -> Alike:
-    """Each exchange of the log has one in the capture, by connection, correlation id, API, version and client id."""
+    """Find each exchange of the log in the capture, by connection, correlation id, API, version and client id."""
     found = Alike()
     known: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for row in capture:

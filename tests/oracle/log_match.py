@@ -75,7 +75,7 @@ def compare(
 
 
 class _Talk:
-    """The exchanges of one connection (or of several that had the same ports, one after the other)."""
+    """The exchanges of one connection (or of several on the same ports, one after the other)."""
 
     def __init__(self, result: Comparison, records: list[Record], sasl: bool) -> None:
         self.result = result
@@ -87,7 +87,7 @@ class _Talk:
             self.free[_identity(record)].append(record)
 
     def settle(self, entries: list[Entry]) -> None:
-        """Give every entry its exchange, then explain what is left."""
+        """Match every entry with its exchange, then explain the exchanges that are left."""
         envelopes = [record for record in self.records if record["api_key"] == _ENVELOPE]
         for entry in entries:
             if entry.forwarded:
@@ -131,7 +131,7 @@ class _Talk:
             self._errors(entry, record)
 
     def _software(self, entry: Entry, record: Record) -> None:
-        """The broker, too, knows the client's software from the ApiVersions request before."""
+        """Compare the client's software, which the broker knows from an earlier ApiVersions request."""
         log = entry.line.get("clientInformation", {})
         if log.get("softwareName", "unknown") == "unknown" or entry.api_key == _API_VERSIONS:
             return
@@ -158,7 +158,7 @@ class _Talk:
             self.result.problems.append(f"{_place(record)}: errors {ours}, in the log {sorted(_codes(entry.response))}")
 
     def _forwarded(self, entry: Entry, envelopes: list[Record]) -> None:
-        """The log has what was inside an Envelope: find the Envelope that holds this request."""
+        """Find the Envelope that holds a logged request: the log has the request inside."""
         for record in envelopes:
             if id(record) in self.matched:
                 continue
@@ -212,7 +212,7 @@ _EXPLAINED: Final[Mapping[str, Callable[[_Talk, int, Record], bool]]] = {
 
 
 def _topics(log: Any) -> Iterator[tuple[str, str]]:
-    """Topic ids with the name beside them in a logged response."""
+    """Topic ids in a logged response, each with its topic's name."""
     if isinstance(log, list):
         for each in log:
             yield from _topics(each)
@@ -240,7 +240,7 @@ def _refused_version(entry: Entry) -> bool:
 
 
 def _codes(log: Any) -> list[int]:
-    """Every error code in a logged response that is not 0."""
+    """Every error code other than 0 in a logged response."""
     if isinstance(log, list):
         return [code for each in log for code in _codes(each)]
     if not isinstance(log, dict):

@@ -102,7 +102,7 @@ SCENES: Final[Mapping[str, Scene]] = {
 
 
 def main(arguments: list[str]) -> int:
-    """Play and judge; 1 when anything differed."""
+    """Play scenes and compare; returns 1 if anything differed."""
     keep = again = None
     for word in ("--keep", "--again"):
         if word in arguments:
