@@ -1,4 +1,4 @@
-"""One Spark session for all tests of a process: it takes seconds to start. It ends with the process."""
+"""One Spark session for all tests of a process, since it takes seconds to start; it ends with the process."""
 
 from __future__ import annotations
 

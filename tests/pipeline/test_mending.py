@@ -1,4 +1,4 @@
-"""Rows that know no name of a topic by its id, told the names and since when, are those of an engine that saw all."""
+"""Rows without the names of topics by id, mended with names and times, equal those of an engine that saw all."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_run_that_nobody_has_judged_is_no_silence(numbers: tuple[int, ...]) ->
 
 
 def _verdicts(rows: list[tuple[object, ...]]) -> pa.Table:
-    """Verdicts whose last columns may be left out."""
+    """A table of verdicts; the last columns of a row may be left out."""
     schema = pa.schema([STITCHED.field(name) for name in STITCHED.names if name not in ("split", "rows", "ended")])
     full = [dict(zip(schema.names, row, strict=False)) for row in rows]
     return pa.Table.from_pylist(full, schema)

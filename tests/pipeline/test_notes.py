@@ -1,4 +1,4 @@
-"""Notes between a job's driver and its tasks: splits that are waited for, how far the tasks are, what they gave."""
+"""Notes between a job's driver and its tasks: splits waited for, progress of the tasks, their results."""
 
 from __future__ import annotations
 

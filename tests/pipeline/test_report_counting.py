@@ -1,4 +1,4 @@
-"""Folds told of tables by column give the rows of folds told of exchanges one by one, merged and handed over."""
+"""Folds fed with columns of tables give the rows of folds fed with single exchanges, also merged and handed over."""
 
 from __future__ import annotations
 

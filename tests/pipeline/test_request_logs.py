@@ -28,7 +28,7 @@ LINES: Final = LOG.count(b"Completed request:")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Tables of both."""
+    """Tables of a capture and of the request log of the same session."""
     path = tmp_path_factory.mktemp("both")
     (path / "broker.log").write_bytes(LOG)
     run_over([str(CAPTURE), str(path / "broker.log")], path / "tables")
@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def asked(folder: Path, query: str) -> list[tuple[Any, ...]]:
-    """What DuckDB answers about the exchanges of a folder."""
+    """DuckDB's answer to a query about the exchanges of a folder."""
     database = duckdb.connect()
     database.execute("set TimeZone = 'UTC'")
     files = Tables(str(folder)).files["exchanges"]

@@ -1,4 +1,4 @@
-"""What a run says on standard error: its progress on a terminal, its closing lines."""
+"""Messages of a run on standard error: its progress on a terminal, its closing lines."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_how_long_it_took(seconds: float, text: str) -> None:
 
 
 def rows(*given: dict[str, object]) -> pa.RecordBatch:
-    """Rows of the travelling form, as far as they are counted."""
+    """Rows in the form that tasks exchange, with the columns that are counted."""
     return pa.RecordBatch.from_pylist([{**NOTHING, **row} for row in given], schema=pa.schema(COLUMNS))
 
 

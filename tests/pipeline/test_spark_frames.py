@@ -24,7 +24,7 @@ OUTSIDE = ("connection", "topics", "topic_names", "error_topics", "topic")
 
 
 def shown(rows: list[dict[str, Any]]) -> list[str]:
-    """Rows in an order of their own; times as numbers are enough."""
+    """Rows without columns that may differ, sorted; of their times only the numbers."""
     return sorted(
         repr({name: value for name, value in row.items() if name not in (*OUTSIDE, "time", "date")}) for row in rows
     )

@@ -1,4 +1,4 @@
-"""`kw pipeline run` on Spark, killed with -9 at a random moment and started again: the tables of an undisturbed one."""
+"""`kw pipeline run` on Spark, killed with -9 at a random moment, started again: the tables of an undisturbed run."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _needed() -> None:
 
 @contextmanager
 def started(out: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """The command in a process group of its own, of which nothing is left."""
+    """The command in a process group of its own, all of which is killed at the end."""
     words = ["pipeline", "run", *CAPTURES, "--out", str(out), "--engine", "stitch", "--master", "local[2]"]
     command = [sys.executable, "-m", "kwcli.main", *words, "--split-size", "60kB"]
     # What is killed leaves its temporary files; a JVM that may not record what it loads ends when nobody is there.
@@ -59,19 +59,19 @@ def started(out: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def said(process: subprocess.Popen[bytes]) -> str:
-    """What it says until its end, which is a good one."""
+    """The standard error of a process until its end; its exit code must be 0."""
     told = process.communicate(timeout=PATIENCE_S)[1].decode()
     assert process.returncode == Exit.DONE, told
     return told
 
 
 def has_begun(out: Path) -> bool:
-    """Whether the run has left something that is not whole."""
+    """Whether the run has left incomplete files."""
     return any(path.is_file() for path in (out / STAGING).rglob("*"))
 
 
 def ended(group: int) -> bool:
-    """Whether all processes that a run had started are over within a while of its end."""
+    """Whether all processes that a run started end within a while."""
     until = time.monotonic() + 30
     while time.monotonic() < until:
         try:
@@ -105,5 +105,5 @@ def test_a_run_killed_at_a_random_moment_and_started_again_equals_an_undisturbed
 
 
 def without(names: Iterable[str], rows: Iterable[dict[str, Any]]) -> list[str]:
-    """The other columns of rows, in an order of their own."""
+    """The rows without these columns, sorted."""
     return sorted(repr({name: value for name, value in row.items() if name not in names}) for row in rows)

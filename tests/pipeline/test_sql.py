@@ -1,4 +1,4 @@
-"""`kw pipeline sql`: views say what the report says, every format is exact, a bad query is one line with its place."""
+"""`kw pipeline sql`: views have the report's numbers, every format is exact, a bad query is one line with its place."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Pat
 
 @pytest.fixture(autouse=True)
 def at_hand(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every command gets the session that runs: to look for Java and pack kw again takes longer than most queries."""
+    """Give every command the running session: looking for Java and packing kw again takes longer than most queries."""
     monkeypatch.setattr("kwcli.pipeline.spark.sessions.session", lambda *_, **__: spark)
 
 

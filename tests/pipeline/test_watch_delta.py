@@ -1,4 +1,4 @@
-"""Tables of a watch as Delta tables: whoever dies when, the log names each file of the tables, once."""
+"""Tables of a watch as Delta tables: whatever is killed when, the log names each file of the tables once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RAW: Final = capture_bytes("sasl-raw.pcap")
 
 
 def rows_of(out: Path, table: str) -> list[str]:
-    """The rows that a reader of Delta sees, but for the names of files."""
+    """The rows that a reader of Delta sees, without the names of files."""
     rows = DeltaTable(out / table).to_pyarrow_table().to_pylist()
     assert all(row["date"] == row["time"].date() for row in rows)
     return shown(rows)
@@ -42,7 +42,7 @@ def shown(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def is_the_commit(out: Path, *more: str) -> bool:
-    """Whether the logs name the files of the newest commit, and no other."""
+    """Whether the logs name exactly the files of the newest commit."""
     value = newest_commit(OutputFolder(str(out)))
     assert value is not None
     named = sorted(f"{table}/{path}" for table in (*TABLES, *more) for path in paths_of(out, table))

@@ -1,4 +1,4 @@
-"""Tables of a watch as Iceberg tables: whoever dies when, their snapshots name each file of the tables, once."""
+"""Tables of a watch as Iceberg tables: whatever is killed when, their snapshots name each file of the tables once."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ RAW: Final = capture_bytes("sasl-raw.pcap")
 
 
 def table_of(out: Path, table: str) -> StaticTable:
-    """A table as a reader without any catalog finds it."""
+    """A table as a reader without a catalog opens it."""
     return StaticTable.from_metadata(str(out / "iceberg" / table))
 
 
 def rows_of(out: Path, table: str) -> list[str]:
-    """The rows that a reader of Iceberg sees, but for the names of files."""
+    """The rows that a reader of Iceberg sees, without the names of files."""
     return shown(table_of(out, table).scan().to_arrow().to_pylist())
 
 
 def is_the_commit(out: Path, *more: str) -> bool:
-    """Whether the tables name the files of the newest commit that have rows, each once, and no other."""
+    """Whether the tables name exactly the files of the newest commit that have rows, each once."""
     value = newest_commit(OutputFolder(str(out)))
     assert value is not None
     named = [
@@ -91,7 +91,7 @@ def test_a_reader_of_iceberg_sees_the_rows_of_a_run_whenever_a_watch_dies(
 
 
 def avro_left(out: Path, table: str) -> set[str]:
-    """Manifests, and lists of them, that no snapshot names."""
+    """The manifests, and manifest lists, that no snapshot names."""
     found = table_of(out, table)
     named = {Path(one.manifest_list).name for one in found.metadata.snapshots}
     named |= {
