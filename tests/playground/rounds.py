@@ -26,7 +26,7 @@ _START_S: Final = 60.0
 
 
 class Round:
-    """One playground in a child process, with folders of its own for state and profiles."""
+    """A playground in a child process, with temporary folders for state and profiles."""
 
     def __init__(self, home: Path, *words: str, path: str | None = None) -> None:
         self.home = home
@@ -42,7 +42,7 @@ class Round:
         return self._said.read_text()
 
     def wait_until_ready(self) -> str:
-        """HOST:PORT."""
+        """Wait for the line `ready HOST:PORT`; gives HOST:PORT."""
         deadline = time.monotonic() + _START_S
         while time.monotonic() < deadline and self._child.poll() is None:
             for line in self.said.splitlines():
@@ -67,26 +67,26 @@ class Round:
         )
 
     def wait(self, timeout_s: float) -> int:
-        """Wait for an end of its own; the exit code."""
+        """Wait until the playground ends by itself; gives its exit code."""
         return self._child.wait(timeout_s)
 
     def wait_a_little(self) -> bool:
-        """Whether it still runs, a moment later."""
+        """Whether the playground still runs, a moment later."""
         time.sleep(0.05)
         return self._child.poll() is None
 
     def end(self, number: int) -> int:
-        """Send a signal; the exit code."""
+        """Send a signal, and wait for the end; gives the exit code."""
         self._child.send_signal(number)
         return self._child.wait(30)
 
     def brokers(self) -> list[str]:
-        """Command lines of the processes that belong to it."""
+        """Command lines of the playground's broker processes."""
         told = subprocess.run(["ps", "-eo", "args", "-ww"], capture_output=True, text=True, check=True).stdout
         return [line for line in told.splitlines() if str(self.home) in line and "kafka.Kafka" in line]
 
     def left(self) -> list[str]:
-        """Whatever should not be there after its end."""
+        """Files, profiles and processes that are left after the playground's end."""
         files = [str(path) for path in (self.home / "state").rglob("*") if path.is_file()]
         return [*files, *self.profiles(), *self.brokers()]
 
@@ -98,7 +98,7 @@ def properties(path: Path) -> dict[str, str]:
 
 
 def use(ground: Round, name: str, profile: str | None) -> None:
-    """kw, a Java client and librdkafka by one way in; `profile` None: kw goes to HOST:PORT."""
+    """Use one listener by kw, a Java client and librdkafka; `profile` None: kw connects to HOST:PORT."""
     settings = ground.folder / f"{name}.conf"
     server = dict(line.split("=", 1) for line in settings.read_text().splitlines())["bootstrap.servers"]
     where = ("-b", server) if profile is None else ("--profile", profile)
@@ -122,7 +122,7 @@ def _play(client: str, server: str, topic: str, settings: Mapping[str, str]) -> 
 
 
 def one_round(home: Path, listeners: tuple[str, ...] = LISTENERS) -> None:
-    """Start, use by every listener, stop; AssertionError where something is not as it should be."""
+    """Start a playground, use every listener, stop it. Raises AssertionError if something fails or is left."""
     ground = Round(home, "--port", "29092", "--listeners", ",".join(listeners))
     try:
         ground.wait_until_ready()

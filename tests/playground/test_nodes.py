@@ -1,4 +1,4 @@
-"""Nodes that are stopped, killed, started and paused while a playground runs: the words, the waiting, the ends."""
+"""Nodes stopped, killed, started and paused while a playground runs: the commands, their waiting, their end."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PROGRAM = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sy
 
 
 class Sleepers(Cluster):
-    """A cluster of processes that sleep; all else is as it is with brokers."""
+    """A cluster of processes that sleep; all else is as with brokers."""
 
     def __init__(self, folder: Path, count: int) -> None:
         self.folder = folder
@@ -45,7 +45,7 @@ class Sleepers(Cluster):
 
 
 class Ground:
-    """A playground's folder with such a cluster, its requests served by a thread until the end."""
+    """A playground's folder with a cluster of sleeping processes, its requests served by a thread."""
 
     def __init__(self, state: Path, count: int = 3) -> None:
         self.state = state

@@ -1,4 +1,4 @@
-"""Playgrounds as people use them: a process, its words, signals, and what is left when it is gone."""
+"""Playgrounds as people use them: a process, its output, signals, and nothing left when it is gone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ broker = pytest.mark.broker
 
 @pytest.fixture
 def grounds() -> Iterator[list[Round]]:
-    """Those that a test started, ended if it did not."""
+    """The playgrounds that a test started; they are killed at its end."""
     started: list[Round] = []
     yield started
     for ground in started:

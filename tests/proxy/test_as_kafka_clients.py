@@ -1,4 +1,4 @@
-"""Real clients before a real broker of 3.9 that serves as one of another release did."""
+"""Real clients at a real broker of 3.9 that is served as another release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real clients before brokers of 4.3 that serve as those of older releases did, and what a real broker of 2.8 saw."""
+"""Real clients at brokers of 4.3 served as older releases, against what a real broker of 2.8 saw."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ BY_CHANCE: Final = frozenset({12, 13})
 
 @pytest.fixture(scope="module")
 def seen_by_old(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[int, set[int]]]:
-    """Client → what it used of a real broker of 2.8."""
+    """The versions that each client used at a real broker of 2.8."""
     problem = missing_tools()
     if problem:
         pytest.skip(problem)
@@ -54,7 +54,7 @@ def seen_by_old(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[int,
 
 @pytest.fixture(scope="module")
 def cluster(seen_by_old: Mapping[str, object]) -> Iterator[Cluster]:
-    """Started when the other one has gone."""
+    """A cluster that starts after the old broker has stopped."""
     assert set(seen_by_old) == set(CLIENTS)
     with Cluster(Options(version=NEWER, class_archive=True)) as started:
         yield started

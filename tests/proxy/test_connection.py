@@ -1,4 +1,4 @@
-"""The core as a play: what clients and brokers say in, what goes to whom out, in order."""
+"""The core as a play: bytes of clients and brokers in, bytes to each side out, in order."""
 
 from __future__ import annotations
 

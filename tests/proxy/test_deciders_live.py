@@ -1,4 +1,4 @@
-"""`--as-kafka`, `--script`, `--fault` on one proxy: a real client before a real broker, and who decided what."""
+"""`--as-kafka`, `--script`, `--fault` on one proxy: a real client at a real broker, and who decided each exchange."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_the_release_decides_first_then_the_script_then_faults(cluster: Cluster,
 
 
 def decided(row: dict[str, Any]) -> tuple[str, list[str]]:
-    """The error of an exchange, and who had a hand in it."""
+    """The error of an exchange, and the deciders that changed it."""
     fault = row.get("fault")
     error = row["errors"][0]["name"] if row["errors"] else ""
     return error, [each["action"] for each in (fault, *fault.get("more", ()))] if fault else []

@@ -1,4 +1,4 @@
-"""Whether memory of large blocks goes back to the system: without it, one burst would be kept for ever."""
+"""Memory of large blocks is given back to the system; a burst would be kept forever otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No broker answers: clients are refused as by the broker itself, the port stays ours, and all is as before later."""
+"""No broker answers: clients are refused as by the broker itself, the port stays reserved, and recovers later."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(not hasattr(socket, "SO_REUSEPORT"), reason="soc
 
 @asynccontextmanager
 async def broker(port: int) -> AsyncIterator[None]:
-    """One that answers Heartbeats."""
+    """A broker that answers Heartbeats."""
     writers: list[asyncio.StreamWriter] = []
 
     async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -47,7 +47,7 @@ async def broker(port: int) -> AsyncIterator[None]:
 
 
 async def refused(proxy: Running, port: int | None = None) -> None:
-    """Whoever connects is refused; one who was accepted before that is reset."""
+    """Assert that a waiting client is reset, and that new ones are refused."""
     reader, _ = await proxy.connect(port)
     assert await rest(reader) == b""
     for _ in range(3):
@@ -87,7 +87,7 @@ async def test_clients_are_refused_until_the_broker_answers() -> None:
 
 @in_loop
 async def test_a_thousand_clients_of_a_dead_broker_are_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where a system cannot stop a socket from listening: then each is accepted and reset, and not dialled for."""
+    """On systems where listening cannot stop, clients are accepted and reset, without dialling for each."""
     monkeypatch.setattr(accepting, "stop_listening", lambda _: False)
     monkeypatch.setattr(accepting, "FIRST_S", 1000.0)
     async with running(None) as proxy:
@@ -111,7 +111,7 @@ async def test_a_thousand_clients_of_a_dead_broker_are_a_line(monkeypatch: pytes
 
 @in_loop
 async def test_one_broker_of_several_is_down() -> None:
-    """Its listener refuses; others, and that for any broker, let clients in."""
+    """The listener of the dead broker refuses; those of other brokers, and the bootstrap listener, accept."""
     dead = place()
     async with running(echo) as proxy:
         alive = proxy.proxy.settings.config.servers[0]

@@ -1,4 +1,4 @@
-"""The shell: listeners, dialling, buffers, ends; one clear line for whatever goes wrong, and nobody else disturbed."""
+"""The shell: listeners, dialling, buffers, ends; one clear line for every failure, and no other client disturbed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A script and the control interface of a proxy that runs: real sockets, a real child, what is said."""
+"""A script and the control interface of a running proxy: real sockets, a real child process, its messages."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ ON = "from kwcli.proxy.scripts import on\n"
 
 
 class Scripted:
-    """A proxy with a script: `told` is what people hear."""
+    """A proxy with a script; `told` are the messages for people."""
 
     def __init__(self, path: Path, proxy: Running, script: ScriptDecider, held: HeldExchanges, told: list[str]) -> None:
         self.path, self.proxy, self.script, self.held, self.told = path, proxy, script, held, told
 
     def save(self, source: str) -> None:
-        """Save another script; its time is another one whatever the clock of the file system."""
+        """Save another script, with another modification time whatever the resolution of the file system's clock."""
         self.path.write_text(source)
         stamp = time.time_ns() + 1_000_000_000
         os.utime(self.path, ns=(stamp, stamp))
@@ -158,7 +158,7 @@ async def test_rules_that_hold(tmp_path: Path) -> None:
 
 
 def test_frames_that_no_script_sees() -> None:
-    """Tokens, delegation tokens, SCRAM, and what may hold any of these."""
+    """Tokens, delegation tokens, SCRAM, and requests that may hold any of these."""
     assert sorted(NEVER) == [17, 36, 38, 39, 40, 41, 50, 51, 58]
 
 
@@ -180,7 +180,7 @@ def test_scripts_that_no_proxy_starts_with(tmp_path: Path, source: str, text: st
 
 
 def test_the_command_line(mock: str, tmp_path: Path) -> None:  # noqa: F811
-    """Script and control of a proxy before real clients; the log says what a script did."""
+    """Script and control of a proxy in front of real clients; the log has the changes of a script."""
     script = tmp_path / "shop.py"
     script.write_text(
         "from kwcli.proxy.scripts import on\n"

@@ -1,4 +1,4 @@
-"""Functions of scripts on single frames: what they see, what becomes of the frame, what is refused with which line."""
+"""Functions of scripts on single frames: what they see, the frame they give, and the line of each refusal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEAD = "from kwcli.proxy.scripts import on\n"
 
 
 def run(source: str, key: int, version: int, asked: bytes, answer: bytes | None = None) -> tuple[dict[str, Any], bytes]:
-    """What the process says about one frame."""
+    """The message and the new frame that the script's process gives for one frame."""
     script = load_script("s.py", source.encode())
     side: Side = "request" if answer is None else "response"
     original = asked if answer is None else answer
@@ -212,7 +212,7 @@ def test_messages_in_pieces() -> None:
 
 
 def test_other_apis_keep_their_bytes() -> None:
-    """Reading a body changes nothing, whatever is in it."""
+    """Reading a body leaves the frame unchanged."""
     for key, frame in (
         (PRODUCE, request(PRODUCE, 9)),
         (FETCH, request(FETCH, 12)),

@@ -1,4 +1,4 @@
-"""The proxy before a broker's secured listeners: plain and TLS clients, logins of the proxy's own and their renewal."""
+"""The proxy at a broker's secured listeners: plain and TLS clients, the proxy's own logins and their renewal."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LOGIN = ["-X", "sasl.username=alice", "-X", f"sasl.password={PASSWORDS['alice']}
 
 
 class World(NamedTuple):
-    """A cluster, the folder with its certificates, and what the proxy's environment is."""
+    """A cluster, the folder with its certificates, and the proxy's environment."""
 
     cluster: Cluster
     files: Path
@@ -46,11 +46,11 @@ class World(NamedTuple):
 
     @property
     def ca(self) -> Path:
-        """By which clients trust the proxy."""
+        """The certificate by which clients trust the proxy."""
         return Path(self.variables["XDG_STATE_HOME"]) / "kw" / "proxy" / "ca.pem"
 
     def words(self, listener: str, mechanism: str = "PLAIN") -> list[str]:
-        """The way in through a listener."""
+        """The options for a listener."""
         protocol = {"MTLS": "SSL"}.get(listener, listener)
         words = ["-b", self.cluster.bootstrap(listener), "-X", f"security.protocol={protocol}"]
         if "SSL" in protocol:
@@ -93,7 +93,7 @@ class Proxy(NamedTuple):
 
 @contextmanager
 def proxy(world: World, folder: Path, words: Sequence[str]) -> Iterator[Proxy]:
-    """`kw proxy`, ended by SIGTERM."""
+    """`kw proxy`, ended by SIGTERM after the block."""
     metrics, base, *_ = free_ports(NODES + 3)
     log = folder / f"proxy-{base}.log"
     command = [sys.executable, "-m", "kwcli.main", "proxy", "--port-base", str(base), "--metrics", str(metrics), *words]
@@ -119,7 +119,7 @@ def call(world: World, where: Proxy, words: Sequence[str] = ()) -> tuple[int, st
 
 
 def brokers(world: World, where: Proxy, words: Sequence[str] = ()) -> list[str]:
-    """The brokers' addresses as a client is told."""
+    """The brokers' addresses that a client gets."""
     code, out, err = call(world, where, words)
     assert code == 0, err + where.said
     return [f"{each['host']}:{each['port']}" for each in orjson.loads(out)["response"]["brokers"]]

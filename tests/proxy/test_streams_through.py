@@ -1,4 +1,4 @@
-"""Every message of every API that the rewrite table does not name goes through byte by byte, in any pieces."""
+"""Every message of every API without a row in the rewrite table goes through byte by byte, in pieces of any size."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ MIX = [(12, 4), (METADATA, 12), (METADATA, 1), (PRODUCE, 9), (PRODUCE, 10), (9, 
 
 
 def exchange(kind: int, number: int) -> tuple[bytes, bytes, bytes]:
-    """A request, the broker's answer, and what the client should see."""
+    """A request, the broker's answer, and the answer that the client must get."""
     key, version = MIX[kind]
     if key == METADATA:
         before = metadata((1, "kafka-1.invalid", 9092), (2, "k2.invalid", 1), version=version, id=number)

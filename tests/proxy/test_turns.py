@@ -1,4 +1,4 @@
-"""Nobody has the loop for long: work is done in bounded pieces, whose bytes are not copied again and again."""
+"""No connection keeps the loop for long: work is done in bounded pieces, without copying bytes again and again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST = 1_100
 
 
 class Counted(bytes):
-    """Bytes that count what is cut out of them."""
+    """Bytes that count the bytes sliced out of them."""
 
     copied = 0
 
@@ -55,7 +55,7 @@ def test_thousands_of_tokens_in_one_piece_are_read_in_turns() -> None:
 
 @pytest.mark.parametrize(("key", "version"), [(HEARTBEAT, 4), (METADATA, 12)])
 def test_thousands_of_answers_in_one_piece_are_given_in_turns(key: int, version: int) -> None:
-    """One call does a bounded part of it; together they give what was sent, and copy it a few times only."""
+    """One call does a bounded part of the work; all together give every byte, and copy each a few times only."""
     connection = RelayCore()
     requests = connection.client_bytes(asked(key, version), 1)
     while requests[-1][0] == YIELD:
@@ -145,7 +145,7 @@ async def test_all_answers_come_to_a_client_that_asks_thousands_at_once() -> Non
 
 @in_loop
 async def test_large_pieces_wait_behind_those_that_wait_already() -> None:
-    """And small ones do not; nothing is lost when the client ends its side meanwhile."""
+    """Large pieces wait behind waiting ones, small ones do not; no byte is lost if the client closes meanwhile."""
     seen: list[bytes] = []
 
     async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,4 +1,4 @@
-"""What is done to real clients and what they promise then: one row a fault, one row where a family differs.
+"""Faults of real clients and the promises that they keep: one row a fault, one row for a family that differs.
 
 A family plays for each fault: `produce` writes as an idempotent producer, `transact` commits and aborts transactions,
 `consume` reads a topic as a member of a group. What it promises is PROMISES unless DIFFERENCES has a row for it.
@@ -33,7 +33,7 @@ class Fault(NamedTuple):
 
 
 def _preset(name: str) -> tuple[str, ...]:
-    """The rules of a file that ships."""
+    """The rules of a preset file that ships."""
     text = resources.files("kwcli.proxy.faults").joinpath("presets", f"{name}.faults").read_text()
     return tuple(line for line in text.splitlines() if line and not line.startswith("#"))
 
@@ -108,7 +108,7 @@ PROMISES: Final[dict[Play, Kept]] = {
 
 
 class Difference(NamedTuple):
-    """A family (a beginning of its name) that promises less, and why; `says`: the pattern of what it says then."""
+    """A family (by the beginning of its name) that promises less, and why; `says`: the pattern of its error message."""
 
     fault: str
     family: str
@@ -172,7 +172,7 @@ DIFFERENCES: Final = (
 
 
 def promise(fault: str, family: str, play: Play) -> Difference:
-    """What a family promises under a fault."""
+    """The promise of a family under a fault."""
     for row in DIFFERENCES:
         if (row.fault, row.play) == (fault, play) and family.startswith(row.family):
             return row

@@ -1,4 +1,4 @@
-"""Every action as a play: one rule, one exchange, what the client gets and what the broker, whatever the pieces."""
+"""Every action as a play: one rule, one exchange, the bytes that client and broker get, in pieces of any size."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def led(leader: int) -> bytes:
 
 
 def unknown() -> bytes:
-    """The same brokers, and no topic."""
+    """A Metadata response with the same broker, and an unknown topic."""
     brokers = [{"node_id": 1, "host": "127.0.0.1", "port": 19094}]
     return response(METADATA, 9, {"brokers": brokers, "topics": [{"name": "orders", "error_code": 3}]})
 
@@ -73,7 +73,7 @@ def fetch_records(got: bytes) -> bytes:
 
 
 class Row(NamedTuple):
-    """`to_broker`: whether the request gets there; `got` judges what the client has got when all time has passed."""
+    """`to_broker`: whether the request reaches the broker; `got` judges the client's bytes after all timers."""
 
     rule: str
     asked: bytes

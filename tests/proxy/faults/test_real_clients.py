@@ -1,4 +1,4 @@
-"""Real clients of all families under every fault: they do what they promise, shown by the topics afterwards.
+"""Real clients of all families under every fault keep their promises, as the topics show afterwards.
 
 The rows are in `client_rows`. One broker serves all of them.
 """
@@ -54,7 +54,7 @@ def cluster() -> Iterator[Cluster]:
 
 
 def properties(family: str, fault: Fault) -> dict[str, str]:
-    """What the client is told besides where to begin."""
+    """The client's properties for a fault."""
     made = sasl(family, "PLAIN", "admin") if fault.secured else {}
     if family == "go":  # after an error it waits for five seconds before it asks again who leads
         made["retry.backoff.ms"] = "100"
@@ -64,7 +64,7 @@ def properties(family: str, fault: Fault) -> dict[str, str]:
 
 
 def step(play: Play, topic: str, family: str, fault: Fault) -> Step:
-    """What a client is to do."""
+    """The step that a client plays."""
     if play == "produce":
         return play, {"topic": topic, "count": COUNT, "batches": 10, "config": IDEMPOTENT}
     if play == "transact":
@@ -76,7 +76,7 @@ def step(play: Play, topic: str, family: str, fault: Fault) -> Step:
 
 
 def problem(cluster: Cluster, topic: str, row: Any, result: Any, failure: str) -> str:
-    """What is otherwise than promised; "" when nothing is."""
+    """The promise that was not kept; "" if all were."""
     if failure and (not row.says or not re.search(row.says, failure)):
         return failure[-800:]
     if not failure and row.promise == "gives up":
@@ -100,7 +100,7 @@ def problem(cluster: Cluster, topic: str, row: Any, result: Any, failure: str) -
 
 
 class World:
-    """A family at work: a proxy before each listener, a client that goes from fault to fault."""
+    """A family at work: a proxy in front of each listener, and a client that goes from fault to fault."""
 
     def __init__(self, cluster: Cluster, family: str, folder: Path) -> None:
         self.cluster = cluster
@@ -114,7 +114,7 @@ class World:
 def world(
     cluster: Cluster, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[World]:
-    """Each family after the other; in the end the log has told all that was done."""
+    """Each family in turn; at the end, the log and the last lines must have all the hits."""
     made = World(cluster, request.param, tmp_path_factory.mktemp(request.param))
     with ExitStack() as stack:
         for proxy in made.proxies.values():
@@ -149,7 +149,7 @@ def test_clients_do_what_they_promise(world: World, fault: str) -> None:
 
 
 def test_every_difference_is_of_a_row() -> None:
-    """And says why."""
+    """Every difference belongs to a fault, a play and a family, and has a reason."""
     for row in DIFFERENCES:
         assert row.play in FAULTS[row.fault].plays
         assert any(family.startswith(row.family) for family in FAMILIES)

@@ -1,4 +1,4 @@
-"""What -w writes: `kw sniff` of it gives the rows of the log, Wireshark likes it, and no secret is in it."""
+"""Files of -w: `kw sniff` gives the rows of the log for them, Wireshark reads them, and they have no secret."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _on_the_wire(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _lines(text: str | bytes) -> list[dict[str, Any]]:
-    """Every row but for what the proxy alone knows, and for what travelled in Envelopes, which files do not show."""
+    """The rows without keys that only the proxy has, and without requests inside Envelopes, which files do not show."""
     rows = _on_the_wire([json.loads(line) for line in text.splitlines()])
     for row in rows:
         for name in ("via", "user", "sasl"):  # tokens are made of stars in a file
@@ -79,7 +79,7 @@ def test_wireshark_finds_nothing_wrong_that_it_does_not_find_in_the_original(nam
 
 
 def _told(path: Path, ports: set[str], display: str) -> list[str]:
-    """What tshark says of the frames for which this holds."""
+    """tshark's text for the frames that pass a display filter."""
     ways = [word for port in ports for word in ("-d", f"tcp.port=={port},kafka")]
     words = ["tshark", "-r", str(path), *ways, "-o", "ip.check_checksum:TRUE", "-Y", display]
     run = subprocess.run(
@@ -165,7 +165,7 @@ def _by_status(rows: list[dict[str, Any]]) -> dict[str, Counter[str]]:
 @pytest.mark.parametrize("name", WHOLE)
 @pytest.mark.parametrize("seed", sampled(range(3), 3))
 def test_what_is_around_a_gap_is_right_in_rows_and_file(name: str, seed: int, tmp_path: Path) -> None:
-    """Both tell of some exchanges less, and of none otherwise than it was; the file lacks what brings it in step."""
+    """Rows and file lack some exchanges and have no wrong one; the file lacks the rest of a broken frame."""
     dice = random.Random(seed)
     chunks = chunks_of(name)
     lost: set[int] = set()
@@ -192,7 +192,7 @@ def test_what_is_around_a_gap_is_right_in_rows_and_file(name: str, seed: int, tm
 
 
 def test_a_gap_of_one_connection_costs_no_rows_of_another(tmp_path: Path) -> None:
-    """The second one opens when the file cannot be written any more: its bytes go to the rows alone."""
+    """The second connection opens when the file can no longer be written: its bytes go to the rows alone."""
     env = world()
     keeping = Recorder(env, LogPlan(NDJSON, write=str(tmp_path / "x.pcapng")))
     told = conversation(6)

@@ -1,4 +1,4 @@
-"""Errors on their way from the log's process to the data path: nothing is lost, and neither side waits."""
+"""Errors on their way from the log's process to the data path: none is lost, and neither side waits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def exchange(api: str | None, *codes: int) -> Any:
 
 
 async def heard(ours: socket.socket, sends: list[Any]) -> tuple[Counter[tuple[str, str]], int]:
-    """What the data path adds up to while these are called, and in how many pieces it came."""
+    """The sums of errors on the data path while `sends` are called, and the number of reports they came in."""
     found: Counter[tuple[str, str]] = Counter()
     pieces = 0
 
