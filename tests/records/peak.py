@@ -1,4 +1,4 @@
-"""How much memory `kw` takes for each of some files: `python -m tests.records.peak WORDS… -- FILE…`, in one process.
+"""The memory that `kw` takes for each of some files: `python -m tests.records.peak WORDS… -- FILE…`, in one process.
 
 Prints a line for each file: the peak of the process in MiB while `kw WORDS… FILE` ran.
 """

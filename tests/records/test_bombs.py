@@ -1,4 +1,4 @@
-"""Small captures that say much: every command stays small, whatever it shows of them and in whatever form."""
+"""Small captures that expand: every command stays small in memory, in every format and with every detail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every codec against independent writers, cut and broken data, and bombs."""
+"""Every codec against independent writers, with cut and broken data, and with bombs."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def lz4_frame(data: bytes, **options: object) -> bytes:
 
 
 def spoil_header(frame: bytes) -> bytes:
-    """The header checksum of a frame without content size, as Kafka wrote it in magic 0: over the magic as well."""
+    """A frame without content size, with the header checksum as Kafka wrote it in magic 0: over the magic as well."""
     broken = header_checksum(frame[:6])
     assert broken != frame[6]
     return frame[:6] + bytes([broken]) + frame[7:]
@@ -242,7 +242,7 @@ def test_bombs_are_errors_and_no_allocations(codec: str, data: bytes, error: typ
 
 
 def bombs_in_little_memory() -> None:
-    """All bombs with 48 MiB of address space left: the libraries' own allocations count here too. Runs on its own."""
+    """All bombs with 48 MiB of address space left, which bounds the libraries' allocations; run in a new process."""
     for codec in CODECS:
         unpack(codec, deflate(codec, TEXT))
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() + 48 * MIB

@@ -1,4 +1,4 @@
-"""Any bytes at all: nothing is raised, the fast reader agrees with the plain one, and every limit holds."""
+"""Any bytes: no exception, the fast reader agrees with the plain one, and every limit holds."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MIXED = (
 
 
 def check(data: bytes) -> list[Batch]:
-    """What must hold whatever the bytes are."""
+    """Decode any bytes, and assert what must hold for all of them."""
     found = decode_records(data)
     assert sum(each.size for each in found) == len(data)
     shown = batches_json(data, records=True)

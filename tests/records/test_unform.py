@@ -1,4 +1,4 @@
-"""Records as JSON shows them, written again: batches of every magic and codec, by hand and by chance."""
+"""Records in JSON form, encoded again: batches of every magic and codec, by hand and at random."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client jar in, what its message definitions say of the wire out; a reader of its own, to judge the reference by.
+"""A client jar in, its message definitions out; a reader without code of the project, to judge the reference by.
 
 Definitions up to 2.7 say `bytes` for records; both are called `bytes` here.
 """
@@ -45,7 +45,7 @@ def snake(name: str) -> str:
 
 
 def definitions(jar: Path) -> dict[int, Defined]:
-    """API key → what the jar says of it."""
+    """The definitions in a jar, by API key."""
     found: dict[int, Defined] = {}
     with zipfile.ZipFile(jar) as archive:
         for name in archive.namelist():

@@ -24,7 +24,7 @@ FIRST_DEFINITIONS: Final = "2.2"
 
 
 def release_jars() -> dict[str, Path]:
-    """Release → its kafka-clients jar, oldest first. Skips the test where they cannot be had."""
+    """Release → its kafka-clients jar, oldest first. Skips the test if they cannot be fetched."""
     folder = cache() / "releases"
     folder.mkdir(parents=True, exist_ok=True)
     paths = {patch.rpartition(".")[0]: folder / f"kafka-clients-{patch}.jar" for patch in PATCHES}

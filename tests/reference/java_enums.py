@@ -10,7 +10,7 @@ import jpype  # type: ignore[import-untyped]  # it has no types
 
 
 def _value(one: Any, word: str) -> Any:
-    """What a method, or a field of the same name that hides it, says."""
+    """The value of a method, or of a field of the same name that hides it."""
     said = getattr(one, word)
     return said() if callable(said) else said
 

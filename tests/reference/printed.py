@@ -1,4 +1,4 @@
-"""A reader that knows of Kafka only what `kw apis API VERSION` prints: the printed layout and bytes in, values out.
+"""A reader that knows Kafka from the text of `kw apis API VERSION` alone: printed layout and bytes in, values out.
 
 It shares no code with the library: sizes and forms come from the words of the encodings and the legend under them.
 """
@@ -24,7 +24,7 @@ class Row:
 
 
 def parse(text: str) -> dict[str, list[Row]]:
-    """`request header`, `request body`, `response header`, `response body` → their fields."""
+    """The fields of `request header`, `request body`, `response header` and `response body`."""
     found: dict[str, list[Row]] = {}
     side = ""
     stack: list[list[Row]] = []
@@ -46,7 +46,7 @@ def parse(text: str) -> dict[str, list[Row]]:
 
 
 class Reader:
-    """Reads values one after the other."""
+    """A cursor over bytes that reads values."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data

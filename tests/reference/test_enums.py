@@ -1,4 +1,4 @@
-"""The numbers that stand for something are those of Kafka's own classes, in fields that there are."""
+"""Enumerations of numbers equal those of Kafka's own classes, and belong to existing fields."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_words_are_those_of_kafkas_classes() -> None:
 
 
 def _declared() -> Iterator[tuple[str, str, Field]]:
-    """Every field of every API and structure: whose it is, its path, itself."""
+    """Every field of every API and structure: its owner, its path, the field."""
     for key in KEYS:
         for side in SIDES:
             message = api(key).message(side)
@@ -95,7 +95,7 @@ NAMELESS = {
 
 
 def test_whatever_has_a_name_says_so_in_its_declaration() -> None:
-    """A small number is a kind or a state, a negative default stands for something, and some names tell it."""
+    """A field of int8, with a negative default, or with certain names declares an enumeration, but for NAMELESS."""
     lacking = {
         (whose, path)
         for whose, path, field in _declared()

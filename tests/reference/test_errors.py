@@ -1,4 +1,4 @@
-"""`kw errors`: every code is explained, found in any spelling, and said to be unknown when it is."""
+"""`kw errors`: every code is explained, found in any spelling, and reported as unknown if it is."""
 
 from __future__ import annotations
 

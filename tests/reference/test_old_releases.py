@@ -1,4 +1,4 @@
-"""Releases from before there were definitions, 0.8.2 to 2.1: every layout against the schemas in their classes."""
+"""Releases without definitions, 0.8.2 to 2.1: every layout against the schemas in their classes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def schemas() -> dict[str, dict[str, Any]]:
 
 
 def shape(rows: list[dict[str, Any]]) -> Iterator[str]:
-    """Our rows in the words of the schemas."""
+    """Our rows in the form of the schemas."""
     for row in rows:
         array = row["type"].startswith("[]")
         kind = row["type"].removeprefix("[]")

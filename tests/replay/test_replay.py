@@ -1,4 +1,4 @@
-"""`kw replay` as people use it: what would be asked, what cannot be, wrong words, a cluster that is not there."""
+"""`kw replay` as people use it: what would be sent, what cannot be, wrong options, a cluster that is not there."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ COUNTS: Final = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "replay.sc
 
 
 def rows(text: str) -> list[dict[str, Any]]:
-    """The records of NDJSON, each as its schema has it."""
+    """The records of NDJSON, each valid by its schema."""
     found: list[dict[str, Any]] = [json.loads(line) for line in text.splitlines()]
     for row in found:
         (EXCHANGE if row["kind"] == "exchange" else COUNTS).validate(row)
@@ -167,7 +167,7 @@ def test_a_cluster_that_is_not_there_is_told() -> None:
 
 @pytest.fixture(scope="module")
 def mock() -> Iterator[str]:
-    """Three brokers of librdkafka's own, of other ids and at other places than the recorded ones."""
+    """librdkafka's mock cluster, with other node ids and addresses than the recorded ones."""
     pytest.importorskip("confluent_kafka")
     with MockCluster(2) as cluster:
         yield cluster.bootstrap()
@@ -271,7 +271,7 @@ def recorded(*changes: str, file: str = TOUR) -> Recording:
 
 
 class Stage:
-    """Stands for a lane: notes when a request was asked and answered, and takes another time for each."""
+    """A stand-in for a lane: records when each request was sent and answered, and takes a different time for each."""
 
     def __init__(self) -> None:
         self.events: list[tuple[str, RecordedRequest]] = []
@@ -289,7 +289,7 @@ class Stage:
         return Outcome(request, None, "same")
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no connection is open."""
 
 
 @pytest.mark.parametrize("most", [1, 256])

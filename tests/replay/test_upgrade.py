@@ -1,4 +1,4 @@
-"""The tour asked of brokers of 4.3 and of 3.9, which it makes its topics and data in: what differs is known."""
+"""The tour replayed to brokers of 4.3 and 3.9, where it makes its own topics and data: the differences are known."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def asked(server: str, *words: str) -> tuple[int, list[dict[str, Any]], dict[str
 
 
 def apart(rows: list[dict[str, Any]]) -> Counter[tuple[str, str, str, str]]:
-    """What is different or refused, but for what ApiVersions says."""
+    """The different and refused answers, without those of ApiVersions."""
     return Counter(
         (
             row["client_id"],
@@ -72,7 +72,7 @@ def apart(rows: list[dict[str, Any]]) -> Counter[tuple[str, str, str, str]]:
 
 
 def offered_by(release: str) -> dict[int, Versions]:
-    """The versions that brokers of a release offer, those that are not stable left out."""
+    """The versions that brokers of a release offer, without unstable ones."""
     found: dict[int, Versions] = {}
     for key, versions in spoken(release).items():
         unstable = UNSTABLE.get(release, {}).get(key)
@@ -83,7 +83,7 @@ def offered_by(release: str) -> dict[int, Versions]:
 
 
 def check_offers(rows: list[dict[str, Any]], old: str, new: str) -> None:
-    """ApiVersions differs exactly as the releases do, in the APIs and in the features."""
+    """Assert that ApiVersions differs exactly as the releases do, in APIs and features."""
     was, now = offered_by(old), offered_by(new)
     seen = 0
     for row in rows:

@@ -32,7 +32,7 @@ MEANINGS: Final = {
 
 
 def fields_of(fields: Sequence[Field], owner: str) -> Iterator[tuple[str, Field]]:
-    """All fields of a message that hold a value, each with what it stands in."""
+    """All fields of a message that hold a value, each with its parent's name."""
     for field in fields:
         if field.fields:
             yield from fields_of(field.fields, field.name)

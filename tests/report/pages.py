@@ -1,4 +1,4 @@
-"""What pages are tested with: names that would rather be programs, a reader of HTML, scripts for the browser."""
+"""Helpers for tests of pages: names that are HTML and scripts, a reader of HTML, scripts for the browser."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WIDTHS = (390, 1440)
 
 
 class Page(HTMLParser):
-    """The text of every element that matters, and every address that is mentioned in an attribute."""
+    """The text of every element that tests need, and every address in an attribute."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)

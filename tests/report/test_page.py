@@ -1,4 +1,4 @@
-"""`kw report --html`: pages of hostile names and of shipped captures in a real browser, and what is in them."""
+"""`kw report --html`: pages of hostile names and of shipped captures in a real browser, and their content."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MET = (
 
 
 def disguised(value: Any) -> Any:
-    """The same with a hostile name for each of MET."""
+    """A record with a hostile name for each name in MET."""
     if isinstance(value, str):
         return NAMES[MET.index(value) % len(NAMES)] if value in MET else value
     if isinstance(value, dict):
@@ -36,7 +36,7 @@ def disguised(value: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Records of a session whose clients, topics and groups have names that would rather be programs."""
+    """Records of a session whose clients, topics and groups have names that are HTML and scripts."""
     lines = kw("sniff", str(TOUR), "-o", "ndjson", "-q").out.splitlines()
     path = tmp_path_factory.mktemp("hostile") / "hostile.ndjson"
     path.write_text("".join(json.dumps(disguised(json.loads(line))) + "\n" for line in lines))
@@ -44,7 +44,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def written(source: Path, page: Path, *words: str) -> Path:
-    """The page of a capture."""
+    """Write the page of a capture."""
     outcome = kw("report", str(source), "--html", str(page), "-q", *words)
     assert (outcome.code, outcome.out, outcome.err) == (Exit.DONE, "", "")
     return page
@@ -149,7 +149,7 @@ def test_the_keyboard_reads_charts_and_chooses_ladders(browser: Browser, tour_pa
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_text_stands_out(browser: Browser, tour_page: Path, dark: bool) -> None:
-    """A contrast of 4.5 to 1 at least (WCAG 2.2, 1.4.3)."""
+    """Text has a contrast of 4.5 to 1 at least (WCAG 2.2, 1.4.3)."""
     browser.open(tour_page, 1440, dark=dark)
     assert browser.run(FAINT) == []
 
@@ -232,7 +232,7 @@ def test_secrets_are_not_on_the_page(tmp_path: Path) -> None:
 
 
 def test_a_page_of_several_days_has_room_for_its_times(tmp_path: Path) -> None:
-    """And connections that nobody let in have no correlation id."""
+    """Times of several days are wide enough, and refused connections have no correlation id."""
     second = TOUR.parent / "faults" / "no-connection.pcap.zst"
     page = written(TOUR, tmp_path / "page.html", str(second)).read_text()
     assert page.count('class="clocks days"') == page.count('class="clocks') > 0
