@@ -1,4 +1,4 @@
-"""Rows of one rule, of which some are enough for each change, in; the same rows, marked, out."""
+"""Parameters of a test in, the same ones out, with all but a sample marked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paths into bodies: rows of a path, a body and the value there."""
+"""Paths into bodies: rows of a path, a body and the value at the path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random values of a plan by seed, in complete canonical form: what encoding and decoding give back unchanged.
+"""Random values of a plan by seed, in complete canonical form, which encoding and decoding give back unchanged.
 
 Boundary numbers, nulls, defaults, empty, long and strange text, tagged fields and unknown tags all occur.
 """
@@ -120,7 +120,7 @@ def final(field: PlanField, default: Any) -> Any:
 
 
 def without_defaults(plan: Plan, value: dict[str, Any]) -> dict[str, Any]:
-    """The same value with the plain fields left out that have their default."""
+    """A value without the plain fields that have their default."""
     out = dict(value)
     for field in plan.fields:
         if repr(final(field, field.default)) == repr(value[field.name]):

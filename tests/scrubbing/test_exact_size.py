@@ -1,4 +1,4 @@
-"""What is compressed to a size has it, and every reader gets the same bytes out of it."""
+"""Data compressed to a given size has that size, and every reader gets the same bytes out of it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOISE = Pseudonyms(b"key").noise(1 << 16)
 
 
 def overwritten(rng: Random, size: int) -> tuple[bytes, _Overwritten]:
-    """Records of somebody, and the same ones overwritten."""
+    """Some records, and a maker of overwritten ones."""
     words = [bytes(rng.choices(b"abcdefghij0123456789 ", k=rng.randrange(3, 12))) for _ in range(40)]
     plain, ranges = bytearray(), []
     while len(plain) < size:
@@ -52,7 +52,7 @@ def test_the_size_is_that_of_what_was_there(codec: str, size: int) -> None:
 
 @pytest.mark.parametrize("more", [*range(40), 300, 5000])
 def test_every_size_from_the_smallest_on_is_met(more: int) -> None:
-    """By readers of others too."""
+    """Every size from the smallest on is met, and independent readers decompress the result."""
     _, made = overwritten(Random(7), 4000)
     plain = made.make(0)
     readers = {
@@ -87,7 +87,7 @@ def test_what_is_too_small_is_nothing(codec: int) -> None:
 
 
 def test_old_lz4_frames_have_their_wrong_checksum() -> None:
-    """KAFKA-3160."""
+    """LZ4 in magic 0 keeps the wrong header checksum of old Kafka (KAFKA-3160)."""
     plain, made = overwritten(Random(3), 3000)
     packed = deflate("lz4", plain, 0)
     found = compress_to(NUMBERS["lz4"], (made.make, made.most), len(packed), packed, 0)

@@ -1,4 +1,4 @@
-"""What `export` gives `resume` takes, at every cut of any traffic, and goes on the same; all else it refuses."""
+"""`resume` takes the state of `export` at every cut of any traffic, and continues alike; it refuses other bytes."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ EXAMPLES = int(os.environ.get("KW_EXAMPLES", "60"))
 
 
 def named(chunks: list[Chunk]) -> list[tuple[object, ...]]:
-    """Chunks of whichever objects, each with the size that its direction has now."""
+    """Chunks without objects: addresses and numbers, and the size that each direction has now."""
     return [(half.source, half.connection.number, half.size, *rest) for half, *rest in chunks]
 
 
 def check_every_cut(segments: list[Segment]) -> list[tuple[object, ...]]:
-    """Hand over before each segment, and behind the last; what comes of it uncut."""
+    """Hand over before each segment and behind the last; gives the chunks without a hand-over."""
     stage, chunks = Reassembly(), list[tuple[object, ...]]()
     states: list[tuple[int, bytes]] = []
     for segment in segments:
@@ -119,7 +119,7 @@ def test_an_endpoint_that_talks_to_itself() -> None:
 
 
 def test_bytes_behind_a_nonsensical_acknowledgement_are_given() -> None:
-    """It is too far ahead to be one when it comes, and no longer so when the peer has said a little more."""
+    """The acknowledgement is too far ahead when it comes, and is in reach once the peer has sent a little more."""
     ahead = ("client", 106, 500 + FAR, 0, b"ghi")
     rows = numbered((*OPENED, ahead, ("broker", 500, 103, 0, b"xyz"), ("client", 103, 500, 0, b"def")))
     assert streams(play(rows)) == {"client": b"abcdefghi", "broker": b"xyz"}

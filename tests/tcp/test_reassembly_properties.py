@@ -1,4 +1,4 @@
-"""Random conversations, mistreated as captures do: the streams come out whole, or lack exactly what was lost."""
+"""Random conversations with faults as in captures: the streams come out complete, or lack exactly the lost bytes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXAMPLES = int(os.environ.get("KW_EXAMPLES", "200"))
 
 @dataclass(frozen=True)
 class Conversation:
-    """What both sides said, and the segments in the order in which they were sent."""
+    """The bytes that both sides sent, and the segments in the order sent."""
 
     said: dict[str, bytes]
     segments: list[Segment]
@@ -77,7 +77,7 @@ def shown(segments: list[Segment]) -> str:
 
 
 def play_in_pieces(segments: list[Segment], random: Random) -> list[Chunk]:
-    """The same stage fed in random batches, handed over to a new one at random."""
+    """The chunks of segments fed in random batches, with random hand-overs to a new stage."""
     stage, out, at = Reassembly(), [], 0
     while at < len(segments):
         size = random.randint(0, 5)
@@ -91,7 +91,7 @@ def play_in_pieces(segments: list[Segment], random: Random) -> list[Chunk]:
 
 
 def check_order(chunks: list[Chunk]) -> None:
-    """Nothing follows a close; every packet number belongs to its bytes."""
+    """Assert that no chunk follows the close of its connection."""
     closed = set()
     for half, _, _, data in chunks:
         assert half.connection.number not in closed

@@ -1,4 +1,4 @@
-"""Conversations of OpenSSL with itself, in memory: what both sides put on the wire, and their key log.
+"""Conversations of OpenSSL with itself, in memory: the bytes of both sides on the wire, and their key log.
 
 Run as a program it writes one to standard output: what TLS 1.3 offers is set by a file that OpenSSL reads once.
 """
@@ -32,7 +32,7 @@ SERVER: Final = "10.0.0.2:9093"
 
 @dataclass
 class Conversation:
-    """`wire` is what went over the wire: by the client or not, bytes. `said` is what the applications said."""
+    """`wire` has the bytes on the wire: from the client or not, bytes. `said` has the applications' bytes."""
 
     wire: list[tuple[bool, bytes]] = field(default_factory=list)
     key_log: bytes = b""
@@ -42,17 +42,17 @@ class Conversation:
     session: Any = None
 
     def sent(self, client: bool) -> bytes:
-        """All that one side's application said."""
+        """All bytes of one side's application."""
         return b"".join(data for first, data in self.said if first is client)
 
     def stream(self, client: bool) -> bytes:
-        """All that one side put on the wire."""
+        """All bytes that one side put on the wire."""
         return b"".join(data for first, data in self.wire if first is client)
 
 
 @lru_cache
 def certificates() -> Path:
-    """A folder with certificates, for the length of the run: an authority's, a server's and a client's."""
+    """A folder with certificates for this run: an authority's, a server's and a client's."""
     folder = Path(tempfile.mkdtemp(prefix="kw-tls-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for name, kind in (("ec", "ec"), ("rsa", "rsa"), ("client", "ec")):
@@ -134,7 +134,7 @@ class Talk:
         return data
 
     def pump(self) -> None:
-        """Carry what waits to the other side."""
+        """Move waiting bytes to the other side."""
         for first, out, into in (
             (True, self._client_out, self._server_in),
             (False, self._server_out, self._client_in),
@@ -152,7 +152,7 @@ class Talk:
         self.conversation.said.append((client, data))
 
     def end(self) -> Conversation:
-        """Both sides take leave."""
+        """Both sides close TLS; gives the conversation."""
         for end in (self.client, self.server):
             with suppress(ssl.SSLWantReadError):
                 end.unwrap()
@@ -198,7 +198,7 @@ def converse_13(said: Iterable[tuple[bool, bytes]], suite: str) -> Conversation:
 def chunks_of(
     wire: Iterable[tuple[bool, bytes | Gap]], *, size: int = 1 << 20, opened: bool = True, number: int = 1
 ) -> list[Chunk]:
-    """The chunks of one connection, none longer than `size`, at the end a Close; `number` is also its second."""
+    """The chunks of one connection, none longer than `size`, then a Close; `number` is also its second."""
     begun_ns = number * SECOND
     connection = Connection(number, CLIENT, SERVER, begun_ns, opened=opened)
     chunks: list[Chunk] = []
@@ -222,7 +222,7 @@ def keys_of(*texts: bytes, grows: bool = False) -> KeyLog:
 
 
 def decrypted(chunks: list[Chunk], keys: KeyLog) -> list[Chunk]:
-    """What comes out of chunks in one go."""
+    """The chunks of a new decryption stage."""
     stage = Decryption(keys)
     return [*stage.feed(chunks), *stage.finish()]
 

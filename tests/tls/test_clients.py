@@ -1,4 +1,4 @@
-"""Real clients over TLS, recorded: what kw reads is what the broker's request log says, whoever wrote the key log.
+"""Real clients over TLS, recorded: kw's rows agree with the broker's request log, by each source of key logs.
 
 The keys are those of an agent in the broker, and those of the client where it can write some: the recipes of
 `kw help tls` as they stand there.
@@ -62,7 +62,7 @@ CLIENTS: Final = (
 
 
 class TappedCluster(Cluster):
-    """A cluster whose brokers write the keys of all their connections, and change those of 1.3 often."""
+    """A cluster whose brokers log the keys of all their connections, and change those of TLS 1.3 often."""
 
     @property
     def keys(self) -> Path:
@@ -77,14 +77,14 @@ class TappedCluster(Cluster):
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[TappedCluster]:
-    """One node with all listeners of TLS."""
+    """One node with all TLS listeners."""
     options = Options(listeners=("PLAINTEXT", *LISTENERS), request_log=True, properties=PROPERTIES)
     with TappedCluster(options) as started:
         yield started
 
 
 class Recorded(NamedTuple):
-    """A session of one client: the capture, the key log that the client wrote, and what it read."""
+    """A session of one client: the capture, the client's key log, and the records that it read."""
 
     capture: Path
     keys: Path
@@ -104,7 +104,7 @@ def settings(cluster: Cluster, client: str, listener: Listener) -> dict[str, str
 
 
 def steps(client: str, topic: str) -> list[Step]:
-    """Large records, so that keys change, and small ones."""
+    """A client's steps: large records, so that keys change, and small ones."""
     plain = {"compression.type": "none"}
     large: Step = ("produce", {"topic": topic, "count": 30, "size": 3000, "config": plain})
     found: list[Step] = [large, ("produce", {"topic": topic, "count": 7, "first": 30})]
@@ -115,7 +115,7 @@ def steps(client: str, topic: str) -> list[Step]:
 def record(
     cluster: Cluster, client: str, listener: Listener, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Recorded:
-    """Let a client work, with its recipe."""
+    """Record a client at work, with the recipe for its key log."""
     capture, keys = folder / "tls.pcap", folder / "client.keys"
     properties = settings(cluster, client, listener)
     name, through = client, list[str]()
@@ -145,7 +145,7 @@ def record(
 
 
 def session_rows(capture: Path, keys: Path) -> tuple[list[dict[str, Any]], set[str]]:
-    """The rows of a capture, and the ends of connections of clients before, which are not in them."""
+    """The rows of a capture, and the addresses of connections from earlier clients, which the rows leave out."""
     rows, left = [], set()
     for row in sniff(capture, "--keylog", str(keys)):
         if row["kind"] == "skipped" and NO_START in row["detail"]:
@@ -156,7 +156,7 @@ def session_rows(capture: Path, keys: Path) -> tuple[list[dict[str, Any]], set[s
 
 
 def epochs(capture: Path, keys: Path, monkeypatch: pytest.MonkeyPatch) -> set[int]:
-    """The generations of keys that the connections of a capture came to."""
+    """The generations of keys that the connections of a capture have used."""
     found: set[int] = set()
     entered = TlsConnection._enter
 
@@ -175,7 +175,7 @@ PROGRAMS: Final = {"go": [needs_program("go")], "node": [needs_program("node")]}
 
 
 def sessions() -> Iterator[Any]:
-    """Clients with listeners."""
+    """Clients with listeners, as parameters of tests."""
     for client in (*CLIENTS, "node"):
         for listener in LISTENERS:
             marks = [*PROGRAMS.get(client, []), *([] if (client, listener) in SOME else [pytest.mark.full])]
@@ -211,7 +211,7 @@ def test_the_rows_are_those_of_the_request_log(
 def test_a_capture_that_holds_its_secrets_is_the_same(
     cluster: TappedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`editcap --inject-secrets`, as kw help tls has it."""
+    """Secrets put into the capture by `editcap --inject-secrets`, as in kw help tls, decrypt it too."""
     made = record(cluster, "python", "SSL", tmp_path, monkeypatch)
     injected = tmp_path / "with-keys.pcapng"
     command = ["editcap", "--inject-secrets", f"tls,{made.keys}", str(made.capture), str(injected)]
@@ -223,7 +223,7 @@ def test_a_capture_that_holds_its_secrets_is_the_same(
 def test_the_program_reads_what_clients_wrote(
     cluster: TappedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In tables as in rows."""
+    """`kw stats` decrypts as `kw sniff` does."""
     made = record(cluster, "go", "SASL_SSL", tmp_path, monkeypatch)
     command = [sys.executable, "-m", "kwcli.main", "stats", str(made.capture), "--keylog", str(made.keys), "-o", "json"]
     done = subprocess.run(command, check=True, capture_output=True)

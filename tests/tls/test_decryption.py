@@ -1,4 +1,4 @@
-"""Whole connections of OpenSSL through the stage: suites, cuts, holes, wrong keys, damage, keys that come late."""
+"""Whole connections of OpenSSL through the stage: suites, cuts, gaps, wrong keys, damage, keys that come late."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def made(name: str, *, short: bool = False) -> Conversation:
 
 
 def facts_of(chunks: list[Chunk]) -> TlsFacts:
-    """What the stage says of the connection."""
+    """The facts that the stage has learnt about the connection."""
     facts = tls_facts(chunks[0][0].connection)
     assert facts is not None
     return facts
@@ -225,7 +225,7 @@ def test_nothing_comes_out_without_the_key(name: str, keys: str) -> None:
 
 
 def spoilt(lines: bytes) -> bytes:
-    """The same lines with another last byte of each secret."""
+    """The lines of a key log with another last byte in each secret."""
     return b"\n".join(line[:-2] + (b"00" if line[-2:] != b"00" else b"01") for line in lines.splitlines())
 
 
@@ -245,7 +245,7 @@ def test_one_side_without_its_key() -> None:
 
 
 def test_what_follows_a_renegotiation_is_not_read() -> None:
-    """The client's change of cipher comes encrypted; what is behind it has keys of another handshake."""
+    """The client's change of cipher is encrypted; the records behind it have keys of another handshake."""
     talk = Talk(version=TLS12, ciphers="ECDHE-ECDSA-AES128-GCM-SHA256")
     talk.say(True, b"before")
     random, master = (bytes.fromhex(part) for part in talk.log_file.read_text().split()[-2:])
@@ -341,7 +341,7 @@ def many() -> Conversation:
 
 
 def holed(wire: list[tuple[bool, bytes]], begin: int, size: int) -> tuple[list[tuple[bool, bytes | Gap]], bool]:
-    """The wire without `size` bytes of the side that has byte `begin`, from there on; which side that is."""
+    """The wire without `size` bytes of one side from byte `begin` on, and whether that side is the client."""
     out: list[tuple[bool, bytes | Gap]] = []
     at = left = 0
     side = True
@@ -379,7 +379,7 @@ def test_behind_a_hole_it_goes_on_at_the_next_record(name: str, data: st.DataObj
 
 
 def assert_holes(sent: bytes, events: list[Any]) -> None:
-    """What is there is what was sent, in order; a gap of known size has that size."""
+    """Assert that the bytes are those sent, in order, and that gaps of known size have that size."""
     at, known = 0, True
     for event in events:
         if isinstance(event, Gap):
@@ -424,7 +424,7 @@ def test_many_records_lost() -> None:
 
 
 def test_full_records_beyond_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So many bytes are at least so many records: the search begins behind them."""
+    """So many lost bytes are at least so many full records: the search for the record number begins behind them."""
     monkeypatch.setattr("decoders.tls.connection.TLS_SEARCH_MAX", 4)
     talk = converse([(True, b"first"), (True, bytes(1 << 20)), (True, b"end")])
     index = next(number for number, (_, data) in enumerate(talk.wire) if len(data) > 1 << 19)
@@ -474,7 +474,7 @@ def test_damage_gives_no_wrong_byte(data: st.DataObject) -> None:
 
 
 def facts_in(out: list[Chunk]) -> bool:
-    """Whether the connection was TLS to the stage."""
+    """Whether the stage took the connection for TLS."""
     return tls_facts(out[-1][0].connection) is not None
 
 
@@ -516,7 +516,7 @@ def test_any_cut_and_resume_gives_the_same(data: st.DataObject) -> None:
 
 
 def resumed(*, begun: bool) -> Connection:
-    """The connection as reassembly resumes it, of which bytes came, or none."""
+    """A connection as reassembly resumes it, with or without bytes already seen."""
     connection = Connection(1, CLIENT, SERVER, SECOND, opened=True)
     for half in (connection.first, connection.second) if begun else ():
         half.begin(1)

@@ -1,4 +1,4 @@
-"""The trace of RFC 8448, section 3, through the stage; key updates, early data and retries written by our own hand.
+"""The trace in RFC 8448, section 3, through the stage; and hand-made key updates, early data and retries.
 
 What OpenSSL does not do when asked from Python is made here: records are sealed with the keys of the trace's schedule.
 """
@@ -47,7 +47,7 @@ def key_log(secrets: dict[str, bytes] = SECRETS) -> bytes:
 
 
 class Sealer:
-    """Makes records of one direction with a traffic secret."""
+    """Seals records of one direction with a traffic secret."""
 
     def __init__(self, secret: bytes) -> None:
         self.secret = secret
@@ -63,7 +63,7 @@ class Sealer:
         return header + AESGCM(key).encrypt(iv.to_bytes(12, "big"), inner, header)
 
     def update(self) -> bytes:
-        """A key update; the records behind it have the next key."""
+        """A key update; later records have the next key."""
         record = self.seal(22, bytes.fromhex("18000001 00"))
         self.secret, self.number = next_secret(self.secret, find_suite(0x1301)), 0
         return record
@@ -151,7 +151,7 @@ EARLY: Final = bytes(range(60, 92))
 
 
 def early_wire(*, taken: bool, retry: bool = False) -> list[tuple[bool, bytes]]:
-    """A conversation whose client sends early data at once."""
+    """A conversation whose client sends early data."""
     hello = bytearray(WIRE[0][1] + b"\0\x2a\0\0")
     for at, size in ((3, 2), (6, 3)):  # the record, the message
         hello[at : at + size] = (int.from_bytes(hello[at : at + size], "big") + 4).to_bytes(size, "big")

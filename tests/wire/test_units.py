@@ -1,4 +1,4 @@
-"""Durations, sizes and times as people write them: what they mean, and what means nothing."""
+"""Durations, sizes and times as people write them: their values, and the errors for others."""
 
 from __future__ import annotations
 

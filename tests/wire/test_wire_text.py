@@ -1,4 +1,4 @@
-"""Bytes as JSON shows them."""
+"""Bytes in JSON form."""
 
 from __future__ import annotations
 
