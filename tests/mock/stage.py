@@ -59,7 +59,7 @@ class Client:
 
 
 class Stage:
-    """Two nodes, topic `orders` with two partitions: 0 on node 1, 1 on node 2; node 1 coordinates all."""
+    """Two nodes: partition 0 of `orders` is on node 1, partition 1 on node 2; node 1 coordinates all groups."""
 
     def __init__(self, *, auto_create: bool = True) -> None:
         self.now_ms = 1_000_000

@@ -41,7 +41,7 @@ class Scene(NamedTuple):
     def call(
         self, listener: str, protocol: str, properties: dict[str, str], *words: str, host: str = "localhost"
     ) -> Outcome:
-        """`kw call DescribeCluster` to a listener; `host` is what it is called, wherever that is."""
+        """`kw call DescribeCluster` to a listener; `host` is its name in the settings, dialled at 127.0.0.1."""
         address = f"{host}:{self.port(listener)}"
         told = [word for name, text in properties.items() for word in ("-X", f"{name}={text.format(f=self.folder)}")]
         where = ["-b", address]

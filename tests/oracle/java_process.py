@@ -89,7 +89,7 @@ class Kafka:
         return self.write(self.classes(key, side)[0](), version)
 
     def message(self, key: int | str, version: int, side: str, data: str, rebuild: bool) -> dict[str, Any]:
-        """What Kafka reads in the bytes, and the bytes that it writes for it; from its JSON too with `rebuild`."""
+        """Kafka's JSON for these bytes, and the bytes that it writes for the message; for its JSON too if `rebuild`."""
         kind, converter = self.classes(key, side)
         short = jpype.JShort(version)
         buffer = self._buffer(data)

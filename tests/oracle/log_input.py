@@ -15,7 +15,7 @@ _NAMES: Final = ("status", "errors", "client_software", "user", "messages_hidden
 
 
 class Alike:
-    """`problems` of what differs; `same` exchanges; `later` those whose latency on the wire was more, by ms."""
+    """`problems` lists differences; `same` counts equal exchanges; `later` has larger latencies on the wire, in ms."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []

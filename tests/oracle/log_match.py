@@ -197,7 +197,7 @@ class _Talk:
         return bool(record["api_key"] == _API_VERSIONS and not earlier)
 
     def _ends_its_connection(self, at: int, record: Record) -> bool:
-        """The broker closed (refused, or stopped) or the client was gone: nothing behind it was answered."""
+        """Whether no answer came from this exchange on: the broker closed (refused, stopped), or the client left."""
         number = record["connection"]
         later = [each for each in self.records[at + 1 :] if each["connection"] == number]
         silent = {"unanswered", "no_response_expected"}

@@ -1,4 +1,4 @@
-"""Against Kafka's own generated classes: the same layouts, headers, values, bytes and defaults, without exception."""
+"""kw against Kafka's own generated classes: equal layouts, headers, values, bytes and defaults, without exception."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def report(wrong: list[str]) -> str:
 
 
 def older_names(case: Case) -> dict[str, tuple[str, ...]]:
-    """Current field name → older ones, anywhere in the message."""
+    """Older names of each current field name, anywhere in the message."""
     found: dict[str, tuple[str, ...]] = {}
 
     def gather(fields: tuple[Field, ...]) -> None:
@@ -107,7 +107,7 @@ def test_layouts_and_headers(java: Java) -> None:
 
 
 def vague(rows: list[Any]) -> list[Any]:
-    """A layout as older classes tell it: they do not say which structs and records may be null."""
+    """A layout in the form of older classes, which do not tell which structs and records may be null."""
     told = []
     for name, word, nullable, tag, inner in rows:
         silent = word == "STRUCT" or word.endswith("RECORDS")
@@ -146,7 +146,7 @@ def test_early_layouts(early: str) -> None:
 
 
 def wrong_values(java: Java, wanted: list[Case]) -> list[str]:
-    """Kafka reads the same values in our bytes, writes the same bytes for them, and we read the same values again."""
+    """The cases in which Kafka and we read other values in our bytes, or write other bytes for them."""
     release = java.release
     asked: list[tuple[Case, str, dict[str, Any], bytes]] = []
     for case in wanted:
@@ -198,7 +198,7 @@ def has_records(value: dict[str, Any], plan: Plan) -> bool:
 
 @SOME_CASES
 def test_defaults(java: Java, every: int) -> None:
-    """A message that nobody has filled in has the same bytes."""
+    """A message with all fields at their defaults has the same bytes."""
     release = java.release
     asked = list(cases(release))[::every]
     wrong: list[str] = []
@@ -210,7 +210,7 @@ def test_defaults(java: Java, every: int) -> None:
 
 
 def test_error_codes(java: Java) -> None:
-    """The newest table is ours; the codes of older releases are the same as far as they go."""
+    """The newest table of errors equals ours; the codes of older releases are part of it."""
     (codes,) = java.ask([["errors"]])
     ours = [[code, error.name, error.retriable] for code, error in ERRORS.items()]
     if java.release == NEWEST:
@@ -220,7 +220,7 @@ def test_error_codes(java: Java) -> None:
 
 
 def test_structures(java: Java) -> None:
-    """The structures inside bytes fields, as far as this release has them."""
+    """The structures inside bytes fields that this release has."""
     ours = [name for name, row in STRUCTURES.items() if row.module in OF_CLIENTS]
     names = [name for name in [*ours, "AbortedTxn", "DefaultPrincipalData"] if java.release >= LATER.get(name, "")]
     compare_structures(java, names)
@@ -239,7 +239,7 @@ OF_MEMBERS: Final = ("connect_protocol", "assignors")
 
 @pytest.mark.long
 def test_structures_of_internal_topics() -> None:
-    """All structures, against the classes of coordinators, controllers and storage."""
+    """All structures of internal topics, against the classes of coordinators, controllers and storage."""
     java = start(NEWEST, coordinator_jars)
     names = [name for name, row in STRUCTURES.items() if name not in GONE and row.module not in OF_MEMBERS]
     try:
@@ -295,7 +295,7 @@ ASSIGNED: Final[dict[str, Any]] = {
 
 @pytest.mark.long
 def test_structures_of_members() -> None:
-    """What Streams, Connect and the sticky assignors say, against their classes."""
+    """The structures of Streams, Connect and the sticky assignors, against their classes."""
     java = start(MEMBERS, member_jars)
     wrong: list[str] = []
     rng = Random("members")
@@ -319,13 +319,13 @@ def test_structures_of_members() -> None:
 
 
 def assigned(plan: Plan) -> dict[str, Any]:
-    """A value with all fields of this version."""
+    """A value with all fields of this version set."""
     known = {"version": plan.version, **ASSIGNED}
     return {field.name: known[field.name] if field.plan is None else [assigned(field.plan)] for field in plan.fields}
 
 
 def compare_structures(java: Java, names: list[str]) -> None:
-    """Values at random of these structures, as Kafka reads and writes them."""
+    """Random values of these structures must be read and written by Kafka as by us."""
     asked: list[tuple[str, int, str, bytes]] = []
     for name in names:
         versions = structure(name).versions

@@ -73,7 +73,7 @@ DIFFERENT: Final[dict[tuple[int, str, int | None], str]] = {
 
 
 def test_sample() -> None:
-    """Some of each form, against the newest release."""
+    """Some answers of each form, against the newest release."""
     assert not wrong_answers(NEWEST, list(SAMPLE), INVALID_REQUEST)[0]
 
 
@@ -105,7 +105,7 @@ def _all(versions: Any) -> range:
 def wrong_answers(
     release: str, asked: list[tuple[int, int]], code: int
 ) -> tuple[list[str], set[tuple[int, str, int | None]]]:
-    """Where the answers differ and no row of DIFFERENT says why; and the rows that were met."""
+    """The differences that no row of DIFFERENT explains, and the rows of DIFFERENT that were needed."""
     problem = missing_tools()
     if problem:
         pytest.skip(problem)
@@ -142,7 +142,7 @@ def wrong_answers(
 
 
 def filled(plan: Plan, numbers: Iterator[int]) -> dict[str, Any]:
-    """A request that names two of everything, no two alike."""
+    """A request that names two of everything, all values different."""
     return {field.name: _field(field, numbers) for field in (*plan.fields, *plan.tagged)}
 
 
@@ -168,7 +168,7 @@ def _one(field: PlanField, numbers: Iterator[int]) -> Any:
 
 
 def unlike(ours: Any, theirs: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Where two values differ, the order of lists left out: Kafka's classes keep topics in maps."""
+    """The paths at which two values differ; the order of lists does not count: Kafka's classes keep topics in maps."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         for name in {**ours, **theirs}:
             yield from unlike(ours.get(name), theirs.get(name), f"{path}.{name}".lstrip("."))

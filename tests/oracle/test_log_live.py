@@ -1,4 +1,4 @@
-"""`kw sniff -i lo` on a cluster at work: what it prints live agrees with the brokers' request log."""
+"""`kw sniff -i lo` on a busy cluster: its live output agrees with the brokers' request log."""
 
 from __future__ import annotations
 

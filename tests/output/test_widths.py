@@ -1,4 +1,4 @@
-"""Lines at one width beside those at another: a wider terminal, and a pipe, never say less."""
+"""Lines at different widths: a wider terminal, or a pipe, never shows less."""
 
 from __future__ import annotations
 
