@@ -1,5 +1,5 @@
-"""Rules for the whole suite: examples and order are the same in every run, what takes long to start comes first, and
-where CI says so, a test that was skipped has not passed."""
+"""Rules for the whole suite: examples and order are the same in every run, tests that take long to start come first,
+and with CI=true a skipped test is a failed one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the files that start brokers or JVMs, so that no worker waits for one of them at the end.
 
-    Of compiled code nothing is asked that only plain code can do.
+    With compiled code, tests that need plain code (the mark `plain`) are left out.
     """
     if is_compiled():
         items[:] = [item for item in items if item.get_closest_marker("plain") is None]

@@ -99,7 +99,7 @@ DECLARATIONS: Final = {f"decoders.apis.{name}" for name in NAMES.values()}
 def imports(tree: ast.AST) -> Iterator[tuple[str, int]]:
     """Every module that a file imports, anywhere in it and for any use, with its line.
 
-    `from a import b` gives `a.b` where that is a module of ours, else `a`.
+    `from a import b` gives `a.b` if that is a module of the project, else `a`.
     """
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

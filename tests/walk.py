@@ -1,10 +1,10 @@
 """A command line in, the files of the project that it runs through out: `python -m tests.walk`.
 
-A file is entered where one of its functions runs, modules and classes that are made by importing not counted: neither
-their bodies nor what these call. Declarations (decoders/apis, decoders/embedded) are data and not counted either.
-Without words the two command lines are walked that say how far it is through the project:
+A file is entered if one of its functions runs. Imports do not count: neither the bodies of modules and classes nor the
+functions that these bodies call. Declarations (decoders/apis, decoders/embedded) are data and do not count either.
+Without words, two command lines are walked:
 
-    kw call Metadata        against a broker by script (tests/calling/scripted.py)
+    kw call Metadata        against a scripted broker (tests/calling/scripted.py)
     kw sniff tour.pcapng
 
 With words, that command line: `python -m tests.walk sniff captures/tour.pcapng --records`. `--files` lists the files.

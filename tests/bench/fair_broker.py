@@ -1,7 +1,7 @@
 """A broker that is fair to its connections, as Kafka is: `python -m tests.bench.fair_broker`; it prints its port.
 
-Every connection gets so many answers a turn and no more, and one that does not read is not read either. ApiVersions and
-Metadata are answered with what a cluster of a few nodes would say; of one client's equal requests the answer is made
+Every connection gets a fixed number of answers a turn, and a connection that does not read is not read either.
+ApiVersions and Metadata get the answers of a cluster of a few nodes; the answer to equal requests of one client is made
 once.
 """
 

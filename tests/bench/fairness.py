@@ -3,8 +3,8 @@
 `python -m tests.bench.fairness [--hogs 20] [--mib 50] [-- OPTIONS OF kw proxy]`. The broker (fair_broker.py) gives each
 connection its turn, as Kafka does; the hogs (hogs.py) send Metadata requests without a pause, read nothing, leave, and
 come again. Meanwhile a few others ask for Metadata at fixed times, and new ones connect and ask for ApiVersions. A wait
-is counted from the time at which the question was due, so that a stall counts for every question in it. Ends with what
-is promised and whether it was kept; 1 if not.
+is counted from the time at which the question was due, so that a stall counts for every question in it. Ends with the
+promises and whether they were kept; exit code 1 if not.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A broker that answers with ready-made bytes: `python -m tests.bench.fake_broker [CERTIFICATE]`.
 
-It prints its port. The first request of a connection says which: ApiVersions and Metadata get a real answer, so that a
-proxy can start before it; on every other connection all requests are taken for copies of the first, and each is
-answered by the same bytes, sent as often as requests came in. So one turn costs two system calls, however many it
-answers. Connections with large answers, whose readers may be slow, have a thread each.
+It prints its port. ApiVersions and Metadata get a real answer, so that a proxy can start in front of it. On every other
+connection all requests are taken for copies of the first one, and each gets the same bytes as its answer. So one turn
+costs two system calls, whatever the number of answers. Connections with large answers, whose readers may be slow, have
+a thread each.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Requests for a broker in, how many were answered and how long it took out: the load that a proxy is measured with.
+"""The load that a proxy is measured with: requests for a broker in, the number of answers and their times out.
 
-Frames are made before, a turn is two system calls, and answers are counted by their bytes. With several requests in
-flight on one connection, those that are answered together are asked anew together, as clients do.
+Frames are made beforehand, a turn is two system calls, and answers are counted by their bytes. With several requests in
+flight on one connection, requests that are answered together are sent again together, as clients do.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`python -m tests.bench.jobs`: `--jobs` against one process and tshark on recordings of real traffic, same run.
 
 Prints wall and CPU seconds and the memory of all processes together (shared pages once), then the ratios: wall against
-one process, wall against tshark, memory against what a job may take. `--size 5` makes quick captures.
+one process, wall against tshark, memory against a job's limit. `--size 5` makes quick captures.
 """
 
 from __future__ import annotations

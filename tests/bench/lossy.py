@@ -1,8 +1,8 @@
 """`python -m tests.bench.lossy`: kw on captures that lack packets against the whole ones, CPU seconds and peak memory.
 
-A busy broker: 3,000 connections, 9,000 packets a second, of which a share is dropped at random. And connections of
-which each has one gap, all of them at one time. Ends with what is promised; 1 if not kept. `--write FILE` only makes
-one such capture.
+A busy broker: 3,000 connections, 9,000 packets a second, with a share of the packets dropped at random; and connections
+with one gap each, all at the same time. Ends with the promise and whether it was kept; exit code 1 if not.
+`--write FILE` only makes one such capture.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def write(path: Path, *, connections: int, packets: int, loss: float) -> None:
 def write_gaps(path: Path, *, connections: int, lost: bool = True) -> None:
     """Make a capture of connections that ask twice, a packet a millisecond; the first answer of each is `lost`, or not.
 
-    All ask for the first time, then all are answered, and so on: so all of them wait for what is missing at one time.
+    All connections ask for the first time, then all are answered, and so on: so all wait for a lost packet at once.
     """
     rng = random.Random(connections)
     exchanges = [exchange for _, (_, exchange) in zip(range(1000), small(rng), strict=False)]

@@ -1,9 +1,10 @@
-"""What new clients cost: many that connect and ask a few times, straight to a broker, through a relay, by `kw proxy`.
+"""The cost of new clients: many connect and ask a few times, straight to a broker, through a relay, by `kw proxy`.
 
 `python -m tests.bench.newcomers [--clients 500] [--asks 20] [-- OPTIONS OF kw proxy]`. The broker is fair_broker.py;
-every client asks for ApiVersions, the answer to which is capped by the proxy, or for Metadata, which is rewritten. They
-come one after the other, some at a time. Ways take turns, several rounds; a line is the best round of its way. "CPU ms"
-is what the processes between client and broker needed for each question. Ends with what is promised; 1 if not kept.
+every client asks for ApiVersions, the answer to which is capped by the proxy, or for Metadata, which is rewritten. Some
+clients are connected at a time, and new ones take the place of those that leave. Ways take turns, several rounds; a
+line is the best round of its way. "CPU ms" is the time of the processes between client and broker for each request.
+Ends with the promise and whether it was kept; exit code 1 if not.
 """
 
 from __future__ import annotations

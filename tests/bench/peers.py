@@ -1,8 +1,8 @@
 """The libraries that kw is measured against: one message of an API in, functions that decode and encode it out.
 
-uuids count as raw bytes on all sides: kafka-python's generator is told to leave them so, kio (native code) gets zero
-uuids, which it reads as None. All sides get the message as bytes (kafka-python's code reads memoryviews only, so it
-has to make one), and are called below their convenience layers, at their compiled functions.
+uuids are raw bytes on all sides: kafka-python's generator is set to keep them so, kio (native code) gets zero uuids,
+which it reads as None. All sides get the message as bytes (kafka-python's code reads memoryviews only, so it has to
+make one), and are called below their convenience layers, at their compiled functions.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Processes that a measurement needs: a broker, a relay, `kw proxy` with its log, and what keeps the machine awake.
+"""Processes of a measurement: a broker, a relay, `kw proxy` with its log, and processes that keep the machine awake.
 
-What they used of the processors is read from /proc, so that a figure can say who had no time to spare.
+Their processor time is read from /proc, so that a figure can tell which process was the bottleneck.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def awake(wanted: bool) -> Iterator[None]:
     """Keep every processor from going to sleep, by processes that give way to all others (SCHED_IDLE).
 
     A virtual processor that sleeps is woken by its host, which takes 50 µs or more: longer than a turn of a broker, a
-    proxy and a client together. Without this a measurement with few requests in flight is one of the host.
+    proxy and a client together. Without this, a measurement with few requests in flight measures the host.
     """
     with ExitStack() as stack:
         for _ in range((os.cpu_count() or 1) if wanted else 0):

@@ -1,13 +1,14 @@
-"""What the proxy costs: the same load straight to a broker, through a plain TCP relay, and through `kw proxy`.
+"""The cost of the proxy: the same load straight to a broker, through a plain TCP relay, and through `kw proxy`.
 
 `python -m tests.bench.proxy [--sleepy] [--faults] [--soak 600] [-- OPTIONS OF kw proxy]`. Broker and generator
 (fake_broker.py, generator.py) hold ready-made frames and make two system calls a turn, each in a process of its own.
-That they are not the bottleneck is seen twice: the lines "direct" are far above the others, and "busy" says how much of
-one processor the generator, the broker, what is between them (with its log), and all other programs used meanwhile.
+Two things show that they are not the bottleneck: the lines "direct" are far above the others, and "busy" tells how much
+of one processor the generator, the broker, the processes between them (with the log), and all other programs used.
 
-All ways take turns, several rounds; a line is the best round of its way, since what else runs on the machine only takes
-away. Processors are kept from going to sleep (processes.py, `awake`) unless `--sleepy` is given: a virtual one takes
-longer to wake up than the turns that are measured here. Ends with what is promised and whether it was kept; 1 if not.
+All ways take turns, several rounds; a line is the best round of its way, since other programs on the machine only take
+time away. Processors are kept from going to sleep (processes.py, `awake`) unless `--sleepy` is given: a virtual one
+takes longer to wake up than the turns that are measured here. Ends with the promises and whether they were kept; exit
+code 1 if not.
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ def plain(world: World) -> list[Promise]:
 def faulty(world: World) -> list[Promise]:
     """Measure with rules of faults that never match.
 
-    Ratios of the processor time that a request takes in the proxy, of rounds in turn.
+    The promises are ratios of the proxy's processor time for a request; ways take turns, several rounds.
     """
     print(_HEAD)
     found: dict[str, float] = {}

@@ -1,7 +1,7 @@
-"""What the log costs: `python -m tests.bench.proxy_log`.
+"""The cost of the proxy's log: `python -m tests.bench.proxy_log`.
 
-On the data path: the time for one chunk told to the feed, sending included, for small and for large chunks. Behind it:
-how many exchanges a second its process takes, as NDJSON to a file, alone and with -w; with nothing left out.
+On the data path: the time to give one chunk to the feed, sending included, for small and for large chunks. Behind it:
+the exchanges a second that the log's process handles, as NDJSON to a file, with and without -w, dropping none.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`python -m tests.bench.report`: what a report over tables costs, here and on Spark: rows a second, CPU, memory.
 
-Makes tables of its own (`--rows`, 10 million) and removes them. Exit code 1 when counting is slower, or takes more
-memory, than we hold ourselves to.
+Makes tables of its own (`--rows`, 10 million) and removes them. Exit code 1 when counting takes more time or memory
+than our limits.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`python -m tests.bench.rereading [--mb N] [--split-mb N] [--loss 0,0.001,0.003]`: what windows of rereading save.
 
-Of a capture of 500 connections that begins in their middle and lacks a share of its packets, splits are read and
-stitched in one process: with the windows of `rereading.py`, and reading all of a split for each connection. Prints CPU
-seconds of both stages and how often a part of a split was read again.
+Splits of a capture of 500 connections, which begins in their middle and lacks a share of its packets, are read and
+stitched in one process: with the windows of `rereading.py`, and with all of a split read for each connection. Prints
+CPU seconds of both stages and how often a part of a split was read again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The memory of a proxy and of its log under load: small requests, and a client that reads its answers too slowly.
 
-Sizes are taken each second, and all that come after the first tenth of the time are judged. How far the log is behind
-counts as well: it may hold what a busy machine leaves it no time for.
+Sizes are taken each second, and those after the first tenth of the time are judged. The backlog of the log is taken
+into account: on a busy machine the log may hold more.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`python -m tests.bench.stats`: `kw stats` and `kw doctor` against `kw sniff -o text` on the same capture, same run.
 
-One pass over the capture each; prints the ratio of CPU seconds beside the most that is allowed. `--profile clients`
-and the other kinds of tests.bench.real are recorded traffic.
+One pass over the capture each; prints the ratio of CPU seconds beside its limit. `--profile clients` and the other
+kinds of tests.bench.real are recorded traffic.
 """
 
 from __future__ import annotations

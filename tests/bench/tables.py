@@ -1,7 +1,7 @@
 """`python -m tests.bench.tables`: what the tables of a capture cost beside reading and decoding it, in one process.
 
-The engine alone, the engine with the rows in batches, and with Parquet files; CPU seconds of the same capture, the best
-of some runs, and how much of it that is per exchange.
+The engine alone, with rows in batches, and with Parquet files: CPU seconds for the same capture, the best of some runs,
+and the time per exchange.
 """
 
 from __future__ import annotations

@@ -259,7 +259,7 @@ PROFILES: dict[str, Callable[[random.Random], Iterator[tuple[int, Exchange]]]] =
 
 
 def write(profile: str, path: Path, size: int, *, distinct: int = 4000) -> tuple[int, int]:
-    """Make a capture of at least `size` bytes; the numbers of exchanges and of its bytes.
+    """Make a capture of at least `size` bytes; gives the number of its exchanges and of its bytes.
 
     Only `distinct` exchanges are encoded, then used again under other correlation ids.
     """

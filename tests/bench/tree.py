@@ -1,7 +1,7 @@
-"""A command line in, what it and all processes below it cost out: wall and CPU seconds, and peak memory by role.
+"""A command line in, the cost of its whole process tree out: wall and CPU seconds, and peak memory by role.
 
-The operating system adds up the CPU time of children only where they are waited for, which Spark does not do; so the
-tree is looked at in /proc all the time, and what a process had used when it was last seen counts.
+The operating system adds up the CPU time of children only if they are waited for, which Spark does not do. So the tree
+is read from /proc again and again, and the figures of a process when it was last seen count.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`python -m tests.bench.volume FILE BYTES`: a capture of many gigabytes, with as many connections as wanted.
 
-The exchanges are those of traffic.py: of one profile, or (`blend`, which is what brokers see) for each `mixed` one of
-batches some `small` ones, a tenth of the bytes. Which connection has which is drawn here, so that one of them
+The exchanges are those of traffic.py: of one profile, or of `blend`, which is close to a broker's traffic: some `small`
+exchanges, a tenth of the bytes, for each `mixed` one. Connections are drawn at random for them, so that one connection
 (`--hot 0.95`) may have most of the bytes.
 """
 

@@ -1,11 +1,11 @@
 """`python -m tests.bench.watch [--minutes 30] [--rate 20] [--file 50] [-- WORDS]`: a watch of a ring that never ends.
 
-Writes a ring of captures at so many MB a second, each file of so many MB, packets with the time at which they are
-written, and has `kw pipeline watch` (WORDS are more of its options) decode it meanwhile; old files of the ring are
-deleted. Prints what was written, CPU seconds for each MB and how long the watch waited for a core, freshness (the time
-from a packet to its row in the tables, of all rows; and from the end of a file to its last row), lag, batches, and
-memory over time, by process. Ends with 1 where a file was lost, where rows are not as many as were written, where a
-row was older than 15 s, or where the memory of the last quarter is more than a tenth above that of the second one.
+Writes a ring of captures at `--rate` MB a second, in files of `--file` MB, packets with the time at which they are
+written, while `kw pipeline watch` (WORDS are more of its options) decodes it; old files of the ring are deleted. Prints
+the amount written, CPU seconds for each MB and how long the watch waited for a core, freshness (the time from a packet
+to its row in the tables, of all rows; and from the end of a file to its last row), lag, batches, and memory over time,
+by process. Ends with 1 where a file was lost, where rows are not as many as were written, where a row was older than 15
+s, or where the memory of the last quarter is more than a tenth above that of the second one.
 """
 
 from __future__ import annotations

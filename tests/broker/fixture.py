@@ -1,6 +1,6 @@
 """Pytest fixtures of clusters: `needs_brokers` marks a test that starts one, `cluster` is one for a whole module.
 
-Where Java, Maven or tcpdump are missing such tests are skipped with the reason (which CI=true makes an error).
+Without Java, Maven or tcpdump such tests are skipped with the reason (CI=true makes that an error).
 """
 
 from __future__ import annotations

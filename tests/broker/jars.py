@@ -81,7 +81,7 @@ def telemetry_classes(version: str) -> Path:
 def tls_agent() -> Path:
     """The jar of the agent that writes the keys of a Java program's TLS connections, without its dependencies.
 
-    Raises Missing where Maven cannot fetch it.
+    Raises Missing if Maven cannot fetch it.
     """
     folder = cache() / "tls-agent"
     jar = folder / f"{_AGENT.split(':')[1]}-{_AGENT.split(':')[2]}.jar"

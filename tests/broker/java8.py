@@ -1,7 +1,7 @@
 """Java 8 from Debian's unstable release, which alone has it, for clients that still run on it.
 
-It wants a newer C library than stable releases have. So that library comes with it, from the same packages, and the
-program that holds the virtual machine (Python with the last JPype that knows Java 8) is started by its loader.
+It needs a newer C library than stable releases have. So that library is taken from the same release, and the program
+with the virtual machine (Python with the last JPype that knows Java 8) is started by that library's loader.
 """
 
 from __future__ import annotations

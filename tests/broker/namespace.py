@@ -1,6 +1,6 @@
 """A network of its own for the calling thread and what it starts: a loopback, and nothing else.
 
-What is dropped or added there troubles nobody else on the machine. Linux alone has it, and root alone may.
+Packets dropped and addresses added there disturb nothing else on the machine. Needs Linux and root.
 """
 
 from __future__ import annotations

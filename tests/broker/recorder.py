@@ -35,7 +35,7 @@ def cannot_record() -> str | None:
 class Recorder:
     """`with Recorder(file, ports): …` — the file is complete when the block ends.
 
-    Packets that the kernel dropped are an error, unless `may_drop` leaves them out as a busy machine does.
+    Packets that the kernel dropped are an error, unless `may_drop`: the capture then lacks them.
     """
 
     # tcpdump hands its last ring-buffer block over only after one second.

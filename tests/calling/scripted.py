@@ -15,7 +15,7 @@ Answer = Callable[[Request], Mapping[str, Any] | None]
 class Node(Responder):
     """A scripted broker: offers `versions`; `answers` gives the body of a response, None for no answer ever.
 
-    `asked` are the requests that came, as (API key, version), ApiVersions not among them.
+    `asked` are the requests that it got, as (API key, version), without ApiVersions.
     """
 
     def __init__(self, versions: Mapping[int, tuple[int, int]], answers: Mapping[int, Answer]) -> None:

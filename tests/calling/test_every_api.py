@@ -1,9 +1,9 @@
 """Every API that a real node offers, at every version from the lowest to the highest, is answered to its example.
 
-Without a protocol error, that is: the connection stays, the answer comes and decodes to its last byte, and an error in
-it says only that what the example names is not there (the table ANSWERS), never that the request is wrong, unknown or
-more than the node can take (INVALID_REQUEST, UNSUPPORTED_VERSION, UNKNOWN_SERVER_ERROR …). What is offered and not
-served, whatever the request, is in the table STRANGE, with what comes instead.
+There must be no protocol error: the connection stays open, the answer decodes to its last byte, and an error in it only
+tells that a thing named in the example does not exist (the table ANSWERS), never that the request is wrong, unknown or
+too much for the node (INVALID_REQUEST, UNSUPPORTED_VERSION, UNKNOWN_SERVER_ERROR …). The table STRANGE has the versions
+that are offered but never served, with the outcome that they have instead.
 """
 
 from __future__ import annotations

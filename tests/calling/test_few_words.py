@@ -90,8 +90,8 @@ def lacks(found: Any, wanted: Any) -> bool:
 def patiently(wanted: dict[str, Any], *words: str) -> Any:
     """The answer to a call that goes well.
 
-    Made again while it says that later would be better, as a person does; a question also while its answer lacks what
-    is wanted, since a broker applies what the controller decided a moment after the controller has answered.
+    The call is repeated while its answer has an error that passes; a question also while its answer lacks something
+    wanted, since a broker applies a controller's decision a moment after the controller has answered.
     """
     deadline = time.monotonic() + 30
     while True:

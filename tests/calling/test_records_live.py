@@ -1,5 +1,5 @@
-"""Records produced by hand, at every format, codec and version, are read by other consumers; and theirs are
-what `kw call fetch --records` shows.
+"""Records produced by hand, at every format, codec and version, are read by other consumers; and `kw call fetch
+--records` shows the records of other producers.
 """
 
 from __future__ import annotations
@@ -250,7 +250,7 @@ def test_what_is_fetched_can_be_produced_again(scene: Scene) -> None:
 def test_message_sets_that_a_broker_keeps() -> None:
     """Records are stored without conversion: those read are those written, but for the offsets that the broker gives.
 
-    3.9.1 on ZooKeeper, speaking like a release before 3.0, keeps what its topics say.
+    3.9.1 on ZooKeeper, with the inter-broker protocol of a release before 3.0, keeps the topics' message formats.
     """
     made: dict[str, list[Row]] = {}
     expected: dict[str, dict[int, list[Read]]] = {}

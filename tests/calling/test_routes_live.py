@@ -1,5 +1,5 @@
-"""Each row of the routing table that names a place, on three nodes: the node that it leads to takes the request, the
-others say that it is not for them."""
+"""Each row of the routing table that names a place, on three nodes: the node that it leads to takes the request, and
+the others answer that it is not for them."""
 
 from __future__ import annotations
 

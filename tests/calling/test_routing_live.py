@@ -1,6 +1,6 @@
 """Every routing rule on three nodes reaches the node that the brokers' request logs name, also after things moved.
 
-What a test expects it asks the cluster for beforehand, so that the tests may run in any order.
+Each test first asks the cluster for the state that it expects, so that tests may run in any order.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A plain reader of clean loopback captures: whole streams in memory, no recovery, no limits; the engine's oracle.
 
-It knows Ethernet with IPv4 or IPv6 and TCP as tcpdump writes it for `lo`, and nothing of loss: a hole is an error.
+It reads Ethernet with IPv4 or IPv6 and TCP, as tcpdump writes them for `lo`; missing bytes are an error.
 """
 
 from __future__ import annotations

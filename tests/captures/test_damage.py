@@ -1,6 +1,6 @@
 """The captures that ship with packets dropped, swapped, doubled, cut or missing at the start.
 
-No exchange may come out that the whole capture has not, and only those may be lost of which a packet was touched.
+Only exchanges of the whole capture may come out, and only those with a touched packet may be lost.
 """
 
 from __future__ import annotations

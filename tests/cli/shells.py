@@ -1,7 +1,7 @@
 """Lines typed into real interactive shells, TAB pressed at their end: the candidates, and the completed line.
 
-bash and zsh run in a pseudo-terminal, one session for all lines; a key that is no letter makes the shell write the line
-that it has to a file and start anew. fish is asked by its own `complete -C`.
+bash and zsh run in a pseudo-terminal, one session for all lines; Ctrl-T makes the shell write its line to a file and
+start a new one. fish is asked by its own `complete -C`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A secret is planted in every field that is declared secret, of every API and version: no output of kw has it.
 
-The capture has an exchange for each of them, those inside an Envelope, and records of the metadata log; the secret of
-each is another one, so that one that is repeated tells which field it was in.
+The capture has an exchange for each such field, requests inside an Envelope, and records of the metadata log. Every
+secret is different, so that a leaked one tells its field.
 """
 
 from __future__ import annotations

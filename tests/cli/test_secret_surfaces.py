@@ -1,5 +1,5 @@
 """The planted secrets of test_secret_fields.py on the other ways into kw: records that are read, captures that are cut,
-messages and structures alone, values to encode, requests to send, files of the proxy, and what goes wrong on the way.
+single messages and structures, values to encode, requests to send, files of the proxy, and errors on the way.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def world(
 ) -> Environment:
     """An environment whose streams are memory; `terminal` makes its output look like one.
 
-    What is no terminal is read by a test as by a program: as ndjson, unless `variables` or -o say otherwise.
+    Output that is no terminal is ndjson, unless `variables` or -o ask for another format.
     """
     return Environment(
         stdin=io.BytesIO(stdin),

@@ -1,7 +1,7 @@
 """Internal topics of a busy cluster: kw's records against the output of Kafka's own `kafka-dump-log`.
 
-`python -m tests.embedded.internal_topics` makes the goldens anew: a capture of the fetches of followers, cut out of one
-of a whole session, and the lines of the tool.
+`python -m tests.embedded.internal_topics` makes the goldens anew: a capture of followers' fetches, cut out of the
+capture of a whole session, and the lines of the tool.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Answers without requests: each guess is the API and version that was asked, in every shipped capture.
 
-The captures are played without the packets of the clients, also without the beginnings of connections and with losses.
+The captures are played without the clients' packets; also without the beginnings of connections, and with losses.
 """
 
 from __future__ import annotations

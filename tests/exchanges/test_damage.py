@@ -1,5 +1,5 @@
-"""Captures with packets dropped, swapped, doubled, cut or missing at the start: never a wrong exchange, and none lost
-that need not be.
+"""Captures with packets dropped, swapped, doubled, cut or missing at the start: no exchange is wrong, and none is lost
+without need.
 """
 
 from __future__ import annotations

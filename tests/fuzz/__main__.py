@@ -1,4 +1,4 @@
-"""Tries random input for as long as one likes, class by class: says what was tried, and how to repeat what failed.
+"""Tries random input for some time, class by class: prints what was tried, and how to repeat a failure.
 
     python -m tests.fuzz --seconds 60 [--class NAME]… [--seed N]
 

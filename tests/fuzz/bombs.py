@@ -1,6 +1,6 @@
 """Small captures and messages that expand: compressed batches, giant arrays, headers, wrappers in wrappers.
 
-Whatever shows them, a frame of at most 32 MiB takes at most 300 MB of memory, and ends as commands end.
+Every command takes at most 300 MB of memory for a frame of at most 32 MiB, and ends with a documented exit code.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The classes of random input: a name, what tries one seed, and how long one seed may take before it counts as hanging.
+"""The classes of random input: a name, a function that tries one seed, and the seconds after which a seed hangs.
 
-A class is a function that makes its input of the dice it is given, tries it and gives the number of inputs tried;
-whatever it raises is a failure.
+The function of a class makes its input with the given dice, tries it and gives the number of inputs tried; any
+exception is a failure.
 """
 
 from __future__ import annotations

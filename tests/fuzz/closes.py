@@ -1,7 +1,7 @@
 """Connections that end in odd ways: any combination of flags, ends while bytes are held, reused ports, jumps.
 
-An engine that hands its state over to another one at every cut, or at some, gives what one engine gives; so do splits
-of the capture that are stitched together.
+Engines that hand their state over at every cut, or at some cuts, give the rows of a single engine; so do splits of the
+capture that are stitched together.
 """
 
 from __future__ import annotations

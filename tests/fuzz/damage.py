@@ -1,7 +1,7 @@
 """Captures with wrong, lost and added bytes, plain and inside compression, through the whole program.
 
-Rows, and one line at most of what is wrong. A compressed capture that says by itself whether it is whole (a checksum,
-an end) gives the rows of the whole one, or exit code 1.
+The output is rows, and at most one line of error. A compressed capture that can tell whether it is complete (a
+checksum, an end) gives the rows of the complete one, or exit code 1.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Brokers that lie to `kw call` and to `kw proxy --check`: ports, ids, versions, hostile strings, cut and wrong frames.
 
-Whatever they say, a command ends in its time, with an exit code that scripts know and a line for what is wrong (where
-all nodes are asked, one for each that cannot be reached); what it prints for programs is JSON.
+For any answers, a command ends in time, with a documented exit code and a line for the error (if all nodes are asked,
+one for each that cannot be reached); its output for programs is valid JSON.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ LOGINS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 class Liar(Responder):
     """A broker with random answers, but for a share of `truth` in the fields that steer a client.
 
-    `wrongs` are what it may do to the bytes of an answer, each one time in ten.
+    `wrongs` are faults in the bytes of an answer, each used one time in ten.
     """
 
     def __init__(self, rng: Random, *, truth: float, wrongs: Mapping[str, Wrong]) -> None:
@@ -204,8 +204,8 @@ def try_broker(rng: Random) -> int:
 def lines_max(words: list[str]) -> int:
     """The most lines of errors that a command may print.
 
-    In each round one ends it. Before it stand, where all nodes are asked, those that cannot be reached: so many of
-    them, how many more there are, and the last. Behind what is repeated stands how long the answers took.
+    One line ends each round. If all nodes are asked, lines for unreachable nodes come before it: PROBLEMS_TOLD of them,
+    the number of further ones, and the last. After repeated calls a line has the times of the answers.
     """
     repeated = "--repeat" in words
     everywhere = words[0] == "call" and ("all" in words or route(api(words[1]).key).to == "all")

@@ -1,8 +1,8 @@
-"""Busy captures that lack packets: many connections to one broker, of which the capture has lost, doubled, swapped and
-cut some, or has one direction only, or begins in the middle; and some connections that nothing has happened to.
+"""Busy captures that lack packets: many connections to one broker, with packets lost, doubled, swapped and cut, with
+one direction only, or without their beginning; and some connections without any fault.
 
-No exception; the rows of the connections that are whole stay as they are; work grows with packets (calls of functions
-are counted, so that the machine's load does not matter); and no more is missing than was ever sent.
+There is no exception; the rows of the connections without faults stay as they are; work grows with packets (calls of
+functions are counted, so that the machine's load does not matter); and no more bytes are missing than were ever sent.
 """
 
 from __future__ import annotations

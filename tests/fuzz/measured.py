@@ -2,7 +2,8 @@
 
     python -m tests.fuzz.measured sniff orders.pcapng
 
-What the operating system says of a child (ru_maxrss) counts the memory of its parent before it, which is large here.
+The operating system's figure for a child (ru_maxrss) includes the memory of its parent at the fork, which is large
+here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Hostile names on a terminal: in captures, messages, answers of brokers, file names and command-line words.
 
-Whatever a command draws, no byte of it commands the terminal but what kw itself means to: colours, and the line of its
-progress bar. Everything is text, and nothing is drawn backwards.
+The only control sequences that a command draws are kw's own: colours, and those of the progress bar. All output is
+text, and none of it is drawn backwards.
 """
 
 from __future__ import annotations

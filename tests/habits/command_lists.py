@@ -1,15 +1,15 @@
 """Lists of command lines in (`commands/*.txt`), rows that tests can run out.
 
-One row a line; empty lines and those that begin with `#` say nothing:
+One row a line; empty lines and lines that begin with `#` are ignored:
 
     EXIT  [@COLUMNS] [NAME=value …] COMMAND [| COMMAND …]  [⇒ TEXT …] [⇒ !TEXT …]
 
-COMMAND is `kw WORDS…` or, at the beginning of a pipe, `printf 'TEXT'`, with the quotes of a shell and no other of its
-words: no patterns, no substitution. `@100` makes the last output a terminal of 100 columns, `NAME=value` sets a
-variable, `$TMP` stands for an empty folder, `$MADE` for one with faulty captures (faulty_captures.py). EXIT is the last
-command's. Each TEXT must stand in what was written to standard output or standard error, each `!TEXT` must not;
-`⇒ =TEXT` says the whole standard output, `⇒ ^TEXT` its start, `⇒ !` alone that it is empty. `\\n` and `\\t` in TEXT
-mean what they do in C.
+COMMAND is `kw WORDS…` or, at the beginning of a pipe, `printf 'TEXT'`, with a shell's quotes, but without its patterns
+and substitutions. `@100` makes the last output a terminal of 100 columns, `NAME=value` sets a variable, `$TMP` stands
+for an empty folder, `$MADE` for one with faulty captures (faulty_captures.py). EXIT is the last command's. Each TEXT
+must stand in what was written to standard output or standard error, each `!TEXT` must not; `⇒ =TEXT` is the whole
+standard output, `⇒ ^TEXT` its start, `⇒ !` alone means that it is empty. `\\n` and `\\t` in TEXT mean what they do in
+C.
 """
 
 from __future__ import annotations

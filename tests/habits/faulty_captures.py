@@ -1,6 +1,6 @@
 """Faulty captures made of those that ship: one direction, cut or lost packets, no Kafka at all.
 
-`$MADE` in a command line is the folder that has them.
+`$MADE` in a command line is the folder with these captures.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`-o ndjson` of every shipped capture is as it was in 0.1.0, without the keys that have come since.
 
-`ndjson_before.json` has the first eight digits of the SHA-256 of every line, without those keys:
-`python -m tests.habits.test_ndjson_before` writes it, from the version that is to be the measure.
+`ndjson_before.json` has the first eight digits of the SHA-256 of every line, without those keys. It is written by
+`python -m tests.habits.test_ndjson_before`, to be run with the version to compare with.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SINCE: Final = ("client_software", "user", "mechanism", "sasl", "group", "transa
 def old_form(line: str) -> str:
     """A line without what has come since: `expected` of an error, the keys of SINCE, the details of TLS.
 
-    The user data of assignors was bytes, and so were the principal of an Envelope and the metrics of clients.
+    The user data of assignors, the principal of an Envelope and the metrics of clients become bytes, as they were.
     """
     row: dict[str, Any] = json.loads(line, object_hook=old_bytes)
     if row.get("reason") == "tls":

@@ -1,5 +1,5 @@
-"""Real clients in groups at a mocked broker: partitions are divided, and those of a member that leaves or dies are
-taken over; transactions; incremental fetch sessions."""
+"""Real clients in groups at a mocked broker: partitions are divided, and the partitions of a member that leaves or dies
+are taken over; transactions; incremental fetch sessions."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """GSSAPI against a real broker with a realm, and without the Kerberos library.
 
-The logins have processes of their own, because the Kerberos library reads the environment.
+Each login runs in a new process, because the Kerberos library reads the environment.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ class Kafka:
     def error_answer(self, key: int, version: int, data: str, code: int, throttle: int) -> str | None:
         """The bytes of the answer that Kafka's own classes make from a request and an error; None if they make none.
 
-        They are those of AbstractRequest.getErrorResponse, as a broker calls it where a request fails as a whole.
+        The answer is that of AbstractRequest.getErrorResponse, which a broker calls if a request fails as a whole.
         """
         apis = jpype.JClass(_PROTOCOL + "ApiKeys").forId(key)
         buffer = self._buffer(data)

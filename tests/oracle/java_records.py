@@ -1,7 +1,7 @@
 """Kafka's own record classes behind a pipe: a question in JSON on each line of stdin, its answer on a line of stdout.
 
-Run as `python -m tests.oracle.java_records JAR…`. `["write", {…batch…}]` answers the bytes in hex, `["read", hex]` the
-batches with their records, as far as Kafka gets, `["murmur2", hex]` the hash of a key.
+Run as `python -m tests.oracle.java_records JAR…`. The answer to `["write", {…batch…}]` is the bytes in hex, to
+`["read", hex]` the batches and records that Kafka can read, to `["murmur2", hex]` the hash of a key.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A plan and a seed in, a random value of that message out, in the library's Python form.
 
-Each style stresses something: `plain`, `empty`, `nulls`, `edges` of the number ranges, `long` arrays and strings, all
-`tagged` fields set, `unknown` tags in every struct.
+The styles: `plain`, `empty`, `nulls`, `edges` of the number ranges, `long` arrays and strings, all `tagged` fields set,
+`unknown` tags in every struct.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Exchanges that kw found in a capture against the entries of the brokers' request logs: a reusable comparison.
 
-Every entry must be an exchange with the same connection, correlation id, API, version, client id and body values. What
-an exchange may be without an entry is told by name (`_EXPLAINED`); everything else is a problem.
+Every entry must be an exchange with the same connection, correlation id, API, version, client id and body values.
+`_EXPLAINED` names the reasons for an exchange without an entry; any other difference is a problem.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def compare(
 ) -> Comparison:
     """Compare NDJSON records (secrets revealed) with the logs of all nodes.
 
-    `sasl` holds the host:port of listeners with SASL, `foreign` those of servers in the capture that are not Kafka.
+    `sasl` has the host:port of listeners with SASL, `foreign` that of servers in the capture that are not Kafka.
     """
     result = Comparison()
     by_connection: dict[tuple[str, str], list[Record]] = defaultdict(list)

@@ -1,6 +1,6 @@
 """The body in the request log and kw's body of the same message (JSON or Python form) in, their differences out.
 
-The log has Kafka's camelCase names, bytes as base64, records as their size, tagged fields only when they are set.
+The log has Kafka's camelCase names, bytes as base64, records as their size, and tagged fields only if they are set.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The long comparison of kw with brokers' request logs: `python -m tests.oracle.scenarios [NAME…] [--keep DIR]`.
 
 Each scenario starts a cluster, lets real clients work on it, records them, and compares every exchange with the log.
-`--keep` leaves captures and logs in DIR/NAME; `--again DIR` compares those that are there once more.
+`--keep` leaves captures and logs in DIR/NAME; `--again DIR` compares the captures and logs there again.
 """
 
 from __future__ import annotations

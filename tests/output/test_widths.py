@@ -42,9 +42,9 @@ def lines(name: str, width: int | None) -> list[str]:
 
 
 def less(narrow: str, wide: str, api: str = "") -> Iterator[str]:
-    """What the narrow line says and the wide one does not: words, and the parts of those that are cut.
+    """The words of the narrow line, and parts of its cut words, that the wide line lacks.
 
-    Of the name of the API other letters may stand for the whole: `CreateT…`, `Crea…Topics`.
+    The name of the API may be cut at other places in both: `CreateT…`, `Crea…Topics`.
     """
     said = set(re.split(r"[\s,]+", wide))
     for word in re.split(r"[\s,]+", narrow):

@@ -1,6 +1,6 @@
 """A standalone Spark master with workers on this machine, whose Python has all that kw needs but not kw itself.
 
-That Python is a virtual environment of links: to each package of the running one but the project's own.
+That Python is a virtual environment with links to each package of the running one, except the project's own.
 """
 
 from __future__ import annotations

@@ -367,7 +367,7 @@ def test_without_the_extra_one_line_names_it(monkeypatch: pytest.MonkeyPatch) ->
 def test_ctrl_c_ends_a_long_query(folder: str, tmp_path: Path, moment: float) -> None:
     """Ctrl-C ends a query of tables; with a capture it would end the reading, and query what was read.
 
-    `moment`: seconds behind the start of DuckDB, before, while or after it begins with the query.
+    `moment`: seconds after the start of DuckDB, before, while or after it begins with the query.
     """
     command = [sys.executable, "-m", "kwcli.main", "sql", folder, "-q"]
     query = "select count(*) from range(100000000000) a, range(1000000) b"

@@ -1,6 +1,6 @@
 """`kw stats`, `kw pipeline report` and the views of both engines of SQL give the same numbers for captures that ship.
 
-Numbers are compared as they are written, to their last digit.
+Numbers are compared as they are printed, to their last digit.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The stages of a Spark job without Spark: however captures are cut, rotated, packed and damaged, the tables are those
-of one process.
+"""The stages of a Spark job without Spark: the tables are those of one process, however captures are cut, rotated,
+compressed and damaged.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def run_stages(
 ) -> int:
     """Run the stages into tables, two tasks each for 2 and 3, in batches of any size; gives the bytes that travelled.
 
-    `spoil` does something to the parts on their way, by which something is `lost`.
+    `spoil` changes the parts on their way; `lost` is a pattern for the losses that are then reported.
     """
     with open_store(str(folder)) as store:
         order = StageInput(job.spec, len(job.splits), store.staging(), raw)

@@ -77,7 +77,7 @@ def watch_killed(
 ) -> int:
     """Kill a watch so many times while captures come, and compare its tables; gives the number of batches.
 
-    Before each of these times one process below `others` is killed, if there is any.
+    Each time, one process below `others` is killed first, if there is any.
     """
     whole = tmp_path / "whole.pcap"
     write(whole, size, profile="small", connections=20)

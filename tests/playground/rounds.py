@@ -1,7 +1,7 @@
 """`python -m tests.playground.rounds [N]`: a playground with every listener, started, used and stopped N times.
 
-Each time kw itself, a Java client and librdkafka go in by every listener, and nothing is left afterwards: no process,
-no folder, no profile. A round that fails ends the program with an error.
+In each round kw itself, a Java client and librdkafka use every listener, and nothing is left afterwards: no process, no
+folder, no profile. A round that fails ends the program with an error.
 """
 
 from __future__ import annotations

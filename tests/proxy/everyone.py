@@ -1,7 +1,7 @@
 """Every client family through `kw proxy`: `python -m tests.proxy.everyone [NAME…]` (names as printed).
 
-The brokers advertise names that only the proxy can resolve, so that an address that leaks fails a scene. Afterwards the
-proxy's log is held against the capture that it wrote.
+The brokers advertise names that only the proxy can resolve, so that a leaked address fails a scene. Afterwards the
+proxy's log is compared with the capture that it wrote.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def port_base(nodes: int) -> int:
 class ProxyProcess:
     """`kw proxy` as a child; a context manager that ends it by SIGTERM and keeps its standard error.
 
-    `output` gets what it prints.
+    `output` is the file for its standard output.
     """
 
     def __init__(self, words: Sequence[str], base: int, output: Path | None = None) -> None:

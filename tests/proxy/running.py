@@ -132,7 +132,7 @@ async def running(
 ) -> AsyncIterator[Running]:
     """A proxy in front of a broker that runs `script` on every connection; without a script nobody listens there.
 
-    `way` is what else the proxy is told of the way to it (ClientConfig).
+    `way` has more settings of the connection to the broker (ClientConfig).
     """
     server = None
     tasks: set[asyncio.Task[None]] = set()

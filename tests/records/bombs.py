@@ -1,7 +1,7 @@
 """Small captures that expand: exchanges whose values take far more room than their bytes, by name.
 
-`capture(bomb)` is a pcap file with one connection, `frames(bomb)` its frames. `size` is what a bomb comes to in bytes:
-inflated where it is compressed, else on the wire. So a test scales them down and a trial scales them up.
+`capture(bomb)` is a pcap file with one connection, `frames(bomb)` its frames. `size` is the size of a bomb in bytes:
+decompressed if it is compressed, else on the wire. So bombs can be small in tests and large in trials.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The memory that `kw` takes for each of some files: `python -m tests.records.peak WORDS… -- FILE…`, in one process.
 
-Prints a line for each file: the peak of the process in MiB while `kw WORDS… FILE` ran.
+Prints a line for each file: the peak memory of the process in MiB while `kw WORDS… FILE` ran.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A client jar in, its message definitions out; a reader without code of the project, to judge the reference by.
 
-Definitions up to 2.7 say `bytes` for records; both are called `bytes` here.
+Definitions up to 2.7 have the type `bytes` for records; later ones are read as `bytes` too.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The jar of slf4j and client jars in, the schemas in their classes out: for releases without definitions.
 
-Prints JSON {jar: {API key: {version: [shape of the request, of the response]}}}. A shape is what is on the wire, one
-word a primitive, `[ … ]` around the elements of an array: how fields are grouped, and names, do not count. Each jar has
-a class loader of its own, so that one JVM serves them all.
+Prints JSON {jar: {API key: {version: [shape of the request, of the response]}}}. A shape lists the primitives on the
+wire, one word each, with `[ … ]` around the elements of an array: names and the grouping of fields do not count. Each
+jar has its own class loader, so that one JVM serves all jars.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A reader that knows Kafka from the text of `kw apis API VERSION` alone: printed layout and bytes in, values out.
 
-It shares no code with the library: sizes and forms come from the words of the encodings and the legend under them.
+It shares no code with the library: sizes and forms come from the names of encodings and the legend below them.
 """
 
 from __future__ import annotations

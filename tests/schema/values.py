@@ -23,9 +23,9 @@ TAGS = [9, 10, 127, 128, 16384, 2**31 - 2]
 def random_value(
     plan: Plan, rng: Random, *, strange: bool = True, values: int = 400, texts: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """A value of a message. `strange` allows strings that are no UTF-8; about `values` values at most.
+    """A value of a message. `strange` allows strings that are not UTF-8; about `values` values at most.
 
-    `texts` stand in half of the strings, instead of those above.
+    Half of the strings are taken from `texts`, by default from those above.
     """
     return _Maker(rng, texts or (TEXTS + STRANGE if strange else TEXTS), values).struct(plan)
 

@@ -1,6 +1,7 @@
 """Conversations of OpenSSL with itself, in memory: the bytes of both sides on the wire, and their key log.
 
-Run as a program it writes one to standard output: what TLS 1.3 offers is set by a file that OpenSSL reads once.
+Run as a program it writes one conversation to standard output: the suites of TLS 1.3 are set in a file that OpenSSL
+reads once per process.
 """
 
 from __future__ import annotations

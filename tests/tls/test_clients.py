@@ -1,7 +1,7 @@
 """Real clients over TLS, recorded: kw's rows agree with the broker's request log, by each source of key logs.
 
-The keys are those of an agent in the broker, and those of the client where it can write some: the recipes of
-`kw help tls` as they stand there.
+The keys are logged by an agent in the broker, and by each client that can log them, with the recipes of `kw help tls`
+word for word.
 """
 
 from __future__ import annotations

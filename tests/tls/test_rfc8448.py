@@ -1,6 +1,6 @@
 """The trace in RFC 8448, section 3, through the stage; and hand-made key updates, early data and retries.
 
-What OpenSSL does not do when asked from Python is made here: records are sealed with the keys of the trace's schedule.
+Python cannot make OpenSSL send those, so records are sealed here with the keys of the trace's schedule.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A capture in plain text in, its conversations in TLS out: segments, a pcapng file, and the key log.
 
-What each segment carried is one write of OpenSSL: the same bytes at the same times, in records.
+The bytes of each segment are one write of OpenSSL: the same bytes at the same times, in TLS records.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class _Wire:
 def wrap(segments: list[Segment], *, resumed: bool = False, **options: Any) -> Wrapped:
     """The conversations of segments in TLS; each of their connections must begin with its handshake.
 
-    With `resumed` all connections but the first resume its session.
+    With `resumed` all further connections resume the session of the first.
     """
     stage = Reassembly()
     wires: dict[int, _Wire] = {}

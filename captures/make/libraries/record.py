@@ -1,8 +1,9 @@
-"""Client libraries of many releases at work: what their requests say of them, one JSON line a connection.
+"""Records client libraries of many releases: the traits of their requests, one JSON line a connection.
 
-`python -m captures.make.libraries.record OUT.ndjson [WORD…]` records those whose label holds a word (all without).
-Each client produces twenty records to a topic of its own and reads them in a group of its own, with every setting left
-as the library has it. Kept are facts alone (`library_traits.py`), no capture: label, release of the broker, traits.
+`python -m captures.make.libraries.record OUT.ndjson [WORD…]` records the clients with one of the words in their label
+(all clients without words). Each client produces twenty records to a topic of its own and reads them in a group of its
+own, with the library's default settings. A line has the label, the release of the broker and the traits
+(`library_traits.py`); captures are not kept.
 """
 
 from __future__ import annotations

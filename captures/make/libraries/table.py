@@ -1,7 +1,7 @@
 """Recordings of libraries in, `decoders/exchanges/library_table.py` out: traits of releases that do not say their name.
 
-`python -m captures.make.libraries.table RECORDED.ndjson…` writes it anew from what `record` has written, and what tests
-try it on: those held out as well.
+`python -m captures.make.libraries.table RECORDED.ndjson…` writes the table anew from the lines of `record`, and the
+connections that tests try it on, those of held-out releases included.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """`python -m tests.bench.real`: kw against tshark on recorded traffic of three kinds, same files, same run.
 
 The captures are recorded on first use, which takes minutes, and kept in the cache; `--size 5` makes quick ones. Prints
-CPU and wall seconds of one process (`--jobs 1`; several: `tests.bench.jobs`), peak memory, and the ratios beside the
-figures we hold ourselves to. `--against DIR` runs a second
-kw, the one installed in that environment (`DIR/bin/python`), alternately with this one.
+CPU and wall seconds of one process (`--jobs 1`; several: `tests.bench.jobs`), peak memory, and the ratios beside our
+aims. `--against DIR` runs a second kw, the one installed in that environment (`DIR/bin/python`), alternately with this
+one.
 """
 
 from __future__ import annotations

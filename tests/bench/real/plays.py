@@ -1,4 +1,4 @@
-"""What clients and clusters do while a capture is recorded: one function a round, which is played until it is full.
+"""Plays of clients and clusters for recorded captures: one function a round, repeated until the capture is full.
 
 A round is a few dozen sessions of some seconds, at most three at a time. Rounds differ by their number: in families,
 codecs, sizes and logins.

@@ -217,7 +217,7 @@ def transact(
 ) -> int | list[str]:
     """One transaction per word of `ends` (`commit` or `abort`), with the group's offsets when one is named.
 
-    `tell`: gives what came of each.
+    `tell`: gives the outcome of each.
     """
     producer = _producer(bootstrap, properties, **{"transactional.id": id, **(config or {})})
     producer.initTransactions()

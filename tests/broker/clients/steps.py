@@ -129,8 +129,8 @@ def transactions(
 ) -> list[str]:
     """`play` one transaction per word of `ends` (`commit`, `abort`); gives the outcome of each.
 
-    That is its word, or `failed: ERROR` where `play` raised one of `failures` and `abort` brought the transaction to
-    its end, or `lost: ERROR` where that failed too, after which no more are begun.
+    An outcome is the word itself, or `failed: ERROR` if `play` raised one of `failures` and `abort` ended the
+    transaction, or `lost: ERROR` if `abort` failed too, after which no more transactions are begun.
     """
     outcomes: list[str] = []
     for number, end in enumerate(ends):

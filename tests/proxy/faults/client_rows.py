@@ -1,7 +1,7 @@
 """Faults of real clients and the promises that they keep: one row a fault, one row for a family that differs.
 
-A family plays for each fault: `produce` writes as an idempotent producer, `transact` commits and aborts transactions,
-`consume` reads a topic as a member of a group. What it promises is PROMISES unless DIFFERENCES has a row for it.
+The plays of a family for each fault: `produce` writes as an idempotent producer, `transact` commits and aborts
+transactions, `consume` reads a topic as a member of a group. The promise is in PROMISES, unless DIFFERENCES has a row.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ FAMILIES: Final = (
 
 
 class Fault(NamedTuple):
-    """`quick`: clients are given short time-outs, or the row would take half a minute; `secured`: they log in; `stays`:
-    the consumer stays in its group for some seconds; `preset`: not all of `rules` are met.
+    """A fault. `quick`: clients have short time-outs, without which the row takes half a minute; `secured`: they log
+    in; `stays`: the consumer stays in its group for some seconds; `preset`: not every one of `rules` has to hit.
     """
 
     rules: tuple[str, ...]

@@ -1,6 +1,6 @@
 """A client, a play and a topic in; the client's results and the topic's records afterwards out.
 
-Topics are read from the broker itself, past the proxy.
+Topics are read from the broker itself, not through the proxy.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def play(
 def whole(found: Sequence[int], outcomes: Sequence[str], ends: Sequence[str], count: int) -> str:
     """The problem with the records of transactions of `count` records each, "" if there is none.
 
-    What was told as committed is there once and what was told as aborted is not; of what failed nobody knows, but that
-    it is whole.
+    The records of a committed transaction must be there once, those of an aborted one must not; those of a failed one
+    must be there completely or not at all.
     """
     times = Counter(found)
     for number, end in enumerate(ends):

@@ -1,6 +1,6 @@
 """Real clients of all families under every fault keep their promises, as the topics show afterwards.
 
-The rows are in `client_rows`. One broker serves all of them.
+The rows are in `client_rows`. One broker serves all families.
 """
 
 from __future__ import annotations
