@@ -23,7 +23,7 @@ from tests.analysis.faults.recording import (
     three_brokers,
 )
 
-# Those whose captures are small; the others are recorded by the tests alone.
+# Findings whose captures are small; the captures of the others are recorded by the tests only.
 SHIP: Final = (
     *("advertised-elsewhere", "advertised-loopback", "advertised-wildcard", "clock-ahead", "heartbeats-late"),
     *("idle-cut", "isr-flapping", "isr-shrunk", "leaders-move", "no-connection", "producer-fenced", "records-corrupt"),

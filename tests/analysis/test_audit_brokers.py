@@ -40,7 +40,7 @@ CLIENTS: Final = (
 )
 QUICK: Final = ("java 0.10.2.2", "librdkafka 2.14.0", "kafka-python 2.0.2")
 RECORDS: Final = 20
-# One that has not come through by then does not come through.
+# A client without all its records by then does not get them.
 PATIENCE_S: Final = 25
 
 
@@ -163,5 +163,5 @@ def test_verdicts_on_clients_of_a_broker_of_1_1_come_true(tmp_path: Path) -> Non
 @pytest.mark.full
 def test_verdicts_come_true(tmp_path: Path) -> None:
     found = compare(tmp_path, BROKERS, CLIENTS)
-    # Brokers of 3.9 hold nobody down, so that there is something to say of all.
+    # Brokers of 3.9 limit no client's versions, so that there is a verdict on each.
     assert [label for label in CLIENTS if found["3.9.1", label] == "unknown"] == []

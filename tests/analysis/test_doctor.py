@@ -112,7 +112,7 @@ def test_what_is_read_is_declared(key: int, side: Any) -> None:
             fields = field.fields
 
 
-# Scenes, and those that come near.
+# Scenes that show a finding, and scenes that come near.
 
 
 def metadata(*topics: dict[str, Any], brokers: list[dict[str, Any]] | None = None) -> dict[str, Any]:
@@ -370,7 +370,7 @@ BEGIN = {f"v3_and_below_{name}": value for name, value in PART.items()}
 THROTTLED = {"throttle_time_ms": 400, "brokers": [], "topics": []}
 
 SCENES: list[tuple[str, Scene, str, str]] = [
-    # finding, what happens, its severity, what its title says
+    # finding, scene, severity, text in the title
     ("topic-unknown", asked_again(4), "error", "topic ordres does not exist (is orders meant?)"),
     ("topic-unknown", asked_again(2), "warning", "topic ordres"),
     ("topic-unknown", asked_again(4, metadata(topic("ordres"))), "note", "topic ordres does not exist"),
@@ -524,7 +524,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     ("sent-twice", sent(4, code=7), "warning", "app sent 4 batches to orders again without idempotence"),
     ("election", Scene().ask(0, (52, 0), {}, {}, client="raft-client-1"), "warning", "10.0.0.1 ask for votes"),
 ]
-# What comes with a finding, for it is its cause.
+# Findings that come with another one as its cause.
 BESIDES = {"sent-twice": {"timed-out"}}
 NEAR: list[tuple[str, Scene]] = [
     ("advertised-loopback", advertised("localhost", client="127.0.0.1")),
@@ -544,7 +544,7 @@ NEAR: list[tuple[str, Scene]] = [
     ("slow-broker", latencies(0.025, 0.01)),
     ("slow-broker", latencies(0.1, 0.01, times=40)),
     ("slow-broker", latencies(0.024, 0.005)),
-    # For 20 seconds alone, for half of the time, in other work than its peers have.
+    # For 20 seconds only, half of the time, or in other work than the peers'.
     ("slow-broker", latencies(0.1, 0.01, every=0.3)),
     ("slow-broker", latencies(0.1, 0.01, times=100, pauses=45)),
     ("slow-broker", other_work(0.1, 0.01)),

@@ -22,10 +22,10 @@ pytestmark = [pytest.mark.broker, pytest.mark.full, needs_brokers]
 
 CLIENTS: Final = ("java-4.4.0", "java-2.8.2", "librdkafka", "aiokafka", "python", "go", "node")
 MINUTES: Final = float(os.environ.get("KW_BUSY_MINUTES", "10"))
-# A producer for each round; more often would be the churn that is a finding.
+# One producer a round; more would be churn, which is a finding.
 ROUND_S: Final = 30
 RECORDS: Final = 20_000
-# As the handbook of every library says for throughput, in the words of the Java client; others know the same ones.
+# Settings for throughput from every library's handbook, under the Java client's names; other libraries know them too.
 BATCHED: Final = {"compression.type": "gzip", "linger.ms": "20"}
 
 

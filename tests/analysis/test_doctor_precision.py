@@ -144,7 +144,7 @@ TRUTH: Final[dict[str, dict[str, int]]] = {
         "note coordinator-moved": 2,
     },
 }
-# Those of a look at a cluster itself (tests/cli/test_live_doctor.py).
+# Findings of a look at a live cluster (tests/cli/test_live_doctor.py).
 LIVE: Final = {
     *("controller-clock", "controller-silent", "feature-behind", "not-looked-at", "releases-differ", "unreachable")
 }

@@ -327,7 +327,7 @@ def test_what_is_read_again_is_counted_over_members() -> None:
     scene = two_members()
     fetch(scene, 2, 0, 100, got=40, partition=2, client="b")
     fetch(scene, 3, 20, 100, got=40, partition=2)
-    fetch(scene, 3.5, 0, 100, got=40, partition=2, client="stranger")  # of no group
+    fetch(scene, 3.5, 0, 100, got=40, partition=2, client="stranger")  # no member of a group
     row = rows(scene)["billing"]
     assert row["refetched"] == pytest.approx(20 / 80)
 
@@ -337,7 +337,7 @@ def test_one_client_in_two_groups_reads_for_the_one_that_has_the_partition() -> 
     commit(scene, 1.5, 10, group="other", partition=7)
     fetch(scene, 2, 40, 100)
     fetch(scene, 3, 30, 100, partition=7)
-    fetch(scene, 4, 20, 100, partition=9)  # nobody has it: not known whose
+    fetch(scene, 4, 20, 100, partition=9)  # no member has it: the group is unknown
     found = rows(scene)
     assert {(each["partition"], each["position"]) for each in found["billing"]["partitions"]} == {
         (0, 40),

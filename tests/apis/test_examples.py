@@ -45,7 +45,7 @@ def test_a_row_holds_every_field_and_no_other(key: int) -> None:
         assert not list(unknown(api(key).request.fields, row))
 
 
-# Tagged fields whose defaults say what an example would: nothing.
+# Tagged fields whose default has the meaning that an example would have: nothing.
 LEFT_OUT = {"cluster_id", "replica_state", "offline_log_dirs", "cordoned_log_dirs"}
 LEFT_OUT |= {"topics[].partitions[].replica_directory_id", "topics[].partitions[].high_watermark"}
 
@@ -89,7 +89,7 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
-# Where 0 is Kafka's word for none, or the only one there is.
+# Fields in which 0 means none to Kafka, or is the only value.
 ZERO = {
     "Fetch session_id",
     "Fetch topics[].partitions[].partition",

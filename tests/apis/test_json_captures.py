@@ -37,7 +37,7 @@ class Body:
         self.layout: str | None = record.get("layout", {}).get(side)
         self.version = exchange.api_version
         if self.key == 18 and side == "response" and record["errors"]:
-            self.version = 0  # a broker that does not know the version answers so
+            self.version = 0  # a broker answers so if it does not know the version
         raw = exchange.request_raw if side == "request" else exchange.response_raw
         assert raw is not None
         self.data = raw[exchange.spec.body(side, raw) :]
@@ -103,7 +103,7 @@ def test_what_a_record_shows_can_be_sent_again(name: str) -> None:
         found[body.side] += 1
         if again == body.data:
             continue
-        # Compressed bytes may be others, and stamped records have lost their own times; their values may not differ.
+        # Compressed bytes may differ, and stamped records have lost their own times; other values must be equal.
         assert any(batch["codec"] != "none" or batch["timestamp_type"] == "log_append" for batch in batches(body.value))
         assert without_sizes(body.decoded(again)) == without_sizes(body.value), body.place
         found["compressed again"] += 1

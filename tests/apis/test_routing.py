@@ -13,7 +13,7 @@ from decoders.apis.places import only, places, routed_by
 from decoders.apis.routing import ROUTES, Sender, To
 from decoders.schema.model import Field
 
-# What names a place of each kind: entities of fields, or their types where they have none.
+# What the places of a route are: entities of fields, or their types for fields without one.
 PARTS: dict[str, list[list[str]]] = {
     "any": [[]],
     "leader": [["topicName", "int32"], ["uuid", "int32"]],
@@ -76,7 +76,7 @@ def entities(fields: tuple[Field, ...]) -> Iterator[str]:
         yield from entities(field.fields)
 
 
-# Requests with a group or transactional id that go elsewhere: to another coordinator, or the leader.
+# Requests with a group or transactional id that go to another coordinator, or to the leader.
 ELSEWHERE = {"AddOffsetsToTxn": "groupId", "TxnOffsetCommit": "transactionalId", "Produce": "transactionalId"}
 ELSEWHERE |= {"ShareFetch": "groupId", "ShareAcknowledge": "groupId"}
 
@@ -93,7 +93,7 @@ def test_who_sends_fits_where_it_is_served() -> None:
     for key in ROUTES:
         listeners, sent_by = api(key).listeners, ROUTES[key].sent_by
         if "broker" not in listeners:
-            # Nobody's clients speak to controllers alone, nor to brokers the way a ZooKeeper controller does.
+            # No client sends requests to controllers only, or as a ZooKeeper controller sends them to brokers.
             assert not {"client", "tool"} & set(sent_by), api(key).name
         if ROUTES[key].to in ("leader", "group", "transaction", "share", "resource", "all"):
             assert "broker" in listeners, api(key).name

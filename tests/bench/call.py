@@ -22,7 +22,7 @@ from tests.broker.options import PASSWORDS, Options
 RELEASE = "4.3.1"
 TOOLS = (f"org.apache.kafka:kafka-tools:{RELEASE}", "org.slf4j:slf4j-nop:1.7.36")
 PYTHON = sys.executable
-# Milliseconds that a run of kw may take, and how many times as long others take at least.
+# The most milliseconds of a run of kw, and how many times slower the others are at least.
 MOST_MS = {"kw": 120, "kw, TLS and SCRAM": 200}
 LEAST = {"kafka-python": 1.4, "Java": 5.0}
 
@@ -84,7 +84,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=10)
     options = parser.parse_args()
-    # Compiled modules wherever they may be written, for all Python programs alike.
+    # All Python programs may write compiled modules, wherever the system allows it.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     listeners = Options(version=RELEASE, listeners=("PLAINTEXT", "SASL_SSL"), class_archive=True)
     with tempfile.TemporaryDirectory(prefix="kw-bench-") as folder, Cluster(listeners) as cluster:

@@ -23,9 +23,9 @@ from decoders.schema.walk import write
 from tests.bench.peers import kafka_python, kio
 
 SIZES = {"one": (1, 1, 1), "many": (10, 5, 2)}
-# Calls before measuring, at most: all sides generate code at first, kw again for what repeats (specialize/learn.py).
+# Calls before measuring, at most: all sides generate code at first, kw again for repeated ones (specialize/learn.py).
 WARM = 1000
-# Each cell is measured so many times, in turn with the others of its row.
+# Each cell is measured this many times, in turn with the others of its row.
 TURNS = 12
 TEXT = "orders-eu-central.0123456789"
 SIDES: tuple[Side, Side] = ("request", "response")
@@ -155,7 +155,7 @@ def mean(found: list[Ratio]) -> float:
     return math.exp(sum(math.log(each.ratio) for each in found) / len(found))
 
 
-# What is compared; minimum and aim of the mean, minimum and aim of the worst message.
+# The comparisons: minimum and aim of the mean, minimum and aim of the worst message.
 GOALS = [
     ("decode against kafka-python", "decode", "kafka_decode", 1.5, 3.0, 1.1, 1.5),
     ("decode against kio (native)", "decode", "kio_decode", 0.5, 1.0, None, None),

@@ -24,7 +24,7 @@ from tests.messages.json_lines import to_json_bytes
 
 WANTED_US = 1.5
 BATCH = encode_batch([Record(77, 1_790_000_000_000, b"order-1", b"x" * 60)])
-# (API key, version, request, response): about what producers, consumers and groups say all day.
+# (API key, version, request, response): the most common requests of producers, consumers and groups.
 KINDS: tuple[tuple[int, int, dict[str, Any], dict[str, Any]], ...] = (
     (
         *(

@@ -59,7 +59,7 @@ class Broker:
 
     def serve(self) -> None:
         """Answer requests until killed."""
-        more: set[int] = set()  # who has whole requests that had no turn yet
+        more: set[int] = set()  # connections with complete requests that had no turn yet
         while True:
             for number, _ in self._poll.poll(0 if more else None):
                 if number == self._listener.fileno():

@@ -117,7 +117,7 @@ def main() -> int:
             for way, place in (("direct", port), ("proxy", proxy.port)):
                 found[way, 0] = measure(place, given.seconds)
                 _show(way, 0, found[way, 0], found["direct", 0])
-            # The second line is what the broker, and the machine, have left for others then.
+            # The second line shows what the broker and the machine have left for other clients.
             for way, place, taken in (
                 ("direct", port, port),
                 ("beside", port, proxy.port),

@@ -58,7 +58,7 @@ def _id(topic: dict[str, Any]) -> dict[str, Any]:
     return {**topic, "topic_id": uuid.UUID(int=1)}
 
 
-# Name → request and response: what streams through, what is held and comes whole, what is held and does not.
+# Name → request and response: a load that streams through, that is held and fits one piece, that is held and does not.
 LOADS: Final[dict[str, Callable[[], tuple[bytes, bytes]]]] = {
     "small": lambda: _produce(9),
     "held": lambda: _produce(10),

@@ -53,7 +53,7 @@ def drive(port: int, plan: Plan, seconds: float, authority: Path | None = None) 
     try:
         for _ in range(plan.links):
             links.append(connect(port, authority))
-            _round(links[-1], plan.load)  # the way is open now
+            _round(links[-1], plan.load)  # the connection is open through to the broker now
         return _one(links[0], plan, seconds) if plan.links == 1 else _many(links, plan, seconds)
     finally:
         for link in links:

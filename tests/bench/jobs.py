@@ -21,7 +21,7 @@ from tests.bench.real.__main__ import PEERS, SNIFF
 from tests.bench.real.plays import KINDS
 from tests.bench.real.recording import capture
 
-# What is written, tshark's way of the same, and how many times faster it is to be in wall time on two cores.
+# Words of kw, tshark's words for the same, and how many times faster kw has to be in wall time on two cores.
 WAYS: Final[dict[str, tuple[tuple[str, ...], str, float]]] = {
     "text": (("sniff", "-o", "text"), "tshark one-liners", 2.0),
     "ndjson --records": (("sniff", "-o", "ndjson", "--records"), "tshark -T json", 8.0),

@@ -23,7 +23,7 @@ KW: Final = [sys.executable, "-m", "kwcli.main", "sniff", "-o", "ndjson"]
 RATE: Final = 9000
 LOSSES: Final = (0.0, 0.01, 0.02, 0.03, 0.05, 0.1)
 ONE_GAP: Final = (10_000, 20_000)
-# What 3 % of loss may cost at most, as a multiple of the same capture without any.
+# The cost of 3 % loss, at most, as a multiple of the cost of the same capture without loss.
 WANTED: Final = 3.0
 
 
@@ -117,7 +117,7 @@ def main() -> int:
         return 0
     with tempfile.TemporaryDirectory(prefix="kw-bench-") as folder:
         path = Path(folder) / "lossy.pcap"
-        # Written by processes of their own: the one that measures must stay small, see process.py.
+        # Written by other processes: the process that measures must stay small, see process.py.
         made = [sys.executable, "-m", "tests.bench.lossy", "--write", str(path), "--connections"]
         clean: Cost | None = None
         promises = []

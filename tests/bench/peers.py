@@ -68,7 +68,7 @@ def kafka_python(key: int, version: int, side: Side, data: bytes) -> Peer | None
         read = made._struct.compiled_decode_from(version, compact=flexible, tagged=flexible, data_class=made)
         write = made._struct.compiled_encode_into(version, compact=flexible, tagged=flexible)
         value, after = read(memoryview(data), 0)
-    except Exception:  # whatever it cannot do is no row of the table
+    except Exception:  # a message that the peer cannot do has no row
         return None
 
     def encode() -> bytes:
@@ -86,7 +86,7 @@ def kio(key: int, version: int, side: Side, data: bytes) -> Peer | None:
         read = entity_reader(entity)
         write = entity_writer(entity)
         value, size = read(data, 0)
-    except Exception:  # whatever it cannot do is no row of the table
+    except Exception:  # a message that the peer cannot do has no row
         return None
 
     def encode() -> bytes:

@@ -21,7 +21,7 @@ from tests.bench.tree import TreeCost, run
 
 KW: Final = [sys.executable, "-m", "kwcli.main"]
 WORKER_MB: Final = 300
-# Throughput a core of the largest capture against that of the smallest: Spark's start counts for less and less.
+# Throughput a core of the largest capture against that of the smallest: the start of Spark counts less and less.
 FLAT: Final = 0.85
 
 

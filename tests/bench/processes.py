@@ -18,7 +18,7 @@ from tests.proxy.hidden import port_base
 
 _TICK_S: Final = 1 / os.sysconf("SC_CLK_TCK")
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
-# Runs only where nobody else wants to, and gives way at once.
+# Runs only when no other process wants to, and gives way at once.
 _SPIN: Final = "import os\nos.nice(19)\nos.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))\nwhile True: pass"
 END_S: Final = 60.0
 

@@ -32,8 +32,8 @@ SECONDS: Final = 2.0
 ROUNDS: Final = 3
 RATE: Final = 15_000
 
-# Rules that never match, by what they ask: an API, the header, names in bodies, and what only a decoded body or the
-# answer tells. Those of PROMISED cost little more than none.
+# Rules that never match, by the part that they read: an API, the header, names in bodies, a decoded body or the answer.
+# Those of PROMISED cost little more than no rule.
 RULES: Final = {
     "api": "close, when api == CreateTopics",
     "client": "error NOT_LEADER_OR_FOLLOWER, when client_id == nobody",

@@ -17,11 +17,11 @@ from tests.bench.generator import Plan, connect, drive
 from tests.bench.processes import Proxied, resident
 
 RATE: Final = 15_000
-# Memory may be so far from the middle between its least and its most, in MiB.
+# The most that memory may be from the middle between its least and its most, in MiB.
 SPREAD: Final = 10.0
 _NAMES: Final = ("proxy", "log")
 _LOOK_S: Final = 1.0
-# What the slow reader has asked for and not read: far more than buffers hold.
+# Answers that the slow reader has requested and not read: far more than buffers hold.
 _ASKED: Final = 50
 _PIECE: Final = 1 << 18
 _PAUSE_S: Final = 0.25
@@ -68,7 +68,7 @@ def soak(proxy: Proxied, seconds: float) -> bool:
     good = True
     for name, sizes in zip(_NAMES, _columns(watch.sizes[warm:]), strict=True):
         spread = (max(sizes) - min(sizes)) / 2
-        good &= spread <= SPREAD and min(sizes) > 0  # one that has ended has none
+        good &= spread <= SPREAD and min(sizes) > 0  # a process that has ended has no memory
         print(f"{name} after the first step: {_range(sizes)}, that is ±{spread:.1f}; held to ±{SPREAD:.0f}")
     return good
 

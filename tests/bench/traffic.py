@@ -283,5 +283,5 @@ def write(profile: str, path: Path, size: int, *, distinct: int = 4000) -> tuple
     return count, pcap.size
 
 
-if __name__ == "__main__":  # a process of its own: the one that measures must stay small, see process.py
+if __name__ == "__main__":  # a new process: the process that measures must stay small, see process.py
     print(*write(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])))

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 PERIOD_S: Final = 0.05
 TICKS: Final = os.sysconf("SC_CLK_TCK")
-# What stands in a command line → the role of its process; without any the role of its parent.
+# A word in a command line → the role of its process; without any of them the role is the parent's.
 ROLES: Final = (("pyspark.daemon", "worker"), ("java", "jvm"))
 
 
@@ -78,9 +78,9 @@ def _look(root: int, seen: dict[tuple[int, int], tuple[str, float, float]]) -> N
                 left += [(int(child), role) for child in (thread / "children").read_text().split()]
         except (FileNotFoundError, ProcessLookupError):
             continue  # it ended meanwhile
-        key = pid, int(fields[19])  # a number may be used again: with the time of its start it is unique
+        key = pid, int(fields[19])  # a process id may be used again: with its start time it is unique
         before = seen.get(key)
-        if before is not None and before[0] == role:  # a process begins as a copy of its parent
+        if before is not None and before[0] == role:  # a process starts as a copy of its parent
             peak = max(peak, before[2])
         seen[key] = (role, (int(fields[11]) + int(fields[12])) / TICKS, peak)
 

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from tests.bench.traffic import PROFILES, Exchange, Pcap, Side, connection, end
 
 DISTINCT: Final = {"small": 4000, "mixed": 400, "big": 20}
-# How often an exchange is of a profile.
+# The share of exchanges from each profile.
 SHARES: Final = {"blend": {"small": 0.88, "mixed": 0.12}, **{name: {name: 1.0} for name in DISTINCT}}
 
 
@@ -72,5 +72,5 @@ def main() -> None:
     print(*write(options.path, options.size, profile=options.profile, connections=options.connections, hot=options.hot))
 
 
-if __name__ == "__main__":  # a process of its own: the one that measures stays small
+if __name__ == "__main__":  # a new process: the process that measures must stay small
     main()

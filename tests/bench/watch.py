@@ -39,10 +39,10 @@ from tests.pipeline.odd import packets
 FRESH_S: Final = 15.0
 FLAT: Final = 1.1
 RING: Final = 20
-# So often something is written, and looked at.
+# Seconds between two writes, and two looks.
 STEP_S: Final = 0.1
 MEMORY_S: Final = 2.0
-# Of the source, in a record of Ethernet; those of the target follow.
+# The source address in a record of Ethernet; the target address follows.
 _IP: Final = 16 + 14 + 12
 _PORT: Final = _IP + 8
 _STAMP: Final = struct.Struct("<II")
@@ -70,7 +70,7 @@ class Template:
 
     def slices(self, number: int, step: int) -> Iterator[bytes]:
         """All records in blocks of about `step` bytes, stamped with the time at which each block is asked for."""
-        # Clients of its own: one that came again would say nothing new, for its bytes have the same sequence numbers.
+        # New clients for each file: repeated ones would look like retransmissions, since sequence numbers repeat.
         own = number.to_bytes(2, "big")
         for record, at in self._clients:
             record[at + 1 : at + 3] = own
@@ -97,7 +97,7 @@ class Seen:
     """Observations of a watch; `fresh` counts rows by tenths of a second from packet to row."""
 
     files: OutputFolder
-    closed: dict[str, float] = field(default_factory=dict)  # names → when, until their last row is there
+    closed: dict[str, float] = field(default_factory=dict)  # names → end of writing, until its last row is there
     ends: list[float] = field(default_factory=list)
     fresh: Counter[int] = field(default_factory=Counter)
     lags: list[int] = field(default_factory=list)
@@ -117,7 +117,7 @@ class Seen:
         for path in value["sizes"].keys() - self._paths:
             if path.startswith("exchanges/"):
                 if not self.files.exists(path):
-                    return  # it is being renamed: soon
+                    return  # the file is being renamed: try again soon
                 for at in pq.read_table(self.files.path(path), columns=["time_ns"])["time_ns"].to_pylist():
                     self.fresh[(now_ns - at) // 10**8] += 1
             self._paths.add(path)

@@ -30,7 +30,7 @@ from tests.broker.recorder import Recorder
 __all__ = ["Played", "main"]
 
 BROKERS: Final = ("3.9.1", "4.3.1")
-# A client that has not ended by then has said what it has to say.
+# A client that has not ended by then has sent all its kinds of requests.
 CLIENT_S: Final = 40
 
 

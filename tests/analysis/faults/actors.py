@@ -36,9 +36,9 @@ class Fault(Generic[Who]):
     partitions: int = 1
     replicas: int = 1
     besides: Set[str] = frozenset()
-    # Of tcpdump, where it is not all traffic with brokers and controllers.
+    # The filter of tcpdump, if not all traffic with brokers and controllers is recorded.
     recorded: str = ""
-    # The host that a broker in a network of its own tells clients.
+    # The host that a broker in its own network advertises.
     advertised: str = "127.0.0.1"
 
 
@@ -57,7 +57,7 @@ class Actor:
         self._asks: Producer | None = None
 
     def create(self, partitions: int = 1, name: str | None = None, replicas: int = 1) -> None:
-        asking = rd.AdminClient(self._settings())  # it has to live until the answer is there
+        asking = rd.AdminClient(self._settings())  # the client has to live until the answer is there
         (made,) = asking.create_topics([rd.NewTopic(name or self.topic, partitions, replicas)]).values()
         made.result(20)
 
@@ -82,7 +82,7 @@ class Actor:
     def writing(self, every_s: float = 0.1, count: int = 50, **settings: Any) -> Iterator[None]:
         """Write `count` records again and again while the block lasts."""
         producer, over = self.producer(**settings), Event()
-        # It knows its way before anything goes wrong.
+        # The producer learns the leader before anything goes wrong.
         producer.produce(self.topic, VALUE[:100])
         producer.flush(30)
 

@@ -16,7 +16,7 @@ from tests.analysis.faults.actors import VALUE, Actor, Fault, RawClient
 from tests.analysis.faults.refused import ALTER_CLIENT_QUOTAS, REFUSED
 
 PLAIN_SIZE: Final = 20 << 20
-# How long a transaction is open before it hangs, by the doctor's default, and a little more.
+# A transaction open for this long hangs, by the doctor's default and a little more.
 HANGS_SECONDS: Final = 70
 
 
@@ -102,7 +102,7 @@ def _storm(actor: Actor) -> None:
     for number in range(14):
         assigned.clear()
         moody.subscribe([actor.topic] if number % 2 else [actor.topic, other], on_assign=lambda *_: assigned.set())
-        end = time.monotonic() + 30  # the first group of a cluster waits until there is a coordinator
+        end = time.monotonic() + 30  # the first group of a cluster waits for its coordinator
         while not assigned.is_set():
             assert time.monotonic() < end
             steady.poll(0.05)
@@ -195,7 +195,7 @@ def _over_its_quota(actor: Actor) -> None:
     asked = {"entries": [{"entity": entity, "ops": ops}], "validate_only": False}
     assert client.ask(ALTER_CLIENT_QUOTAS, 0, asked)["entries"][0]["error_code"] == 0
     client.socket.close()
-    time.sleep(2)  # until the broker has it
+    time.sleep(2)  # until the broker has applied it
     actor.write(1000, 1000, **{"client.id": "greedy"})
 
 

@@ -16,7 +16,7 @@ from tests.broker.namespace import NetworkNamespace
 from tests.broker.options import Options
 
 _DESCRIBE_DELEGATION_TOKEN: Final = 41
-# A client on another machine, as its address goes.
+# The address of a client that seems to be on another machine.
 ELSEWHERE: Final = "10.66.0.1"
 
 
@@ -44,7 +44,7 @@ def reachable_everywhere(folder: Path, advertised: str) -> Cluster:
 
 def _loses_packets(actor: LinkActor) -> None:
     actor.network.drop(actor.port, 6)
-    # Few are under way at once: what waits for a lost packet would go in one large segment.
+    # Few requests in flight: otherwise all data behind a lost packet would go in one large segment.
     small = {"linger.ms": 0, "batch.num.messages": 25, "max.in.flight": 5}
     actor.write(20_000, 200, **small, **{"message.timeout.ms": 60_000})
 
@@ -94,12 +94,12 @@ def _not_let_through(actor: LinkActor) -> None:
 LINK_FAULTS: Final[tuple[Fault[LinkActor], ...]] = (
     Fault("retransmissions", _loses_packets),
     Fault("advertised-loopback", _from_another_machine),
-    # Kafka refuses to advertise 0.0.0.0, not its namesake.
+    # Kafka refuses to advertise 0.0.0.0, but not this other form of it.
     Fault(
         "advertised-wildcard",
         _told_of_no_address,
         partitions=0,
-        # It tries what it was told, asks whom it knows again, and so on.
+        # The client tries the advertised address, asks the known one again, and so on.
         besides={"connection-churn", "metadata-storm"},
         advertised="[::]",
     ),

@@ -14,7 +14,7 @@ from tests.broker.cluster import Cluster
 from tests.broker.options import Options
 from tests.waiting import until
 
-# So that a node that hangs is out of sync after a second, and given up after four; leaders go back home soon.
+# A node that hangs is out of sync after a second, and fenced after four; leaders move back soon.
 QUICK: Final = {
     "replica.lag.time.max.ms": "1000",
     "broker.session.timeout.ms": "4000",
@@ -85,7 +85,7 @@ def _out_of_sync(actor: NodesActor) -> None:
     with actor.writing():
         time.sleep(2)
         actor.cluster.pause_node(follower)
-        time.sleep(3.2)  # it is not given up yet: its leader alone has noticed
+        time.sleep(3.2)  # only its leader has noticed: the node is not fenced yet
 
 
 def _too_few_in_sync(actor: NodesActor) -> None:
@@ -96,7 +96,7 @@ def _too_few_in_sync(actor: NodesActor) -> None:
     asking.incremental_alter_configs([topic])[topic].result(20)
     actor.cluster.pause_node(_follower(actor))
     actor.write(5, acks=1)
-    time.sleep(2.5)  # until the leader has noticed who lacks them
+    time.sleep(2.5)  # until the leader has noticed which replicas are behind
     producer = actor.producer(**{"message.timeout.ms": 3000})
     producer.produce(actor.topic, b"x")
     producer.flush(5)
@@ -120,7 +120,7 @@ def _only_replica_hangs(actor: NodesActor) -> None:
 def _leaders_hang(actor: NodesActor) -> None:
     quick = {"request.timeout.ms": 2000, "socket.timeout.ms": 2500}
     home = actor.leader()
-    # Who hangs says for a while yet that it leads.
+    # A node that has hung still believes for a while that it leads.
     with actor.writing(count=5, **quick), _witness(actor, home) as leader:
         for _ in range(6):
             actor.cluster.pause_node(home)
@@ -172,10 +172,10 @@ def _one_under_way(actor: NodesActor) -> None:
     actor.write(10_000, 200, **PLAIN | {"max.in.flight": 1})
 
 
-# What goes with nodes that hang.
+# Findings that come with nodes that hang.
 HANG: Final = {
     *("isr-flapping", "isr-shrunk", "under-replicated", "follower-behind", "leader-moved", "no-connection"),
-    # A program that hangs does not read.
+    # A process that hangs does not read.
     *("zero-window", "unanswered", "timed-out", "coordinator-moved", "sent-again", "sent-twice"),
 }
 NODE_FAULTS: Final[tuple[Fault[NodesActor], ...]] = (

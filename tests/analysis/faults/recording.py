@@ -23,7 +23,7 @@ def one_broker(folder: Path) -> Iterator[Cluster]:
     """The cluster for faults of clients: one broker, with an authorizer and without automatic topics."""
     lines = {
         "auto.create.topics.enable": "false",
-        # Who is named in no ACL may do everything, but with what has one.
+        # A client that no ACL names may do everything, except with resources that have an ACL.
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "allow.everyone.if.no.acl.found": "true",
     }
@@ -53,7 +53,7 @@ def record_node_fault(cluster: Cluster, fault: Fault[NodesActor], file: Path) ->
     """Record a fault of nodes, or of clients of three nodes; all nodes go on in the end."""
     actor = NodesActor(cluster, fault.finding)
     actor.create(fault.partitions, replicas=fault.replicas)
-    time.sleep(2)  # until leaders are where they belong
+    time.sleep(2)  # until leaders are on their preferred nodes
     try:
         with Recorder(file, cluster.ports):
             fault.act(actor)

@@ -30,7 +30,7 @@ def _not_for_everybody(actor: Actor) -> None:
     allowed = ("User:alice", "*", rd.AclOperation.WRITE, rd.AclPermissionType.ALLOW)
     (made,) = asking.create_acls([rd.AclBinding(*names, *allowed)]).values()
     made.result(20)
-    time.sleep(2)  # until the broker has it
+    time.sleep(2)  # until the broker has applied it
     failed: list[Any] = []
     producer = actor.producer(**{"message.timeout.ms": 5000})
     producer.produce(actor.topic, b"x", on_delivery=lambda error, _: failed.append(error))
@@ -89,7 +89,7 @@ def _too_many_topics(actor: Actor) -> None:
     ops = [{"key": "controller_mutation_rate", "value": 1.0, "remove": False}]
     asked = {"entries": [{"entity": entity, "ops": ops}], "validate_only": False}
     assert client.ask(ALTER_CLIENT_QUOTAS, 0, asked)["entries"][0]["error_code"] == 0
-    time.sleep(2)  # until the controller has it
+    time.sleep(2)  # until the controller has applied it
     for number, code in enumerate((0, 89)):
         topic = {"name": f"{actor.topic}-{number}", "num_partitions": 50, "replication_factor": 1}
         wanted = {"topics": [topic | {"assignments": [], "configs": []}], "timeout_ms": 10_000, "validate_only": False}

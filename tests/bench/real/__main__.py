@@ -35,7 +35,7 @@ PEERS: Final[Mapping[str, tuple[str, ...]]] = {
     "tshark -T fields": (*_TSHARK, "-T", "fields", *(word for name in FIELDS for word in ("-e", name)), "-r"),
     "tshark -T json": (*_TSHARK, "-T", "json", "-r"),
 }
-# What is compared, and the figure that compiled modules are to reach.
+# The comparisons, and the figure that compiled modules have to reach.
 RATIOS: Final = (
     ("text", "tshark -T fields", 4.0),
     ("text", "tshark one-liners", 1.3),

@@ -19,9 +19,9 @@ from tests.broker.wheels import fetched_once
 
 __all__ = ["PORTS", "capture"]
 
-# Listeners of all nodes; ports that the system gives to nobody by itself.
+# Listeners of all nodes; the system does not assign these ports by itself.
 PORTS: Final = (28092, 28191)
-# A recording ends after this time, however much it has.
+# A recording ends after this time, whatever its size.
 MOST_MINUTES: Final = 15.0
 
 
