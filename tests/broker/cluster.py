@@ -58,7 +58,7 @@ class Cluster(cluster.Cluster):
         if self.on_zookeeper:
             lines["broker.id"] = str(node.id)
             lines["zookeeper.connect"] = f"{self.options.host}:{self.zookeeper_port}"
-            # So that a crashed node is given up, and may come back, after two seconds.
+            # A crashed node is given up, and may come back, after two seconds.
             lines["zookeeper.session.timeout.ms"] = "2000"
             if self.options.authorizer:
                 lines |= properties.authorizer("kafka.security.authorizer.AclAuthorizer")

@@ -28,7 +28,7 @@ __all__ = [
 # The SCRAM code of 0.10 and 0.11 uses a class that Java 11 dropped; OAUTHBEARER needs Jackson from 2.x on.
 CLIENT_EXTRAS: Final = ("javax.xml.bind:jaxb-api:2.3.1", "com.fasterxml.jackson.core:jackson-databind:2.17.2")
 
-# Brokers of old times, which want ZooKeeper: what Java 17 lacks and what they leave open comes beside them.
+# Brokers of old releases, which need ZooKeeper, with the jars that Java 17 lacks and that they do not name themselves.
 OLD_BROKERS: Final = {
     version: (f"org.apache.kafka:kafka_{scala}:{version}", "org.slf4j:slf4j-log4j12:1.7.30", CLIENT_EXTRAS[0])
     for scala, version in (("2.11", "0.10.2.2"), ("2.11", "1.1.1"), ("2.13", "2.8.2"))

@@ -21,7 +21,7 @@ JPYPE: Final = "jpype1==1.5.0"
 _PACKAGES: Final = ("openjdk-8-jre-headless", "libc6", "libstdc++6", "libgcc-s1", "zlib1g")
 _LIBRARIES: Final = Path("usr/lib/x86_64-linux-gnu")
 _HOME: Final = Path("usr/lib/jvm/java-8-openjdk-amd64/jre")
-# Where this machine's own packages come from: the repository has every release of Debian.
+# The repository of this machine's packages, which has every release of Debian.
 _TARGETS: Final = ("indextargets", "--format", "$(LABEL) $(REPO_URI)", "Created-By: Packages")
 
 

@@ -116,7 +116,7 @@ def share_groups(cluster: Cluster) -> Results:
     place = cluster.bootstrap()
     steps: list[Step] = [("create", {"topics": {"parcels": 2}}), ("produce", {"topic": "parcels", "count": 20})]
     run("librdkafka", place, steps, {"client.id": "warehouse"})
-    # Else a new share group starts at the end of its topics.
+    # Otherwise a new share group starts at the end of its topics.
     early = {"kind": "GROUP", "name": "packers", "values": {"share.auto.offset.reset": "earliest"}}
     run("java-4.4.0", place, [("configure", early)], {"client.id": "admin"})
     work = {"topics": ["parcels"], "group": "packers", "count": 10, "polls": 16, "release": 1}
@@ -207,7 +207,7 @@ def at_once(cluster: Cluster) -> Results:
     run("librdkafka", place, [("create", {"topics": {"orders": 6, "payments": 2}})])
     sessions = []
     for number, client in enumerate(("java-4.4.0", "librdkafka", "aiokafka", "python", "go", "java-2.8.2")):
-        # The one codec that all of them read.
+        # The only codec that all of these families read.
         gzip = {"compression.type": "gzip"}
         made = {"topic": "orders", "count": 200, "first": number * 1000, "size": 300, "config": gzip}
         read = {

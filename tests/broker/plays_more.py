@@ -28,7 +28,7 @@ __all__ = [
     "throttled",
 ]
 
-# A node that was away finds the log cut off behind a snapshot.
+# A node that was down finds the log cut off behind a snapshot.
 QUICK_SNAPSHOTS: Final = {
     "metadata.log.max.record.bytes.between.snapshots": "2000",
     "metadata.log.max.snapshot.interval.ms": "2000",
@@ -254,7 +254,7 @@ def beside_tls(cluster: Cluster) -> Results:
     ]
     for session in sessions:
         session.finish()
-    # Somebody speaks plainly to a listener with TLS, and TLS to a plain one.
+    # Plain text to a listener with TLS, and TLS to a plain one.
     for listener, properties in (("SSL", {}), ("PLAINTEXT", trust)):
         short = {"message.timeout.ms": "1500", **properties}
         start("librdkafka", cluster.bootstrap(listener), [("produce", {"topic": "orders", "count": 1})], short).finish()

@@ -38,7 +38,7 @@ class Recorder:
     Packets that the kernel dropped are an error, unless `may_drop`: the capture then lacks them.
     """
 
-    # tcpdump hands its last ring-buffer block over only after one second.
+    # tcpdump writes its last ring-buffer block only after one second.
     LINGER_S = 2.0
 
     def __init__(self, file: Path, ports: Iterable[int], *, expression: str = "", may_drop: bool = False) -> None:

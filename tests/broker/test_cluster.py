@@ -59,7 +59,7 @@ def test_a_cluster_answers_what_its_release_speaks(cluster: Cluster) -> None:
 
 
 def test_a_node_may_stop_crash_and_come_back(tmp_path: Path) -> None:
-    # The controller lets nobody in under an id whose owner it takes for alive.
+    # The controller registers no broker under an id that it believes alive.
     soon = {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
     options = Options(version="3.9.1", request_log=True, class_archive=True, properties=soon)
     with Cluster(options, folder=tmp_path / "cluster") as started:
@@ -102,7 +102,7 @@ def test_free_ports_are_a_row_and_free() -> None:
 def test_a_row_of_ports_does_not_reach_into_those_of_another_process() -> None:
     with pytest.raises(OSError, match="400 ports in a row are more than the 399 of one process"):
         free_ports(400)
-    code = (  # in a process of its own: brokers of other tests are in the slice of this one
+    code = (  # in a new process: brokers of other tests use this one's slice of ports
         "import sys; from kwcli.playground.ports import *; print(*free_ports(302), flush=True); sys.stdin.read()"
     )
     with _process_of_ours(code) as other:

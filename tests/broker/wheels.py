@@ -15,7 +15,7 @@ from tests.broker.jars import Missing, cache
 
 __all__ = ["JAVA", "fetched_once", "java_home", "librdkafka", "unpacked"]
 
-# The release of Java → that of the wheel with its runtime.
+# Java's release → the release of the wheel with its runtime.
 JAVA: Final = {"11": "11.0.13.1", "17": "17.0.9.2", "21": "21.0.8.2", "25": "25.0.2.1"}
 
 
@@ -29,7 +29,7 @@ def java_home(release: str) -> Path:
 
 def librdkafka(release: str) -> Path:
     """The library in a wheel of confluent-kafka, with the libraries it needs. Raises Missing if pip cannot fetch it."""
-    # A library of C knows no releases of Python; wheels do: of these two, one is in each release.
+    # A C library does not depend on Python's release, but its wheels do: each release has one for one of these two.
     python = "3.10" if tuple(map(int, release.split("."))) >= (1, 9) else "3.8"
     folder = unpacked(f"confluent-kafka=={release}", ["--python-version", python])
     (found,) = folder.glob("confluent_kafka.libs/librdkafka*.so*")

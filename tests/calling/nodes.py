@@ -16,7 +16,7 @@ from tests.cli.worlds import Outcome, kw
 
 _NUMBERS = itertools.count(1)
 _SETTLE_S = 30.0
-_PASSING = {14, 15, 16, 78}  # of coordinators; of a leader that does not know yet how far the others are
+_PASSING = {14, 15, 16, 78}  # errors of coordinators, and of a leader that does not know its high watermark yet
 
 
 class Calls:

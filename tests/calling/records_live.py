@@ -13,7 +13,7 @@ from decoders.records.codecs import NAMES
 from tests.cli.worlds import Outcome, kw, world
 
 TIMESTAMP: Final = 1_700_000_000_000
-# So often a call is repeated while its answer says that a later one may be better.
+# The number of tries of a call whose error is retriable.
 TRIES: Final = 60
 
 

@@ -37,7 +37,7 @@ _ALL: Final = {
     "authorizer": True,
     "listeners": ("PLAINTEXT", "SASL_PLAINTEXT"),
 }
-# What 3.9 needs for the new consumer groups.
+# Settings of 3.9 for the new consumer groups.
 _GROUPS: Final = {
     "group.coordinator.rebalance.protocols": "classic,consumer",
     "unstable.feature.versions.enable": "true",
@@ -50,7 +50,7 @@ SETUPS: Final[Mapping[str, Setup]] = {
     "3.9": Setup(Options(version="3.9.1", properties=_GROUPS, **_ALL)),  # type: ignore[arg-type]  # as named
     "3.9-zookeeper": Setup(Options(version="3.9.1", mode="zookeeper", class_archive=True), listener="PLAINTEXT"),
 }
-# A setup, and the word that declarations have for one of its listeners.
+# A setup, and the name that declarations have for one of its listeners.
 Door = tuple[str, str]
 DOORS: Final[tuple[Door, ...]] = (
     ("4.3", "broker"),
@@ -76,7 +76,7 @@ def offered(door: Door) -> dict[int, Versions]:
     return {key: found[key] for key in KEYS if found.get(key, NONE)}
 
 
-# Declarations tell the listeners of the newest release, where ZooKeeper is no more: what a broker on it offers besides.
+# Declarations have the listeners of the newest release, without ZooKeeper: the APIs of a broker on ZooKeeper besides.
 _ON_ZOOKEEPER: Final = frozenset({*range(52), 56, 57, 58, 60, 61, 65, 66, 67, 68, 69})
 
 
@@ -200,15 +200,15 @@ def done(outcome: Outcome) -> Any:
     return json.loads(outcome.out)["response"]
 
 
-# What an example is answered with where it is not simply done: that what it names is not there, or that now is not the
-# time for it. Every other error code is one that an example should not earn.
+# Errors in the answers to examples: the named thing does not exist, or it is the wrong time for the request. An
+# example must not get any other error code.
 _NO_MEMBER: Final = {"UNKNOWN_MEMBER_ID"}
 _NO_GROUP: Final = {"GROUP_ID_NOT_FOUND"}
 _NO_SESSION: Final = {"SHARE_SESSION_NOT_FOUND"}
 _NOT_NOW: Final = {"ILLEGAL_SASL_STATE"}
 _ELSEWHERE: Final = {"INCONSISTENT_CLUSTER_ID"}
 _FORMER: Final = {"STALE_CONTROLLER_EPOCH"}
-_NO_TOKEN: Final = {"DELEGATION_TOKEN_NOT_FOUND", "DELEGATION_TOKEN_REQUEST_NOT_ALLOWED"}  # the latter without a login
+_NO_TOKEN: Final = {"DELEGATION_TOKEN_NOT_FOUND", "DELEGATION_TOKEN_REQUEST_NOT_ALLOWED"}  # the second without a login
 ANSWERS: Final[Mapping[str, set[str]]] = {
     "Fetch": {"FENCED_LEADER_EPOCH"},  # of a controller
     "LeaderAndIsr": _FORMER,
@@ -252,12 +252,12 @@ ANSWERS: Final[Mapping[str, set[str]]] = {
     "StreamsGroupHeartbeat": _NO_GROUP,
     "DeleteShareGroupOffsets": _NO_GROUP,
 }
-# A coordinator that is still being set up; kw's look-ups wait for it, the request itself is not repeated.
+# Errors of a coordinator in the making; kw's look-ups wait for it, but the request itself is not repeated.
 LATER: Final = {"COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"}
 
-# What is offered and not served, whatever is in it: the versions, and what comes instead (an error's name, or part of
-# kw's line). A controller knows no partition but that of its log, by an id that Fetch has from 13 on (0-6 have nowhere
-# to say so). DescribeCluster 0 cannot ask for controllers. Controllers list three APIs that they have no code for.
+# Offered but never served, whatever the request: the versions, and the outcome instead (an error's name, or a part of
+# kw's line). A controller knows only the partition of its log, by an id that Fetch has from 13 on (0-6 cannot name it).
+# DescribeCluster 0 cannot ask for controllers. Controllers list three APIs that they have no code for.
 STRANGE: Final[Mapping[tuple[Door, str], tuple[str, str]]] = {
     (("4.3", "broker"), "Produce"): ("0-2", "does not serve it"),
     (("4.3", "controller"), "Fetch"): ("7-12", "INVALID_REQUEST"),
@@ -269,7 +269,7 @@ STRANGE: Final[Mapping[tuple[Door, str], tuple[str, str]]] = {
     (("4.3", "controller"), "DescribeUserScramCredentials"): ("0+", "UNKNOWN_SERVER_ERROR"),
     (("3.9", "controller"), "DescribeUserScramCredentials"): ("0+", "UNKNOWN_SERVER_ERROR"),
     (("3.9", "controller"), "ControlledShutdown"): ("0+", "UNKNOWN_SERVER_ERROR"),
-    # On ZooKeeper nothing is forwarded, and there are none of the new groups.
+    # On ZooKeeper nothing is forwarded, and the new kinds of groups do not exist.
     (("3.9-zookeeper", "zkBroker"), "Envelope"): ("0+", "closed the connection"),
     (("3.9-zookeeper", "zkBroker"), "ConsumerGroupHeartbeat"): ("0+", "UNSUPPORTED_VERSION"),
 }

@@ -46,7 +46,7 @@ def test_every_version_is_answered_to_its_example(stages: Stages, door: Door, ke
     for version in {versions.low, versions.high} if some else range(versions.low, versions.high + 1):
         outcome = stage.call(name, "--example", "--api-version", str(version), "-o", "ndjson", door=door[1])
         instead = strange(door, name, version)
-        # A coordinator that has just been made may have sent the request elsewhere first: the last answer counts.
+        # If the coordinator was new, the request may have gone to another node first: the last answer counts.
         exchange = json.loads((outcome.out.splitlines() or ["null"])[-1])
         if exchange is None or exchange["status"] == "unanswered":
             assert instead is not None, f"{name} {version}: {outcome}"

@@ -16,7 +16,7 @@ from tests.cli.worlds import kw
 
 pytestmark = [pytest.mark.broker, needs_brokers, pytest.mark.long]
 
-# One after the other on one cluster: the words, and what the answer holds.
+# One after the other on one cluster: the words, and a part of the answer.
 PLAY: Final[list[tuple[str, dict[str, Any]]]] = [
     (
         "CreateTopics topics[].name=orders",
@@ -72,7 +72,7 @@ PLAY: Final[list[tuple[str, dict[str, Any]]]] = [
     ("DeleteTopics topics[].name=orders", {"responses": [{"name": "orders"}]}),
 ]
 
-# What only asks, and may be asked again.
+# APIs that only ask, which may be called again.
 QUESTIONS: Final = {
     words.split()[0] for words, _ in PLAY if words.startswith(("Describe", "List", "Metadata", "OffsetFetch"))
 }

@@ -156,7 +156,7 @@ def test_what_sniff_shows_as_records_can_be_sent() -> None:
 def test_partitions_by_key_by_name_and_together() -> None:
     words = ["key=a", "value=1", "key=b", "value=2", "key=a", "value=3", "value=4", "value=5"]
     found = records(asked("topic=orders", *words), 9, Topics())
-    # Java's Utils.toPositive(Utils.murmur2(key)) % 6; what has no key goes together to one of them (here the last).
+    # Java's Utils.toPositive(Utils.murmur2(key)) % 6; records without a key go to one partition (here the last).
     assert {index: [(record.offset, record.value) for record in held] for index, held in found.items()} == {
         4: [(0, b"1"), (1, b"3")],
         2: [(0, b"2")],

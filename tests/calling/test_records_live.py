@@ -83,7 +83,7 @@ class Scene:
 
 
 LIMIT: Final = "fetch.max.bytes"
-# The steps of a client before this one: two that read, one for each codec, one of tombstones.
+# The number of steps before this one: two that read, one for each codec, one of tombstones.
 AFTER_MADE: Final = 2 + len(NAMES) + 1
 COMMITTED: Final = {"isolation.level": "read_committed"}
 
@@ -203,7 +203,7 @@ def test_an_idempotent_producer_by_hand(scene: Scene) -> None:
     mine = answered(scene.bootstrap, "InitProducerId", "transactional_id:=null")["response"]
     who = ["topic=once", f"producer_id={mine['producer_id']}", f"producer_epoch={mine['producer_epoch']}"]
     answered(scene.bootstrap, "produce", *who, "value=a", "value=b")
-    for _ in range(2):  # the second one is taken for the first one again
+    for _ in range(2):  # the broker recognises the second one as a duplicate
         record = answered(scene.bootstrap, "produce", *who, "base_sequence=2", "value=c")
         assert record["response"]["responses"][0]["partition_responses"][0]["base_offset"] == 2
     outcome = call(scene.bootstrap, "produce", *who, "base_sequence=99", "value=d")

@@ -21,10 +21,10 @@ pytestmark = [pytest.mark.broker, needs_brokers, pytest.mark.long]
 
 RELEASE: Final = "4.3"
 MEMBER: Final = "AAAAAAAAAAAAAAAAAAAABw"
-# What a node says that is not the one: NOT_LEADER_OR_FOLLOWER, NOT_COORDINATOR, in one case UNKNOWN_TOPIC_OR_PARTITION.
+# A wrong node's errors: NOT_LEADER_OR_FOLLOWER, NOT_COORDINATOR, in one case UNKNOWN_TOPIC_OR_PARTITION.
 NOT_HERE: Final = frozenset({6, 16})
 UNKNOWN_HERE: Final[Mapping[str, frozenset[int]]] = {"WriteTxnMarkers": frozenset({3})}
-# It needs the session that ShareFetch opens, which ends with the connection, so with each call.
+# Needs a session of ShareFetch, which ends with the connection, and so with each call.
 SESSION: Final = frozenset({"ShareAcknowledge"})
 
 _NAME: Final = "topics[].name=orders"

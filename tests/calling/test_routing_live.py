@@ -42,7 +42,7 @@ def calls() -> Iterator[Calls]:
             words += [f"{at}.partition_index={partition}", f"{at}.broker_ids:={replicas}"]
         calls.done("CreateTopics", *words)
         for words in (["DescribeGroups", "groups[]=billing"], ["InitProducerId", *LEDGER]):
-            calls.settled(*words)  # coordinators take a moment to be there
+            calls.settled(*words)  # coordinators take a moment to start
         yield calls
 
 
@@ -148,7 +148,7 @@ def test_what_is_for_the_controller_any_kraft_broker_forwards_and_that_is_said(c
     key = {"CreateTopics": CREATE_TOPICS, "DescribeQuorum": DESCRIBE_QUORUM}[api]
     calls.done(api, "--example", "-o", "text", "--only", "request")
     assert "forwards to the active controller (KRaft)" in calls.outcome.out
-    assert calls.nodes(key) == [1]  # the first server given
+    assert calls.nodes(key) == [1]  # the first server in -b
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_the_active_controller_is_found_on_controller_listeners_and_after_it_has
     calls.done("IncrementalAlterConfigs", *words, listener="CONTROLLER")
     assert calls.nodes(INCREMENTAL_ALTER_CONFIGS) == [before]
     calls.done("DescribeCluster", "endpoint_type=2", "--node", "2", listener="CONTROLLER")
-    assert calls.nodes(DESCRIBE_CLUSTER, count=2) == [1, 2]  # the first was asked who there is
+    assert calls.nodes(DESCRIBE_CLUSTER, count=2) == [1, 2]  # the first node was asked for the list of nodes
     calls.cluster.stop_node(before)
     try:
         deadline = time.monotonic() + 30

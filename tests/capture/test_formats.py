@@ -150,7 +150,7 @@ RECORD = PcapWriter(1).packet(5, FRAME)
 ENHANCED = enhanced("<", 0, 5, FRAME)
 ONE, NG_ONE = PCAP + RECORD, NG + ENHANCED
 
-# What the file is, segments before the problem, offset of it, how its text begins.
+# The file, segments before the problem, its offset, the beginning of its text.
 PROBLEMS: dict[str, tuple[bytes, int, int, str]] = {
     "empty": (b"", 0, 0, "not a capture: empty"),
     "two bytes": (b"\xd4\xc3", 0, 2, "not a capture: only bytes d4 c3"),

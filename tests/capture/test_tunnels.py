@@ -46,7 +46,7 @@ def udp(port: int) -> Any:
     return out() / UDP(sport=51234, dport=port, chksum=0)
 
 
-# What carries an Ethernet frame.
+# Tunnels that carry an Ethernet frame.
 FRAMES: dict[str, Wrap] = {
     "VXLAN": lambda frame: udp(4789) / VXLAN(vni=42, flags="Instance") / Ether(frame),
     "VXLAN of flannel": lambda frame: udp(8472) / VXLAN(vni=1, flags="Instance") / Ether(frame),
@@ -78,7 +78,7 @@ FRAMES: dict[str, Wrap] = {
         / Ether(bytes(udp(4789) / VXLAN(vni=42, flags="Instance") / Ether(frame)))
     ),
 }
-# What carries an IP packet.
+# Tunnels that carry an IP packet.
 PACKETS: dict[str, Wrap] = {
     "IP in IP": lambda packet: out() / IP(packet),
     "IPv4 in IPv6": lambda packet: Ether() / IPv6(nh=4) / IP(packet),
@@ -123,7 +123,7 @@ LINK_TYPES: dict[str, tuple[int, Callable[[bytes], bytes]]] = {
 def nfula(kind: int, value: bytes, order: Any = "little") -> bytes:
     """An attribute of a netfilter log message."""
     size = len(value) + 4
-    padding = b"" if kind == 9 else bytes(-size % 4)  # the packet comes last, cut where the snaplen cuts it
+    padding = b"" if kind == 9 else bytes(-size % 4)  # the packet is the last attribute, cut by the snaplen
     return size.to_bytes(2, order) + kind.to_bytes(2, order) + value + padding
 
 

@@ -126,7 +126,7 @@ def _segment(packet: bytes) -> tuple[str, str, int, int, bytes]:
     else:
         source, target = str(ip_address(packet[26:30])), str(ip_address(packet[30:34]))
         at = 14 + (packet[14] & 15) * 4
-        # 0: larger than 65,535 bytes, as loopback hands them over
+        # 0: larger than 65,535 bytes, which loopback allows
         end = 14 + int.from_bytes(packet[16:18], "big") if packet[16:18] != b"\0\0" else len(packet)
     end = len(packet) if end == 54 else end
     source_port, target_port, seq, _, offset, flags = struct.unpack_from(">HHIIBB", packet, at)

@@ -38,7 +38,7 @@ def test_every_exchange_decodes_and_none_is_an_orphan(name: str) -> None:
     for each in found:
         if each.status == "unanswered":
             assert each.closed in ("fin", "rst", "capture_end")
-            # A side that hangs up may stop in the middle of an answer.
+            # A side that closes may stop in the middle of an answer.
             assert {failure.reason for failure in each.failures.values()} <= {"incomplete"}
 
 

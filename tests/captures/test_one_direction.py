@@ -37,7 +37,7 @@ def test_answers_alone_are_recognised(name: str) -> None:
     assert sum(summary.answers_only.values()) == summary.connections == len(known)
     brokers = {row.broker for row in settled(list(segments(name)))[0] if isinstance(row, Exchange)}
     assert {row.broker for row in known} <= brokers
-    # Without their handshakes, who spoke first is no client.
+    # Without handshakes, the side that spoke first is not known to be the client.
     middle, _ = settled([each for each in answers_of(name) if not each[5] & 2])
     later = [row for row in middle if isinstance(row, Skipped) and row.reason == "one_direction"]
     assert len(later) > 0.7 * len(known)
@@ -128,7 +128,7 @@ VERSIONS = response(
         (response(METADATA, 1, 1, {}), False),
         (response(SASL_HANDSHAKE, 0, -1, {"mechanisms": ["PLAIN", "SCRAM-SHA-256"]}), True),
         (response(SASL_HANDSHAKE, 0, -1, {"mechanisms": ["XYZ"]}), False),
-        (b"".join(response(FETCH, 4, number, {}) for number in (3, 900, 70_000)), False),  # no client counts so
+        (b"".join(response(FETCH, 4, number, {}) for number in (3, 900, 70_000)), False),  # no client counts like this
         (b"".join(response(FETCH, 4, number, {}) for number in (3, 900, 7_000)), True),
         (b"\0\0\0\4" * 40, False),
         (b"", False),

@@ -81,7 +81,7 @@ def by_a_follower(record: Record) -> bool:
     return replica >= 0
 
 
-# Captures of three nodes → how many requests of each kind have to have been judged.
+# Captures of three nodes → the number of requests of each kind that must be judged.
 @pytest.mark.parametrize(
     ("name", "least"),
     [
@@ -113,7 +113,7 @@ def test_who_sent_it_is_among_who_sends_it() -> None:
             if exchange.api_key is None:
                 continue
             found = api(exchange.api_key)
-            # The one request that has no client id is a broker's: ControlledShutdown 0.
+            # The only request without a client id is a broker's: ControlledShutdown 0.
             node = (
                 _NODE.fullmatch(exchange.client_id)
                 if exchange.client_id is not None

@@ -17,7 +17,7 @@ from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
 from tests.cli.worlds import kw
 
 _NAMES = frozenset({"auth_bytes", "salt", "salted_password", "hmac", "token_bytes"})
-# Shorter ones may be part of something else.
+# Shorter secrets may be part of another text.
 _LEAST = 6
 
 
@@ -52,7 +52,7 @@ def _forms(secret: bytes) -> Iterator[str]:
     if text.isascii():
         yield from (text, json.dumps(text)[1:-1])
     for shift in range(3):
-        # Without the characters at the ends that depend on what is around.
+        # Without the characters at both ends, which depend on the bytes around.
         yield base64.b64encode(b"\0" * shift + secret).decode().rstrip("=")[4 if shift else 0 : -1]
 
 

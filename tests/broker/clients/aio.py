@@ -102,7 +102,7 @@ def consume(
                 found.add(map(_read, each))
         if group:
             await consumer.commit()
-        # It raises what it has cancelled where a fetch has failed just now.
+        # It raises CancelledError for its own tasks if a fetch has failed just before.
         with suppress(asyncio.CancelledError):
             await consumer.stop()
         return found.answer()
@@ -140,7 +140,7 @@ def transact(
                 await producer.send_and_wait(topic, value, key)
             await (producer.commit_transaction() if end == "commit" else producer.abort_transaction())
 
-        # `steps.transactions` does not wait; in a thread it may, for what this loop does.
+        # `steps.transactions` is not async; in a thread it can wait for this loop.
         loop = asyncio.get_running_loop()
         failures = (KafkaError,) if tell else ()
         done = await asyncio.to_thread(

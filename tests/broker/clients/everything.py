@@ -18,7 +18,7 @@ from tests.broker.clients.batches import batch, message
 __all__ = ["DEADLY", "Speaker", "offered"]
 
 _API_VERSIONS: Final = 18
-# Requests that end a node or take it out of its cluster, whatever is in them: UnregisterBroker, StopReplica,
+# Requests that end a node or take it out of its cluster, whatever their body: UnregisterBroker, StopReplica,
 # ControlledShutdown.
 DEADLY: Final = frozenset({64, 5, 7})
 
@@ -148,7 +148,7 @@ class Speaker:
         return self._dice.choice(values)
 
 
-# Structures without which a node fails in a way that ends it.
+# Arrays that must have elements: without them a node fails so that it ends.
 _NEVER_EMPTY: Final = frozenset({"topics", "partitions", "topic_data"})
 _NEVER_NULL: Final = frozenset({"topics"})
 
@@ -181,7 +181,7 @@ def _records(speaker: Speaker, version: int) -> bytes:
     return message(0 if version < 2 else 1) if version < 3 else batch(producer_id=speaker.pick(-1, -1, 1), epoch=0)
 
 
-# A field's name (and type) → values that brokers can do something with, and that end quickly.
+# A field's name (and type) → values that brokers can process quickly.
 _BY_NAME: Final[Mapping[tuple[str, str], Named | tuple[Any, ...]]] = {
     ("topic", "string"): _topic,
     ("topic_name", "string"): _topic,
@@ -214,18 +214,18 @@ _BY_NAME: Final[Mapping[tuple[str, str], Named | tuple[Any, ...]]] = {
     ("num_partitions", "int32"): (1, -1),
     ("replication_factor", "int16"): (1, -1),
     ("count", "int32"): (2, 4),
-    # Nodes that do not exist: a request in the name of a real one would stop that one.
+    # Nodes that do not exist: a request in the name of a real node would stop it.
     ("broker_id", "int32"): (77, 78),
     ("node_id", "int32"): (77, 78),
     ("controller_id", "int32"): (77, 78),
     ("voter_id", "int32"): (77, 78),
     ("replica_id", "int32"): (-1, -1, 77),
     ("leader_id", "int32"): (77, 78),
-    # Epochs of long ago, which move no quorum.
+    # Old epochs, which do not change a quorum.
     ("leader_epoch", "int32"): (0,),
     ("replica_epoch", "int32"): (0,),
     ("controller_epoch", "int32"): (0,),
-    # Enumerations that have no 0: brokers hang up on it.
+    # Enumerations without a 0, for which brokers close the connection.
     ("resource_type", "int8"): (2, 3, 4),
     ("resource_type_filter", "int8"): (1, 2, 3),
     ("pattern_type", "int8"): (3,),

@@ -165,7 +165,7 @@ def _to_beginning(consumer: Any) -> None:
     try:
         consumer.seekToBeginning(consumer.assignment())
     except TypeError:
-        # 0.9 takes them one by one.
+        # 0.9 takes partitions one by one.
         consumer.seekToBeginning(*consumer.assignment())
 
 
@@ -265,7 +265,7 @@ def offsets(bootstrap: str, properties: dict[str, str], *, topic: str, partition
         try:
             consumer.seekToEnd(_list([place]))
         except TypeError:
-            # 0.9 takes them one by one.
+            # 0.9 takes partitions one by one.
             consumer.seekToEnd(place)
         return int(consumer.position(place))
     times = jpype.JClass("java.util.HashMap")()

@@ -22,7 +22,7 @@ Results = list[dict[str, Any]]
 
 _LOOK_S: Final = 0.02
 _ROOT: Final = Path(__file__).resolve().parents[3]
-# Family → how to start it; what stands after the dash (a release) is handed over as argument.
+# Family → its command; a release after the dash is given as an argument.
 _PROGRAMS: Final[Mapping[str, list[str]]] = {
     "java": [sys.executable, "-m", "tests.broker.clients.java"],
     "streams": [sys.executable, "-m", "tests.broker.clients.streams"],
@@ -104,7 +104,7 @@ class LongSession:
         (self._folder / "output.log").unlink(missing_ok=True)
         self._had = 0
         os.mkfifo(pipe)
-        # To be read as well: opening it does not wait for the client then.
+        # Opened for reading as well: then open() does not wait for the client.
         self._pipe = os.open(pipe, os.O_RDWR)
         self._process = _program(self.client, pipe, self._answers)
         return self._process

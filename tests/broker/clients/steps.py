@@ -12,7 +12,7 @@ from typing import Any
 
 __all__ = ["Found", "different", "encoded", "main", "python_settings", "record", "sessions", "transactions", "values"]
 
-# librdkafka's word for a setting → that of clients written in Python.
+# A setting's name in librdkafka → its name in clients written in Python.
 _PYTHON_WORDS = {
     "client.id": "client_id",
     "security.protocol": "security_protocol",
