@@ -14,18 +14,18 @@ import pytest
 
 from kwcli.reference.versions import is_compiled
 
-# A slow moment of the machine is no failure of an example. `--hypothesis-profile random` draws other examples.
+# A slow machine does not make an example fail. `--hypothesis-profile random` draws other examples.
 hypothesis.settings.register_profile(
     "same", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.register_profile("random", hypothesis.settings.get_profile("same"), derandomize=False)
 hypothesis.settings.load_profile("same")
 
-# Hundreds of tests start `kw`: what it is made of is compiled once, whatever the environment says of byte code.
+# Hundreds of tests start `kw`: its modules are compiled once, whatever the environment says of byte code.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# Tests that are run in the background have inherited deafness to Ctrl-C, and so would each program that they start.
+# Tests run in the background inherit that SIGINT is ignored, and so would each program that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}

@@ -21,8 +21,8 @@ from tests.capture.pcap_writer import PcapWriter
 from tests.net.playbook import offers
 from tests.net.responder import Responder, each_request, framed
 
-# All C0 (NUL too), DEL, all C1, the bidirectional controls, a colour and a cursor movement that kw itself never makes
-# of a value, line ends that would forge a line.
+# All C0 (NUL too), DEL, all C1, the bidirectional controls, a colour and a cursor movement that kw never writes itself
+# into a value, and line ends that would forge a line.
 FORGED = "FORGED"
 NAME = (
     "\x1b[31mEVIL"
@@ -31,13 +31,13 @@ NAME = (
     + "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
     + f"\x1b[2J\x1b]0;title\x07\r\n{FORGED}\n{FORGED} é漢"
 )
-# What JSON has as a string: one with control characters is base64.
+# Characters that JSON has in a string: a text with control characters is base64.
 TURNED = "EVIL\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069é漢"
-# What file systems and command lines can hold of it.
+# The part of the name that file systems and command lines can hold.
 WORD = NAME.replace("\0", "").replace("/", "")
 ADDRESS = ("10.9.8.7:40000", "10.1.2.3:9092")
 
-# What may stand in what a terminal is given: text, tab, line feed, and the colours of kw's palette.
+# Allowed in a terminal's output: text, tab, line feed, and the colours of kw's palette.
 _OWN = re.compile(r"\x1b\[(?:[012]|3[1-6]|1;3[135])m")
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _ERASED = "\r\x1b[K"
@@ -58,7 +58,7 @@ class Seen(NamedTuple):
         return found + ["a colour from a name"] * ("\x1b[31mEVIL" in text)
 
 
-# Runs each command of a list on the terminal that it is started on: an interpreter for each would take minutes.
+# Runs each command of a list on the terminal it is started on: a new interpreter for each would take minutes.
 _RUN = """
 import json, os, sys
 from kwcli.env import Environment
@@ -136,7 +136,7 @@ class OnTerminal:
 def _read(descriptor: int) -> bytes:
     try:
         return os.read(descriptor, 65536)
-    except OSError:  # Linux says so when the other side is closed
+    except OSError:  # Linux raises it when the other side is closed
         return b""
 
 

@@ -78,7 +78,7 @@ def once(rng: Random, folder: Path) -> int:
         )
         answer = decoders.encode_response(key, version, _body(key, version, "response", rng), correlation_id=3)
     except (EncodeError, UnicodeError):
-        return 0  # a text too long for its field, or none of UTF-8
+        return 0  # a text that is too long for its field, or not UTF-8
     talk = SyntheticTcp(*ADDRESS, time_ns=10**18)
     packets = [*talk.opening(), *(packet for packet, _ in talk.data(CLIENT, framed(asked)))]
     packets += [*(packet for packet, _ in talk.data(SERVER, framed(answer))), *talk.closing(reset=False)]

@@ -154,7 +154,7 @@ def test_names_of_the_cluster(tmp_path: Path) -> None:
         assert offered("node", "coordinator:", *ask, home=tmp_path) == ["coordinator:billing"]
         assert offered("filter", "topic == o", "sniff", "-b", where, home=tmp_path) == ["topic == orders"]
         assert offered("body", "acks=", *ask, "produce", home=tmp_path) == []
-        # Each kind was asked for once, nothing else was, and nothing that makes a topic.
+        # Each kind was asked for once, nothing else was, and nothing that creates a topic.
         assert {key for key, _ in made.heard} == {3, 16, 18}
         assert sum(key == 16 for key, _ in made.heard) == 1
         metadata = [body for key, body in made.heard if key == 3]
@@ -169,12 +169,12 @@ def test_names_of_the_cluster(tmp_path: Path) -> None:
             ((), {"KW_BOOTSTRAP_SERVER": where}),
         ):
             assert offered("body", "topic=o", "call", *line, "produce", home=tmp_path, **variables) == ["topic=orders"]
-            assert len(made.heard) > heard  # another way to the cluster is another cluster
+            assert len(made.heard) > heard  # another way to the cluster counts as another cluster
             heard = len(made.heard)
     files = [*(tmp_path / "cache/kw/completion").iterdir()]
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
     assert stat.S_IMODE((tmp_path / "cache/kw/completion").stat().st_mode) == 0o700
-    # They stay for a minute, whatever became of the cluster.
+    # Names are kept for a minute, even if the cluster is gone.
     assert offered("body", "topic=o", *ask, "produce", home=tmp_path) == ["topic=orders"]
     for file in files:
         os.utime(file, (time.time() - 61,) * 2)

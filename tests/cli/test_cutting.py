@@ -24,7 +24,7 @@ from tests.captures.shipped import CLEAN, FOLDER
 from tests.cli.worlds import Outcome, kw, world, written
 from tests.sampling import sampled
 
-# What cutting changes, and what only packets that were left out had told.
+# Keys that cutting changes, and keys that packets left out had taught.
 CHANGED = {"packets", "connection", "closed", "file"}
 ELSEWHERE = {"library", "node", "group", "transaction"}  # from other connections too
 LEARNT = {"client_software", "user", "mechanism", "fetch_session", *ELSEWHERE}
@@ -51,7 +51,7 @@ def rows(outcome: Outcome, dropped: set[str]) -> list[str]:
     found: list[dict[str, Any]] = [json.loads(line) for line in outcome.out.splitlines()]
     for row in found:
         asked = (row.get("fetch_session") or {}).get("partitions")
-        if asked is not None and dropped >= ELSEWHERE:  # by names that other connections told, or ids
+        if asked is not None and dropped >= ELSEWHERE:  # with names or ids that other connections taught
             row["fetch_session"]["partitions"] = sorted(asked.values())
     return sorted(json.dumps({key: value for key, value in row.items() if key not in dropped}) for row in found)
 
@@ -134,7 +134,7 @@ def test_what_its_notes_say_is_handed_over(words: list[str], tmp_path: Path) -> 
     told = [row for row in told if row["kind"] == "exchange"]
     for row in given + told:
         row.pop("library", None)
-        row.pop("fetch_session", None)  # what it has of a session nobody asked this engine for
+        row.pop("fetch_session", None)  # the state of a session that this engine was not asked to keep
     assert sorted(map(orjson.dumps, given)) == sorted(map(orjson.dumps, told))
     assert len(given) > 1
 

@@ -61,7 +61,7 @@ def test_damage_is_told_in_one_line_at_most(seed: int) -> None:
     words = ["sniff", "-", "-q", *VIEWS[seed % len(VIEWS)]]
     outcome = kw(*words, env=world(data, columns=rng.choice([None, 80, 200])))
     assert outcome.code in (Exit.DONE, Exit.FAILURE, Exit.LOSSY)
-    # --strict says of a capture what made it fail.
+    # With --strict the other lines tell why the capture counts as lossy.
     said = [line for line in outcome.err.splitlines() if "--strict" not in words or "kw: standard input" in line]
     assert len(said) == (outcome.code == Exit.FAILURE)
     assert "defect" not in outcome.err

@@ -15,7 +15,7 @@ from tests.captures.shipped import CLEAN, capture_bytes
 from tests.cli.worlds import kw, world
 from tests.sampling import sampled
 
-# So many frames of each (capture, API, side): the commands are slower than the library.
+# The number of frames for each (capture, API, side): the commands are slower than the library.
 EACH = 2
 
 
@@ -34,7 +34,7 @@ def frames(name: str) -> Iterator[tuple[str, int, Side, bytes]]:
             if data is None or count >= EACH or exchange.failures or exchange.api.startswith("UNKNOWN"):
                 continue
             if exchange.api == "ApiVersions" and side == "response" and exchange.errors:
-                continue  # in the layout of version 0, which its record does not say
+                continue  # in the layout of version 0, which the record does not tell
             seen[exchange.api, side] = count + 1
             yield exchange.api, exchange.api_version, side, bytes(data)
 

@@ -123,7 +123,7 @@ def test_a_file_that_grows_cut_anywhere(tmp_path: Path, count: int, step: int) -
     assert steps.said == ""
 
 
-# What was given to --follow, and the names that a writer goes on with.
+# The name given to --follow, and the names that a writer uses.
 RINGS: Final = [
     ("dump.pcap", ["dump.pcap", "dump.pcap1", "dump.pcap2"]),  # tcpdump -C
     ("dump.pcap", ["dump.pcap0", "dump.pcap1", "dump.pcap2"]),  # tcpdump -C -W
@@ -147,7 +147,7 @@ RINGS: Final = [
 def test_a_ring_gives_what_one_capture_gives(tmp_path: Path, word: str, names: list[str], torn: bool) -> None:
     steps = Steps(tmp_path / word)
     for name, part in zip(names, PARTS, strict=True):
-        (tmp_path / name).write_bytes(b"")  # as it was opened, before its first buffer is written
+        (tmp_path / name).write_bytes(b"")  # the file as opened, before its first buffer is written
         steps.look()
         half = len(part) // 2 if torn else len(part)
         append(tmp_path / name, part[:half])
@@ -160,7 +160,7 @@ def test_a_ring_gives_what_one_capture_gives(tmp_path: Path, word: str, names: l
     assert not steps.follower.broken
 
 
-# Those of which three files are there at once: a ring that has come round holds less.
+# Rings of three files that exist at the same time.
 WHOLE_RINGS: Final = [(word, names) for word, names in RINGS[:6] if len(set(names)) == 3]
 
 

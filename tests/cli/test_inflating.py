@@ -75,7 +75,7 @@ def bent(data: bytes, at: int) -> bytes:
 
 MIDDLE = PLAIN[:40_000]
 FAULTS: dict[str, tuple[bytes, bytes, str]] = {
-    # A name: the bytes, the good part of the capture, what is told behind it.
+    # A name: the bytes, the good part of the capture, the error after it.
     "gzip CRC": (gzipped(crc=1), PLAIN, f"corrupt gzip data after {ALL} bytes of capture (its CRC-32 does not match)"),
     "gzip size": (
         gzipped(size=1),

@@ -204,7 +204,7 @@ def folder(tmp_path: Path) -> Path:
         (["day"], [1_000_000_000, 1_000_086_400], []),
         (["a.pcap", "."], [1_000_000_000, 1_000_086_400, 1_000_086_400], []),  # a.pcap once
         ([".", "a.pcap"], [1_000_000_000, 1_000_086_400, 1_000_086_400], []),
-        (["a.pcap", "a.pcap"], [1_000_086_400, 1_000_086_400], []),  # asked for twice
+        (["a.pcap", "a.pcap"], [1_000_086_400, 1_000_086_400], []),  # given twice
         (["n*.txt"], [], ["n*.txt: no capture in it"]),
         (["*.nothing"], [], ["*.nothing: no such file"]),
         (["new.pcap"], [], ["new.pcap: empty: there is no capture in it"]),

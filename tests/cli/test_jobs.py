@@ -79,7 +79,7 @@ def kw(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Runner:
     monkeypatch.setattr(sniff_run, "SHARED_MIN", 0)
     monkeypatch.setattr(inputs, "MERGED_MAX", 1 << 12)  # rows come in small pieces
     monkeypatch.setattr(inputs, "_PIECE_MIN", 1 << 12)
-    monkeypatch.setattr(jobs, "can_fork", lambda: True)  # what runs the tests has threads that do not matter
+    monkeypatch.setattr(jobs, "can_fork", lambda: True)  # the threads of the test runner do not matter
 
     def runner(*words: str, stdin: bytes = b"") -> Outcome:
         out = tmp_path / "out"
@@ -108,7 +108,7 @@ def forks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return made
 
 
-# Of these no part is made, or not always.
+# Options with which no part is made, or not always.
 ALONE: Final = "--sort"
 BOTH: Final = "--limit"
 
@@ -163,7 +163,7 @@ def test_several_captures_and_a_pipe(kw: Runner, forks: list[int]) -> None:
 
 
 PIPE_SIZE: Final = 1 << 16
-# What a program sees: exit codes, Ctrl-C, pipes that are closed.
+# The behaviour of a process: exit codes, Ctrl-C, closed pipes.
 SMALL_PARTS: Final = """
 import sys
 from kwcli.sniff import jobs, run
@@ -213,7 +213,7 @@ def lines_of_one_process(*words: str) -> list[bytes]:
 def test_ctrl_c_writes_what_was_decoded() -> None:
     words = ("sniff", str(TOUR), "-o", "ndjson", "--records", "-q")
     whole = lines_of_one_process(*words)
-    assert sum(map(len, whole)) > 4 * PIPE_SIZE  # so that it waits for who reads
+    assert sum(map(len, whole)) > 4 * PIPE_SIZE  # so that the program waits for its reader
     with subprocess.Popen(program(*words, "--jobs", "2"), stdout=subprocess.PIPE, start_new_session=True) as kw:
         assert kw.stdout is not None
         first = kw.stdout.readline()

@@ -128,13 +128,13 @@ def test_packets_that_cannot_be_kept_are_told_and_rows_go_on(broker: socket.sock
         assert process.stdout is not None
         assert process.stderr is not None
         process.stderr.readline()
-        large = HEARTBEAT | {"member_id": "m" * 20_000}  # more than waits in memory
+        large = HEARTBEAT | {"member_id": "m" * 20_000}  # more than is buffered in memory
         for number in range(3):
             broker.sendall(frame(decoders.encode_request(12, 4, large, correlation_id=number, client_id="live")))
             read_frame(broker)
             assert json.loads(process.stdout.readline())["correlation_id"] == number
         process.send_signal(signal.SIGINT)
-        err = process.stderr.read()  # communicate() would lose what is read ahead of a line
+        err = process.stderr.read()  # communicate() would lose bytes that were read ahead of a line
     assert process.returncode == Exit.FAILURE
     assert err.count(b"kw: /dev/full: no space left on device; nothing more is written to it\n") == 1
     assert b"3 exchanges, 1 client, 1 broker" in err

@@ -120,7 +120,7 @@ def test_few_are_open_and_the_segments_are_the_same(
     assert [segment for batch in captures for segment in batch] == at_once(plain)
     captures.close()
     assert max(opened) == MOST
-    if made is not odd:  # which are not read to their ends
+    if made is not odd:  # odd captures are not read to their ends
         assert captures.taken == sum(os.path.getsize(name) for name in names)
 
 
@@ -146,7 +146,7 @@ def test_the_more_there_are_the_smaller_are_their_pieces(tmp_path: Path, monkeyp
     data = [pcap(*(packet(n, BEGIN + n * SECOND + at) for n in range(500))) for at in range(10)]
     captures = Captures(written(tmp_path, data), world())
     assert sum(map(len, captures)) == 5000
-    assert sizes[(MERGED_MAX >> 8) // 10] >= 9  # of the tenth that was begun
+    assert sizes[(MERGED_MAX >> 8) // 10] >= 9  # a tenth of the limit, once all ten have begun
 
 
 def test_what_is_wrong_with_some_is_told_behind_the_others(tmp_path: Path) -> None:

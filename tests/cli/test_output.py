@@ -95,7 +95,7 @@ def test_everything_is_written_in_pieces(stream: type[io.BytesIO]) -> None:
     output = Output(env, Progress(env, None, wanted=False), prompt=False)
     output.write(b"0123456789")
     output.settle()
-    assert out.getvalue() == b""  # nobody waits for it
+    assert out.getvalue() == b""  # no reader waits for it
     output.write(bytes(WRITE_SIZE) if stream is io.BytesIO else b"x")
     output.flush()
     assert out.getvalue().startswith(b"0123456789")

@@ -336,7 +336,7 @@ def test_tls_without_keys_has_the_heads_of_its_records(tmp_path: Path) -> None:
     assert [row["reason"] for row in rows] == ["tls"] * 14
 
 
-# What is asked for.
+# Options.
 
 
 def test_the_same_salt_makes_the_same_pseudonyms(tmp_path: Path) -> None:

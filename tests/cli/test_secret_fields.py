@@ -113,7 +113,7 @@ def every_talk(maker: Maker) -> Iterator[Talk]:
                 continue
             before: list[tuple[bool, bytes]] = []
             if key == ENVELOPE:
-                continue  # those have others inside
+                continue  # Envelopes are made with other requests inside
             if key == SASL_AUTHENTICATE:
                 before = handshake(1, "PLAIN")
             name = f"{api(key).name} {version}"
@@ -275,7 +275,7 @@ def test_no_output_format_has_one(capture: str, output: str) -> None:
         assert "redacted" in outcome.out or "**" in outcome.out or output in ("table", "csv", "text")
 
 
-# Words with which a field is asked for, in a filter that finds nothing, a column, a word of `kw stats`.
+# Words that name a field: in a filter that matches nothing, a column, a dimension of `kw stats`.
 PATHS = sorted(
     {f"{side}.{path}" for key in KEYS for side in SIDES for path in secret_paths(api(key).message(side).fields)}
 )

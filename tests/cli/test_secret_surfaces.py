@@ -128,7 +128,7 @@ def test_a_filter_lists_no_message_with_a_secret(capture: str, path: str) -> Non
     assert "0 of" in shown("sniff", capture, "-f", f"{path} ~ Zq9x").err
 
 
-# Captures of which a part is missing.
+# Captures that lack a part.
 
 
 def captured(size: int | None, *, requests: bool = True) -> bytes:
@@ -177,7 +177,7 @@ def test_answers_without_their_requests(tmp_path: Path) -> None:
     assert again == guessed
 
 
-# Messages alone.
+# Single messages.
 
 
 class Alone:
@@ -301,7 +301,7 @@ def test_values_that_cannot_be_encoded() -> None:
 def test_requests_that_would_be_sent(output: str) -> None:
     for key, version, body in bodies()[::2]:
         if int(key) == SASL_AUTHENTICATE:
-            continue  # a login of its own
+            continue  # has its own login
         words = ("call", key, "-", "--api-version", version, "--dry-run", *in_format(output, "request"), "-v")
         given(json.dumps(body), *words)
 

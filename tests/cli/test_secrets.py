@@ -309,7 +309,7 @@ def config_of(number: int, value: str, name: str = "my.own") -> dict[str, Any]:
     return {"resource_type": 2, "resource_name": f"t{number}", "configs": [{"name": name, "value": value}]}
 
 
-# Public values, so many that a body is read as it is written.
+# So many public values that a body is decoded as it is written.
 FILLING = [config_of(n, "x" * 60, "retention.ms") for n in range(15_000)]
 ANSWERED = [{"error_code": 0, "resource_type": 2, "resource_name": "t" * 60} for _ in range(20_000)]
 MANY = [config_of(n, f"{SECRET}_{n}") for n in range(SECRETS_MAX + 1)]

@@ -269,7 +269,7 @@ def test_flipped_bytes_end_in_one_line_at_most(at: int) -> None:
     data = bytearray(Path(FIRST).read_bytes()[:40_000])
     data[at : at + 3] = bytes(255 - byte for byte in data[at : at + 3])
     outcome = kw("sniff", "-", "-q", "-o", "text", "-v", env=world(bytes(data)))
-    assert outcome.code == Exit.FAILURE  # at the latest where the capture was cut
+    assert outcome.code == Exit.FAILURE  # at the latest at the cut end of the capture
     assert outcome.err.count("\n") == 1
     assert "defect" not in outcome.err
 

@@ -153,7 +153,7 @@ def test_every_dimension_and_metric_is_offered() -> None:
 @pytest.mark.parametrize("metric", sampled(METRICS, 5, pytest.mark.long))
 def test_the_schema_knows_every_dimension_and_metric(metric: str, every: int) -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
-    for name in BY[METRICS.index(metric) % every :: every]:  # each dimension with one metric, or with all
+    for name in BY[METRICS.index(metric) % every :: every]:  # each dimension with one metric, or with all of them
         assert rows(THREE, "--by", name, "--metric", metric)
     assert rows(TOUR, "--metric", metric, "--slowest", "5", kind="slowest")
 

@@ -106,7 +106,7 @@ def test_answers_about_a_capture(folder: Path) -> None:
         ("ApiVersions", "--node", "all"),
         ("DescribeCluster", "--select", "cluster_id"),
         ("Metadata", "--dry-run", f"topics[].name={WORD}"),
-        # Its coordinator is looked up until the time is over.
+        # The look-up of its coordinator goes on until the time-out.
         pytest.param(("DescribeGroups", f"groups[]={WORD}"), marks=pytest.mark.long),
     ],
     ids=["topics", "nodes", "configs", "coordinator", "versions", "selected", "unsent", "groups"],

@@ -24,7 +24,7 @@ from kwcli.declarations.write import united
 from tests.broker.jars import Missing, client_jars, coordinator_jars, missing_tools
 from tests.reference.jars import PATCHES
 
-# The releases that are the truth for some version, and those with early layouts, oldest first.
+# The releases that are decisive for some version, and those with early layouts, oldest first.
 TRUTHS = ("3.9.2", "4.0.2", PATCHES[-1])
 
 

@@ -117,7 +117,7 @@ def shown(capture: Path) -> dict[tuple[str, int], tuple[Any, Any]]:
         for topic in (answer or {}).get("responses", ()):
             identity = topic.get("topic_id")
             name = METADATA if identity == "AAAAAAAAAAAAAAAAAAAAAQ" else row.get("topic_names", {}).get(identity, "")
-            for partition in topic.get("partitions", ()):  # none of an answer that the end of the capture cuts
+            for partition in topic.get("partitions", ()):  # an answer that the end of the capture cuts has none
                 for batch in partition["records"] or ():
                     for each in batch.get("records") or ():
                         found[name, each["offset"]] = each["key"], each["value"]

@@ -238,7 +238,7 @@ def test_types_of_keys_and_frames() -> None:
     assert found == {"$type": "LegacyOffsetCommitKey", "$version": 0, "group": "g", "topic": "t", "partition": 2}
     assert encode_embedded("LegacyOffsetCommitKey", 0, found) == legacy
     key = bytes.fromhex("0003 0001 67")
-    assert encode_embedded("ConsumerGroupMetadataKey", 3, {"group_id": "g"}) == key  # as releases before 4.1 number it
+    assert encode_embedded("ConsumerGroupMetadataKey", 3, {"group_id": "g"}) == key  # as before 4.1
     with pytest.raises(UnsupportedVersion, match="a key of type 2, not 3"):
         decode_embedded("GroupMetadataKey", key)
     with pytest.raises(UnsupportedVersion, match="a record of type 2, not 3"):

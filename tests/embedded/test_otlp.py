@@ -105,7 +105,7 @@ def test_bytes_of_other_writers_are_kept() -> None:
         found = metrics_json(data, codec)
         assert found[ORIGINAL]
         assert metrics_from_json(found, "") == data
-    unknown = plain + bytes.fromhex("fa01 03 616263")  # field 31, which nobody has declared
+    unknown = plain + bytes.fromhex("fa01 03 616263")  # field 31, which is not declared
     assert metrics_from_json(metrics_json(unknown, NONE), "") == unknown
 
 
