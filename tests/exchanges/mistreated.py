@@ -20,7 +20,7 @@ def conversation(rng: Random, port: int) -> list[Segment]:
     if rng.random() < 0.3:
         turns = pipelined(rng, turns)
     if rng.random() < 0.1:
-        turns = [turn for turn in turns if rng.random() < 0.9]  # somebody never said it
+        turns = [turn for turn in turns if rng.random() < 0.9]  # some turns never happened
     if rng.random() < 0.05:
         turns.insert(rng.randrange(len(turns) + 1), (rng.random() < 0.5, rng.randbytes(40)))
     found = segments(turns, rng, most=rng.choice([40, 400, 1448, 1448, 60000]), port=port)

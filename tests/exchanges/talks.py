@@ -130,7 +130,7 @@ class Talker:
         """Send a request with a random body; `fields` replace some of it."""
         value = random_value(plan(key, version, "request"), self.rng, strange=False, values=self.values) | fields
         while key == PRODUCE and not value["topic_data"]:
-            # A Produce request about nothing is none that anybody sends.
+            # No client sends a Produce request without topics.
             value = random_value(plan(key, version, "request"), self.rng, strange=False, values=self.values) | fields
         if key == PRODUCE:
             value["acks"] = self.rng.choice([-1, 0, 1, 2])
@@ -150,7 +150,7 @@ class Talker:
         assert expected.correlation_id is not None
         layout = plan(expected.api_key, expected.version, "response")
         value = random_value(layout, self.rng, strange=False, values=self.values)
-        # What these have is known well enough to tell a response by it.
+        # Values that guesses of a response's API rely on.
         known = {"error_code": self.rng.choice([0, 0, 3, -1]), "throttle_time_ms": self.rng.choice([0, 250])}
         value |= {name: known[name] for name in known.keys() & value.keys()} | fields
         expected.response = value

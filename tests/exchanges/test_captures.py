@@ -70,7 +70,7 @@ def shown_bytes(settled: list[Settled]) -> Iterator[tuple[str, int]]:
             yield f"{each.connection} {source}", each.size
             continue
         if each.envelope is not None:
-            continue  # its bytes are those of the Envelope
+            continue  # its bytes are part of the Envelope's
         if each.request_raw is not None:
             yield f"{each.connection} {each.client}", len(each.request_raw)
         if each.response_raw is not None:

@@ -114,8 +114,8 @@ def test_a_syn_behind_bytes_of_the_other_side() -> None:
     assert "'opened': False" in found[-1][-1]
 
 
-# What no traffic leads to, of a state with a connection that is Kafka and one of which that is not known yet: what is
-# put in the place of a part.
+# Parts of a state that no traffic leads to, with one connection known as Kafka and one not known yet: the values that
+# are put in the place of a part.
 def _set(*path: int, value: Any) -> Callable[[Any], None]:
     def change(state: Any) -> None:
         for at in path[:-1]:

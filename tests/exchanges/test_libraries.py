@@ -90,7 +90,7 @@ def test_the_table_is_what_its_recordings_give() -> None:
 
 SARAMA: Final = next(row for row in SILENT if row["label"] == "sarama 1.41.3" and "0" in row["versions"])
 JAVA: Final = next(row for row in SILENT if row["label"] == "java 2.1.1" and "11" in row["versions"])
-# What is seen → why nobody can say the library.
+# The traits → the reason why no library can be told.
 NOBODY: Final[dict[str, dict[str, Any]]] = {
     "the start was not seen": {"opened": False},
     "a version that it does not have": {"versions": {**JAVA["versions"], "11": 4}},
@@ -153,7 +153,7 @@ def test_programs_by_the_client_ids_that_they_make(client_id: str, name: str | N
     assert (said["name"] if said else None) == name
 
 
-# Capture → what is said of clients that do not say their software.
+# Capture → the libraries of clients that do not send their software.
 SHIPPED: Final[dict[str, set[tuple[str | None, str]]]] = {
     "old-clients.pcap.gz": {("java-1", "apache-kafka-java")},
     "sasl-raw.pcap": {("producer-1", "apache-kafka-java"), ("consumer-1", "apache-kafka-java")},

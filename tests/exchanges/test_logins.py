@@ -68,7 +68,7 @@ STEPS: list[tuple[str, Side, bytes, SaslStep | None]] = [
     ("PLAIN", ASK, b"root\0alice\0" + SECRET, SaslStep("credentials", "alice", {"acting_as": "root"})),
     ("PLAIN", ASK, "\0zoë\0".encode() + SECRET, SaslStep("credentials", "zoë")),
     ("PLAIN", ASK, b"\0a\xff\0" + SECRET, SaslStep("credentials", "a\udcff")),
-    ("PLAIN", ASK, b"alice\0" + SECRET, SaslStep("credentials")),  # which of the two it is nobody knows
+    ("PLAIN", ASK, b"alice\0" + SECRET, SaslStep("credentials")),  # nobody knows which of the two it is
     ("PLAIN", ASK, b"\0alice\0s3cr3t\0word", SaslStep("credentials")),
     ("PLAIN", ASK, SECRET, SaslStep("credentials")),
     ("PLAIN", ASK, b"\0" + b"u" * 5000 + b"\0" + SECRET, SaslStep("credentials", "u" * 1024)),

@@ -29,7 +29,7 @@ def framed(data: bytes) -> bytes:
 REQUEST = framed(encode_request(3, 12, {}, correlation_id=7, client_id="app"))
 RESPONSE = framed(encode_response(3, 12, {}, correlation_id=7))
 FOREIGN = b"*1\r\n$4\r\nPING\r\n"
-# How it ends: flags of the client's last packet, of the broker's.
+# The end of a connection: flags of the client's last packet, and of the broker's.
 ENDS = {"fin": (FIN | ACK, FIN | ACK), "rst": (RST | ACK, 0), "idle": (0, 0), "half": (FIN | ACK, 0)}
 
 
@@ -88,7 +88,7 @@ def test_a_connection_that_is_over_is_gone(how: str, asked: bytes, answered: byt
     engine = Engine(connections=connections_too)
     fed(engine, how, 400, 0, asked, answered)
     alive = count_connections() - before
-    # Of a RST is known after some seconds and packets that it was one.
+    # Some seconds and packets pass until a RST is known to be real.
     assert alive == len(engine.reassembly.connections())
     assert alive < 20
     assert engine.summary.exchanges == (400 if asked == REQUEST else 0)
@@ -109,7 +109,7 @@ def test_what_stays_of_a_connection_is_small(how: str) -> None:
 @pytest.mark.parametrize("how", [pytest.param("idle", marks=pytest.mark.long), "half"])
 def test_a_connection_that_says_nothing_is_small(how: str) -> None:
     engine = Engine()
-    # So many are not at rest, however long they have said nothing.
+    # The newest 1,500 connections are not at rest, however long they are silent: the measurement begins behind them.
     fed(engine, how, 1500, 0, REQUEST, RESPONSE)
     tracemalloc.start()
     fed(engine, how, 4000, 1500, REQUEST, RESPONSE)

@@ -23,7 +23,7 @@ from tests.schema.values import random_value
 
 SIDES: tuple[Side, Side] = ("request", "response")
 NAMES = ("name", "topic", "topic_name")
-# Both beside each other, but the client's word, not the broker's: it may ask for either.
+# Both fields are beside each other, but in the client's request: the client may use either.
 ASKED = {(3, "request"), (20, "request")}
 
 

@@ -86,19 +86,19 @@ def test_what_is_no_word() -> None:
     with pytest.raises(FilterError) as told:
         parse("response.error_code == NOT_CORDINATOR")
     assert "not_coordinator" in told.value.candidates
-    parse("request.isolation_level == 'comitted'")  # in quotes it is text
+    parse("request.isolation_level == 'comitted'")  # in quotes it is a text
     parse("request.topics.name == topic")
     parse("request.isolation_level == null")
 
 
-# Fields whose names are those of known sets: where one says no set, it is a number without words.
+# Names of fields with known words: a field of such a name without words is a plain number.
 NAMED = {
     *("isolation_level", "resource_type", "resource_type_filter", "pattern_type", "pattern_type_filter", "operation"),
     *("permission_type", "config_source", "config_type", "key_type", "coordinator_key_type", "acks"),
     *("acknowledge_types", "election_type", "compression_type", "authorized_operations"),
     *("topic_authorized_operations", "cluster_authorized_operations", "transaction_result", "upgrade_type"),
 }
-# Those that are something else: texts, truth values, and numbers of another kind of the same name.
+# Fields with such names that are texts, booleans, or numbers of another kind.
 NONE_OF_THEM = {"transaction_result"}
 
 

@@ -173,7 +173,7 @@ def test_topics_known_by_id_count_by_name() -> None:
         assert set(by_id) <= set(passed(f'topic == "{topic}"', name))
 
 
-# Random expressions: each part with what it means, joined at random.
+# Random expressions: parts with their meaning, joined at random.
 
 PARTS = st.sampled_from([row for row in ROWS if row[0]])
 
@@ -210,7 +210,7 @@ def _some(one: Filter) -> list[Exchange]:
     return list(read_exchanges(data("tour.pcapng"), needs=Wanted(one)))[::9]
 
 
-# Partitions and records: held against the records that `--records` shows.
+# Partitions and records, against the records that `--records` shows.
 
 
 def _batches(record: dict[str, Any]) -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ from unittest.mock import patch
 
 from tests.fuzz.classes import CLASSES, Class
 
-# Failures of a class after which it ends: more of them seldom say more.
+# A class ends after this many failures: more of them seldom tell more.
 ENOUGH = 5
 
 
@@ -97,7 +97,7 @@ def main(words: Sequence[str]) -> int:
     chosen = options.parse_args(words)
     wanted = {name: CLASSES[name] for name in CLASSES if not chosen.classes or name in chosen.classes}
     with TemporaryDirectory(prefix="kw-fuzz-") as folder:
-        # What programs remember of former runs is no part of the input.
+        # Files that programs keep between runs are no part of the input.
         places = dict.fromkeys(("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"), folder)
         with patch.dict(os.environ, places):
             return run(wanted, chosen.seed, chosen.seconds)

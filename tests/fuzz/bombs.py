@@ -27,7 +27,7 @@ from tests.records.making import batch, message, record, varint
 
 PEAK_MB: Final = 300
 FRAME_MAX: Final = 32 * MIB
-# What a batch may hold when it is inflated, roughly; 70 MiB is more than kw reads of one.
+# Rough sizes of a decompressed batch; kw reads less than 70 MiB of one.
 INFLATED: Final = (1 * MIB, 8 * MIB, 30 * MIB, 60 * MIB, 70 * MIB)
 PRODUCE, FETCH, METADATA, OFFSET_COMMIT, API_VERSIONS, CREATE_TOPICS, ENVELOPE = 0, 1, 3, 8, 18, 19, 58
 PUSH_TELEMETRY = 72
@@ -174,7 +174,7 @@ def batch_of(rng: Random, codec: str, room: int) -> bytes:
     letter = rng.choice(LETTERS)
     one = record(value=letter * (value // len(letter)), headers=((b"", None),) * rng.choice(HEADERS))
     if rng.random() < 0.1:
-        one = varint(room) + bytes.fromhex("00 00 00 01 01") + varint(room // 2) + bytes(room)  # a claim of headers
+        one = varint(room) + bytes.fromhex("00 00 00 01 01") + varint(room // 2) + bytes(room)  # very many headers
     count = max(room // len(one), 1)
     return batch(payload=deflate(codec, one * count), attributes=NAMES.index(codec), count=count)
 

@@ -21,12 +21,12 @@ from tests.exchanges.talks import ACK, FIN, MS, SYN, Talker, Turns, segments
 from tests.splits.cut_captures import Shown, cut, rows, shown, stitched, whole
 
 RST: Final = 4
-CHEAP: Final = 20  # captures through reassembly alone for one through all stages: that is where most is decided
-PORTS: Final = [9092]  # what connections say of one another has a time of its own, so the ports are known
+CHEAP: Final = 20  # captures through reassembly alone for each one through all stages: most is decided in reassembly
+PORTS: Final = [9092]  # ports are given, since what connections teach about each other depends on time
 STEPS_NS: Final = (1, 1000, 1000, MS, MS, MS, 900 * MS, PATIENCE_NS + 1)
 PAUSES_NS: Final = (PATIENCE_NS * 2, IDLE_NS + 1)
-# Flags of a packet that ends something, by how much its number is not the one that is due, and by how much it
-# acknowledges other bytes than those that were captured.
+# Flags of a packet that ends something, the distance of its number from the one that is due, and how many more or
+# fewer bytes it acknowledges than were captured.
 ENDS: Final = (
     *(FIN | ACK, FIN | ACK, FIN | ACK, RST | ACK, RST | ACK, RST | ACK, RST, FIN, ACK),
     *(FIN | RST, SYN | RST, SYN | FIN | ACK, SYN | FIN | RST | ACK),

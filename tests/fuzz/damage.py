@@ -22,7 +22,7 @@ from tests.cli.worlds import Outcome, kw, world
 from tests.fuzz.program import check_end
 from tests.records.test_codecs import lz4_frame, zstd_flushed, zstd_unsized
 
-# Smaller ones are read more often; the large ones hold nothing that is not in these.
+# Small captures are read more often; larger ones have nothing new.
 SIZE_MAX: Final = 2_000_000
 COMMANDS: Final = (
     *(["sniff", *view] for view in VIEWS),
@@ -38,7 +38,7 @@ def halves(data: bytes) -> tuple[bytes, bytes]:
     return data[:middle], data[middle:]
 
 
-# Compression, and whether it carries a checksum of what is in it; all of them say where they end.
+# A codec, and whether it has a checksum of its content; all of them mark their end.
 PACKED: Final[Mapping[str, tuple[Callable[[bytes], bytes], bool]]] = {
     "gzip": (gzip.compress, True),
     "gzip in two": (lambda data: b"".join(map(gzip.compress, halves(data))), True),
@@ -107,7 +107,7 @@ def check(words: list[str], outcome: Outcome) -> None:
     shown = f"kw {' '.join(words)}: {outcome.err}"
     check_end(outcome.code, shown)
     assert outcome.code in (Exit.DONE, Exit.FAILURE, Exit.LOSSY), f"exit code {outcome.code}: {shown}"
-    # One line says what is wrong with the file. With --strict others say what the capture lacks besides.
+    # One line tells the problem of the file. With --strict other lines tell why the capture counts as lossy.
     lines = outcome.err.count("\n")
     failed = outcome.code == Exit.FAILURE
     told = not failed or lines > 0 if "--strict" in words else lines == failed
@@ -143,5 +143,5 @@ HARMS: Final[Mapping[str, Callable[[Random, bytes], bytes]]] = {
     "zeros behind": lambda rng, data: data + bytes(rng.choice([1, 4, 512])),
     "another begins": lambda rng, data: data + data[: rng.randrange(1, 40)],
 }
-# What is always told: that the end is missing, or that something follows it that is nothing.
+# Faults that are always told: a missing end, or garbage behind it.
 TOLD: Final = frozenset({"cut", "cut near the end", "garbage behind", "garbage behind zeros", "another begins"})

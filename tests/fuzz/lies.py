@@ -32,14 +32,14 @@ from tests.proxy.hidden import port_base
 from tests.schema.values import random_value
 
 TIMEOUT_S: Final = 2
-# So much of a processor a command may use: all the time that it has, and for what is under way when that is over.
+# The most processor time of a command: all its time, and the work in progress when the time is over.
 CPU_MAX_S: Final = TIMEOUT_S + 3.0
-# By the clock a machine that has much else to do takes far longer; what only waits has to end all the same.
+# By the wall clock a busy machine takes far longer; a command that only waits must still end.
 CLOCK_MAX_S: Final = 120.0
 METADATA, API_VERSIONS = 3, 18
 MANY: Final = 20_000
 PORTS: Final = (-(2**31), -1, 0, 1, 65_536, 70_000, 2**31 - 1)
-ROUNDS: Final = 2  # of what is repeated
+ROUNDS: Final = 2  # repeats of a call
 
 CALLS: Final = (
     ["Metadata"],
@@ -74,7 +74,7 @@ class Liar(Responder):
         self._rng = rng
         self._truth = truth
         self._wrongs = wrongs
-        self.defects: list[Exception] = []  # its own
+        self.defects: list[Exception] = []  # the liar's own
 
     def __enter__(self) -> Liar:
         super().__enter__()
@@ -186,7 +186,7 @@ def try_broker(rng: Random) -> int:
     truth = rng.choice([0.5, 0.9, 0.98, 1.0])
     with Liar(Random(rng.random()), truth=truth, wrongs=WRONGS if rng.random() < 0.5 else {}) as broker:
         words = command(rng, broker.server)
-        clock, cpu = time.monotonic(), time.thread_time()  # the broker has threads of its own
+        clock, cpu = time.monotonic(), time.thread_time()  # the broker has its own threads
         outcome = kw(*words)
         clock_s, cpu_s = time.monotonic() - clock, time.thread_time() - cpu
     assert not broker.defects, f"the broker itself: {broker.defects}"
@@ -194,7 +194,7 @@ def try_broker(rng: Random) -> int:
     check_end(outcome.code, shown)
     assert cpu_s < CPU_MAX_S, f"{cpu_s:.1f} s of a processor: {shown}"
     assert clock_s < CLOCK_MAX_S, f"{clock_s:.0f} s: {shown}"
-    # A remark for each node at a place that cannot be one (20 of them at most), and one on versions that cannot be.
+    # A remark for each node with an impossible address (20 of them at most), and one for impossible versions.
     said = [line for line in outcome.err.split("\n")[:-1] if not REMARK.search(line)]
     assert len(said) <= lines_max(words), f"more lines than causes: {shown}"
     check_output(words, outcome)

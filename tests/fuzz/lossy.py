@@ -22,11 +22,11 @@ from tests.exchanges.talks import MS, REVEALED, Talker, Turns, segments
 from tests.splits.cut_captures import rows
 
 BATCH: Final = 1000
-TALKS: Final = 24  # different conversations, each spoken by many
-WHOLE: Final = 4  # connections that nothing happens to
+TALKS: Final = 24  # different conversations, each used by many connections
+WHOLE: Final = 4  # connections without faults
 FIRST_PORT, WHOLE_PORT = 10_000, 9_100
-# Calls for a packet of a damaged capture, as multiples of those for a packet of the clean one. Holding a segment back,
-# finding the hole lost and the next frame behind it take a multiple; work that grows with waiting connections takes
+# Calls for a packet of a damaged capture, as a multiple of those for a packet of the clean one. Holding a segment back,
+# giving up the gap and finding the next frame take a few times as many; work that grows with waiting connections takes
 # hundreds of times as many.
 WORK: Final = 8
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from kwcli.main import main
 
-# What no program of this kind may ever ask for: a machine that swaps helps nobody.
+# The most that a program here may allocate: a machine that swaps helps nobody.
 ADDRESS_SPACE = 6 << 30
 
 

@@ -29,7 +29,7 @@ from tests.fuzz.lies import Liar, command
 from tests.fuzz.program import check_end, run_on_terminal
 from tests.schema.values import random_value
 
-# What colours are made of: a name that blinks is none of them.
+# The codes of colours; blinking is not among them.
 COLOURS: Final = re.compile(r"\x1b\[(?:[0-47-9]|[39][0-7]|;|38;5;\d+)*m")
 BIDI: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 METADATA, PRODUCE = 3, 0

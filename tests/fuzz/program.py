@@ -39,7 +39,7 @@ def run_measured(words: Sequence[str], stdin: Path | None = None) -> Ended:
             check=False,
         )
     *said, last = done.stderr.decode(errors="replace").splitlines() or [""]
-    if not last.startswith("peak "):  # it was killed
+    if not last.startswith("peak "):  # the process was killed
         return Ended(done.returncode, "\n".join([*said, last]), 0)
     return Ended(done.returncode, "\n".join(said), int(last.removeprefix("peak ")) / 1024)
 
@@ -47,12 +47,12 @@ def run_measured(words: Sequence[str], stdin: Path | None = None) -> Ended:
 def run_on_terminal(words: Sequence[str], columns: int) -> tuple[int, bytes]:
     """Run `kw WORDS…` on a pseudo-terminal; its exit code, and every byte that reached the terminal."""
     ours, its = pty.openpty()
-    tty.setraw(its)  # it draws what it is given, and nothing more
+    tty.setraw(its)  # the terminal draws exactly the bytes that it is given
     try:
         process = subprocess.Popen(
             [sys.executable, "-m", "kwcli.main", *words],
             cwd=ROOT,
-            # A pager that waits for nobody and adds nothing: what it is given is drawn.
+            # A pager that does not wait and adds nothing: it writes its input.
             env={**os.environ, "COLUMNS": str(columns), "KW_PAGER": "cat -u"},
             stdin=its,
             stdout=its,
@@ -76,7 +76,7 @@ def read_terminal(terminal: int) -> bytes:
     """The bytes written to a terminal; empty once its other side is closed."""
     try:
         return os.read(terminal, 1 << 16)
-    except OSError:  # EIO is how Linux tells that the other side has closed
+    except OSError:  # Linux raises EIO when the other side has closed
         return b""
 
 

@@ -20,7 +20,7 @@ from tests.cli.worlds import kw
 
 MEASURE: Final = Path(__file__).with_name("ndjson_before.json")
 NAMES: Final = [*CLEAN, *NEGATIVE]
-# Keys of the record that are there only when they say something.
+# Keys of the record that are only present if they have a value.
 SINCE: Final = ("client_software", "user", "mechanism", "sasl", "group", "transaction", "node", "library")
 
 

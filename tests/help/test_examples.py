@@ -185,7 +185,7 @@ def test_every_command_that_is_shown_is_one(line: str, monkeypatch: pytest.Monke
     lexer.whitespace_split = True
     words = [*takewhile(lambda word: word not in ("|", ">", "<", "&&", ";"), lexer)]
     name, *rest = words
-    # As the program does it: a command keeps the names of its option for help that it was first asked for with.
+    # As the program does it: a command keeps the names of its help option from the first use.
     ctx = click.Context(program, info_name=name, obj=world(), **program.context_settings)
     while isinstance(command, click.Group):
         if command.invoke_without_command and not set(rest[:1]) & set(command.commands):
