@@ -26,7 +26,7 @@ from tests.exchanges.test_captures import VALIDATOR
 from tests.schema.values import random_value
 
 NAMED = Options(names=True, records=True)
-# Their only numbers with words are error codes, which are 0 here by chance.
+# APIs whose only numbers with words are error codes, which are 0 here by chance.
 FEW = {46, 58, 64, 81, 94}
 TOUR = str(FOLDER / "tour.pcapng")
 

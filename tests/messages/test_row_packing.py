@@ -24,7 +24,7 @@ from tests.sampling import sampled
 
 CAPTURES: Final = sorted(path for path in FOLDER.rglob("*") if ".pcap" in path.name and path.is_file())
 EVERYTHING: Final = Options(records=True, reveal_secrets=True, names=True)
-# Views, bodies and what belongs to them are read again.
+# Views, bodies and their derived values are decoded again.
 READ_AGAIN: Final = frozenset(
     {"_values", "early", "error_codes", "failed", "looked", "request_view", "response_view", "ends", "spec"}
 )

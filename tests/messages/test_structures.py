@@ -99,7 +99,7 @@ def test_every_structure_is_shown_in_its_topic(topic: str, module: str) -> None:
                     "ClientQuotaRecord",
                 )  # 14 was QuotaRecord in frames of version 0
                 assert key is None or shown["key"]["$type"] == key_name
-    if module != "cluster_metadata":  # whose fetches are redacted unless secrets are revealed, as here
+    if module != "cluster_metadata":  # those are redacted unless secrets are revealed, as here
         assert encode_json(PRODUCE, 8, "request", produced["request"]) == asked[4 + 10 + len("app") :]
 
 

@@ -18,10 +18,10 @@ from tests.broker.clients.session import Session, run, start
 from tests.mock.running import MockedRecording, SocketClient, mocked
 
 PARTITIONS: Final = 4
-# Written each time, the same number to each partition.
+# The number of records of each write, equally many to each partition.
 WRITTEN: Final = 80
 WAIT_S: Final = 120.0
-# Rebalances are known soon.
+# Settings with which rebalances are noticed soon.
 CLASSIC: Final = {"session.timeout.ms": "6000", "heartbeat.interval.ms": "500"}
 CONSUMER: Final = {"group.protocol": "consumer"}
 
@@ -143,7 +143,7 @@ def test_the_partitions_of_a_dead_member_are_taken_over(
     mock: MockedRecording, client: str, protocol: dict[str, str]
 ) -> None:
     group = WatchedGroup(mock, f"dead-{client}-{protocol is CONSUMER}", protocol)
-    stays = group.join(client, 2 * WRITTEN)  # what is written at first may be all read before anybody looks
+    stays = group.join(client, 2 * WRITTEN)  # so that not all records are read before the group is looked at
     try:
         group.wait(PARTITIONS)
         dies = group.join(client, 10 * WRITTEN)
@@ -160,7 +160,7 @@ def test_the_partitions_of_a_dead_member_are_taken_over(
 
 @pytest.mark.long
 def test_aborted_transactions_are_not_read_committed(mock: MockedRecording) -> None:
-    topic, client = "transactions", "librdkafka"  # Java's producer keeps to itself what it had not sent before an abort
+    topic, client = "transactions", "librdkafka"  # Java's producer does not send what was still unsent before an abort
     create_topic(mock, topic)
 
     def read(level: str, count: int) -> tuple[str, dict[str, Any]]:

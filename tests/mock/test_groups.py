@@ -39,7 +39,7 @@ def test_two_members_share_and_one_takes_over() -> None:
     first = join(one)
     assert (first["generation_id"], first["leader"]) == (1, first["member_id"])
     assert sync(one, first, {first["member_id"]: b"all"})["assignment"] == b"all"
-    assert join(two) is None  # until the other has joined again
+    assert join(two) is None  # the answer waits until the other has joined again
     assert beat(one, first) == 27
     again = join(one, first["member_id"])
     second = two.read()
@@ -73,7 +73,7 @@ def test_a_silent_member_is_out_after_its_session() -> None:
     for _ in range(3):
         stage.pass_time(2000)
         code = beat(one, again)
-    assert code == 27  # the other said nothing for six seconds
+    assert code == 27  # the other was silent for six seconds
     third = join(one, first["member_id"])
     assert third["generation_id"] == 3
     assert beat(two, second) == 25

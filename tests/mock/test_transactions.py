@@ -64,11 +64,11 @@ def test_a_write_outside_of_a_transaction_is_refused() -> None:
     who = begin(client)
     assert write(client, who, b"a") == 48
     assert write(client, {**who, "producer_id": 1}, b"a") == 49
-    # A newer client's write takes part by itself, and EndTxn gives it a new epoch.
+    # A newer client's write adds the partition itself, and EndTxn gives it a new epoch.
     assert write(client, who, b"a", version=12) == 0
     answer = end(client, who, commit=True, version=5)
     assert answer["producer_epoch"] == who["producer_epoch"] + 1
-    assert end(client, who, commit=True, version=5)["error_code"] == 0  # the same, asked again
+    assert end(client, who, commit=True, version=5)["error_code"] == 0  # the same request again
     assert read(client, committed=True) == ([b"a"], [])
 
 

@@ -14,9 +14,9 @@ from kwcli.net.sasl import Mechanism, mechanism
 from kwcli.net.session.session import Answer, Event, Opened, Outgoing, Session
 
 API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE = 18, 17, 36
-# A broker of today, as far as these plays need it.
+# A current broker, as far as these plays need it.
 MODERN: Mapping[int, tuple[int, int]] = {3: (0, 13), 17: (0, 1), 18: (0, 4), 36: (0, 2)}
-# Every answer is given whole, and byte by byte.
+# Every answer is given at once, and byte by byte.
 PIECES = pytest.mark.parametrize("pieces", [None, 1], ids=["whole", "byte by byte"])
 
 
@@ -42,7 +42,7 @@ class Play:
     def __init__(self, session: Session, pieces: int | None = None) -> None:
         self.session = session
         self.events: list[Event] = []
-        self.said: list[str] = []  # all that the session sent
+        self.said: list[str] = []  # all requests that the session sent
         self.stop: ConnectionStop | None = None
         self.now_ns = 1_000
         self._pieces = pieces

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Self
 
-# What brokers take by default (socket.request.max.bytes).
+# The default limit of brokers (socket.request.max.bytes).
 REQUEST_MAX = 100 << 20
 
 Script = Callable[[socket.socket], None]

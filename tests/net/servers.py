@@ -18,7 +18,7 @@ from tests.net.playbook import MODERN, offers
 from tests.net.responder import Responder, Script, framed, read_frame
 
 CONFIG = ClientConfig(servers=())
-# A machine under load may take a little longer than it should.
+# A machine under load may take a little longer.
 GRACE_S = 20.0
 
 

@@ -138,7 +138,7 @@ SAYABLE = [
     (pairs, kind)
     for pairs in (SCRAM, OAUTH, MUTUAL, AWS, KERBEROS)
     for kind in ("kw", "java", "librdkafka")
-    if not export("p", pairs, kind, reveal=True).notes  # what a client cannot say is told
+    if not export("p", pairs, kind, reveal=True).notes  # settings that the other client does not have are told
 ]
 
 

@@ -23,7 +23,7 @@ from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options
 
 CONFIG = ClientConfig(servers=())
-# What a broker of 0.10 would say of itself: tokens go bare after SaslHandshake 0, which brokers of today still take.
+# The offer of a broker of 0.10: bare tokens after SaslHandshake 0, which current brokers still accept.
 BARE = Offer({17: Versions(0, 0)}, {})
 
 

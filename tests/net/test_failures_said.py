@@ -25,7 +25,7 @@ ROWS: dict[str, tuple[Script, int, str]] = {
 }
 
 
-# What is given up, and what is found out before: that may take as long as the machine likes.
+# Seconds for a time-out, and for an error that may be found as slowly as the machine likes.
 SECONDS = {124: 1.5, 5: 60.0}
 
 

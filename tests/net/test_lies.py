@@ -39,7 +39,7 @@ EVERYWHERE = ("call", "ApiVersions", "--node", "all")
 COORDINATOR = ("call", "ApiVersions", "--node", "coordinator:g")
 PRODUCE = ("call", "produce", "topic=t", "value=x")
 FETCH = ("call", "fetch", "topic=t", "partition=0", "offset=latest")
-# What a node besides the true one says of itself → what is said about it.
+# Claims of a second node → the message about it.
 IMPOSSIBLE = [{"api_key": key, "min_version": 5, "max_version": 2} for key in (60, *range(1000, 2000))]
 
 PLACES: Mapping[str, tuple[dict[str, Any], str]] = {
@@ -86,7 +86,7 @@ def test_a_node_at_a_place_that_cannot_be_one_keeps_nobody_from_the_others(name:
     values, says = PLACES[name]
     done = run({METADATA: beside(values)}, *EVERYWHERE, "-o", "ndjson")
     assert done.code == 5
-    assert len(done.out.splitlines()) == 1  # of the true one
+    assert len(done.out.splitlines()) == 1  # the row of the true node
     (line,) = done.err.splitlines()
     assert re.match(r"kw: the cluster says that node (2|-5) is at ", line)
     assert line.endswith(says)
@@ -301,7 +301,7 @@ def test_of_two_places_for_one_node_a_proxy_takes_the_first_and_stays_there() ->
     assert said == [f"node 2: a:9092 at 127.0.0.1:{base + 3}"]
 
 
-# Time, and work, for clusters of any size
+# Time and work for clusters of any size
 
 
 class Clock:
@@ -346,7 +346,7 @@ def test_all_nodes_are_asked_in_the_time_there_is(tried: list[tuple[str, int]]) 
     env.monotonic = CLOCK.monotonic
     with Liar({METADATA: thousands}) as liar:
         done = kw(*EVERYWHERE, "-b", liar.bootstrap, "--timeout", "4s", "-o", "ndjson", env=env)
-    assert len(tried) == 192  # a quarter of the time is left for asking
+    assert len(tried) == 192  # a quarter of the time is left for requests
     assert (done.code, len(done.out.splitlines())) == (1, 1)
     told = done.err.splitlines()
     assert len(told) == 22
@@ -386,7 +386,7 @@ def test_a_long_answer_is_read_in_the_time_there_is(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("kwcli.net.metadata_requests.decode_response", endless)
     with Liar({METADATA: thousands}) as liar:
         done = kw(*EVERYWHERE, "-b", liar.bootstrap, "--timeout", "1s")
-    assert not ended  # it is still being read
+    assert not ended  # the answer is still being read
     given_up.set()
     assert (done.code, done.out) == (124, "")
     what = r"kw: \S+: its answer to Metadata 12, of [\d,]+ bytes, was not read within 1 s\n"
@@ -427,7 +427,7 @@ def test_ports_of_many_nodes_are_written_down_once(tmp_path: Any, monkeypatch: p
     first = ProxyPorts(20000, "one", file, nodes=range(1000, 21000))
     assert (first.port(20999), written) == (41000, [file])
     assert [first.port(number) for number in (-1, -(2**31))] == [None, None]
-    for number in range(2**31 - 60_000, 2**31):  # more than there are ports
+    for number in range(2**31 - 60_000, 2**31):  # more nodes than there are ports
         first.port(number)
     first.keep()
     again = ProxyPorts(20000, "one", file)
@@ -444,7 +444,7 @@ def test_what_a_killed_proxy_left_is_swept_by_the_next(tmp_path: Any) -> None:
     left = tmp_path / f"proxy-ports.json.{gone.pid}"
     writing = tmp_path / f"proxy-ports.json.{os.getpid()}"
     other = tmp_path / "proxy-ports.json.bak"
-    old = tmp_path / "proxy-ports.json.1"  # a process that runs, and did not write it
+    old = tmp_path / "proxy-ports.json.1"  # of a running process that did not write it
     for each in (left, writing, other, old):
         each.write_text("{")
     os.utime(old, (1, 1))

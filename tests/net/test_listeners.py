@@ -112,7 +112,7 @@ def test_a_listener_spoken_to_as_another(
         ask(cluster, listener, config(cluster, spoken))
     assert caught.value.text.startswith(f"127.0.0.1:{address(cluster, listener)[1]} {line}")
     assert caught.value.code is code
-    assert time.monotonic() - begun < 9.0  # sooner than its time-out
+    assert time.monotonic() - begun < 9.0  # before its time-out
 
 
 def test_a_login_is_renewed_before_it_ends_and_after(cluster: Cluster) -> None:

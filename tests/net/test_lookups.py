@@ -127,7 +127,7 @@ def declare(monkeypatch: pytest.MonkeyPatch, *apis: Api) -> None:
     monkeypatch.setattr(decoders.apis, "_declared", lambda key: ours.get(key) or real(key))
 
 
-# The look-ups that a broker is asked at the newest version.
+# Look-ups that are sent at the newest version.
 TODAY: Final = [name for name, each in LOOK_UPS.items() if each.versions.high == FOREVER]
 
 

@@ -119,7 +119,7 @@ def test_a_connection_that_is_reset_before_anything_is_said(
 
     def slowly(self: Connector, deadline: Deadline) -> socket.socket:
         link = dialled(self, deadline)
-        select.select([link], [], [], 20)  # until the reset has come
+        select.select([link], [], [], 20)  # until the reset has arrived
         return link
 
     monkeypatch.setattr(Connector, "dial", slowly)

@@ -152,7 +152,7 @@ def test_a_delegation_token(scene: Scene) -> None:
     deadline = time.monotonic() + 30
     settings = java("scram.ScramLoginModule", options, "SCRAM-SHA-256")
     while (done := scene.call("SASL_PLAINTEXT", "SASL_PLAINTEXT", settings)).code and time.monotonic() < deadline:
-        time.sleep(0.1)  # until the broker has read of it
+        time.sleep(0.1)  # until the broker knows of it
     ok(done)
 
 
@@ -251,7 +251,7 @@ def test_a_wrong_setting_has_its_own_line(scene: Scene, name: str) -> None:
     listener, protocol, settings, line, code = WRONG[name]
     begun = time.monotonic()
     done = scene.call(listener, protocol, settings)
-    assert time.monotonic() - begun < 9  # sooner than its time-out
+    assert time.monotonic() - begun < 9  # before its time-out
     line = line.format(f=scene.folder)
     where = "" if code is Exit.USAGE else f"localhost:{scene.port(listener)} "
     assert done.err.startswith(f"kw: {where}{line}")

@@ -174,7 +174,7 @@ def test_a_close_with_nothing_due_is_no_failure() -> None:
     assert ready().close().stop is None
 
 
-# What is not Kafka
+# Not Kafka
 
 
 @PIECES
@@ -204,7 +204,7 @@ def test_other_protocols_are_named(pieces: int | None, greeting: bytes, said: st
     assert cut.stop.cause is Cause.FOREIGN
 
 
-# Whatever comes
+# Any bytes
 
 
 @settings(max_examples=150, deadline=None)

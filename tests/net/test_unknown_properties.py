@@ -87,7 +87,7 @@ def test_a_file_is_told_with_its_line(tmp_path: Path) -> None:
     file.write_text("# c\nbootstrap.servers=a:1\n\nfoo=\\\n  1\nbar: 2\n")
     config = client_config(world(), ConnectionOptions(config_files=[str(file)]))
     assert config.warnings == (f"unknown property foo (-F {file}:4)", f"unknown property bar (-F {file}:6)")
-    file.write_text("bootstrap.servers=a:1\nsasl.username=me\ntls.enabled=true\n")  # librdkafka's kind
+    file.write_text("bootstrap.servers=a:1\nsasl.username=me\ntls.enabled=true\n")  # a file in librdkafka's format
     with pytest.raises(Failure) as caught:
         client_config(world(), ConnectionOptions(config_files=[str(file)]))
     assert caught.value.text.startswith(f"unknown property tls.enabled (-F {file}:3): write security.protocol=SSL")

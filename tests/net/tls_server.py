@@ -44,7 +44,7 @@ class TlsServer:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         with suppress(OSError):
-            socket.create_connection(("127.0.0.1", self.port), 1).close()  # so that accept() ends in any case
+            socket.create_connection(("127.0.0.1", self.port), 1).close()  # so that accept() ends
         self._thread.join(5)
         self._listener.close()
 
@@ -76,7 +76,7 @@ def connect(port: int, tls: Tls, host: str = "localhost") -> str:
         socket.create_connection(("127.0.0.1", port), 5) as link,
         client_context(tls).wrap_socket(link, server_hostname=tls.server_name or host) as wrapped,
     ):
-        with suppress(OSError):  # who refuses us may have closed already; reading tells why
+        with suppress(OSError):  # a server that refuses us may have closed already; reading tells why
             wrapped.sendall(b"?")
         return wrapped.recv(100).decode()
 

@@ -44,7 +44,7 @@ class Java:
         assert back is not None
 
         def put() -> None:
-            with suppress(BrokenPipeError):  # the answers that are missing then say it
+            with suppress(BrokenPipeError):  # missing answers are then reported
                 to.writelines(json.dumps(question) + "\n" for question in questions)
                 to.flush()
 

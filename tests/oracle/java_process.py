@@ -17,7 +17,7 @@ _MESSAGE = "org.apache.kafka.common.message."
 _PROTOCOL = "org.apache.kafka.common.protocol."
 
 
-# Where the classes of structures are that do not travel in requests and answers.
+# Packages of structures that are not in requests and responses.
 _ELSEWHERE = (
     "org.apache.kafka.common.metadata.",
     "org.apache.kafka.coordinator.group.generated.",
@@ -96,7 +96,7 @@ class Kafka:
         message = kind(self.accessor(buffer), short)
         try:
             node = converter.write(message, short, False)
-        except TypeError:  # up to 2.7 there is no word on records
+        except TypeError:  # up to 2.7 there is no argument for records
             node = converter.write(message, short)
         answer = {
             "left": int(buffer.remaining()),

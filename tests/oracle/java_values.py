@@ -25,9 +25,9 @@ _RANGES: Final = {
 }
 _EDGE_FLOATS: Final = (0.0, -0.0, 1.5, float("inf"), float("-inf"), 5e-324, 1.7976931348623157e308)
 _LETTERS: Final = 'abcdefghijklmnopqrstuvwxyz-_.09 AZ/äß€漢😀\n\t"\\'
-# What `long` may spend on one message, shared among its arrays.
+# The elements of one message in the style `long`, shared among its arrays.
 _LONG_COUNT: Final = 300
-_LONG_STRING: Final = 32767  # Kafka refuses longer ones, in every form
+_LONG_STRING: Final = 32767  # Kafka refuses longer ones, in every encoding
 
 
 @dataclass(slots=True)

@@ -45,20 +45,20 @@ def compare_inputs(log: Iterable[Row], capture: Iterable[Row]) -> Alike:
 def _differences(found: Alike, row: Row, other: Row) -> Iterable[str]:
     if set(row["server"]) != set(SERVER_SAYS.values()):
         yield f"it has of the server {sorted(row['server'])}"
-    if other["status"] == "unanswered":  # the broker had answered, and the client was gone
+    if other["status"] == "unanswered":  # the broker had answered, but the client had gone
         if row["request"] != _bare(other["request"]):
             yield "another request"
         return
     if row["latency_ms"] is not None and other["latency_ms"] is not None:
         found.later.append(other["latency_ms"] - row["latency_ms"])
-    if row["request"] == {} != other["request"]:  # of a version that the broker does not know it writes nothing
+    if row["request"] == {} != other["request"]:  # for a version that it does not know, the broker logs no body
         if [error["name"] for error in row["errors"]] != ["UNSUPPORTED_VERSION"]:
             yield "no request"
         names: tuple[str, ...] = ("errors", "response")
     else:
         names = (*_NAMES, "request", "response")
     names_here, names_there = row.get("topic_names", {}), other.get("topic_names", {})
-    for identity in names_here.keys() & names_there.keys():  # another node may have told another name first
+    for identity in names_here.keys() & names_there.keys():  # another node may have given another name first
         if names_here[identity] != names_there[identity]:
             yield f"{identity} is {names_here[identity]}, in the capture {names_there[identity]}"
     for name in names:

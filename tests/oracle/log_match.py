@@ -51,7 +51,7 @@ def compare(
     by_connection: dict[tuple[str, str], list[Record]] = defaultdict(list)
     for record in exchanges:
         if "envelope" in record:
-            continue  # in the log it is what the Envelope holds
+            continue  # the log has the request inside the Envelope
         if record["kind"] == "exchange":
             by_connection[record["client"], record["broker"]].append(record)
         elif not {record["client"], record["broker"]} & set(foreign):
@@ -114,12 +114,12 @@ class _Talk:
             result.counts["ApiVersions asked too high"] += 1
             del sides[0]
         if entry.response == "":
-            # Produce without acks, or the broker hung up.
+            # Produce without acks, or the broker closed the connection.
             if record["status"] not in ("no_response_expected", "unanswered"):
                 result.problems.append(f"{_place(record)}: is {record['status']}, the log has no response")
             del sides[-1]
         elif record["status"] == "unanswered":
-            # The broker had answered, the client was gone.
+            # The broker had answered, but the client had gone.
             result.counts["answered too late"] += 1
             del sides[-1]
         elif record["status"] != "complete":
@@ -204,7 +204,7 @@ class _Talk:
         return record["status"] in silent and all(each["status"] in silent for each in later)
 
 
-# Name → whether an exchange that no log has is this.
+# Name → whether this is the reason for an exchange without an entry.
 _EXPLAINED: Final[Mapping[str, Callable[[_Talk, int, Record], bool]]] = {
     "SASL phase": _Talk._in_sasl_phase,
     "refused, or in flight at a stop": _Talk._ends_its_connection,

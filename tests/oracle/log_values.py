@@ -49,7 +49,7 @@ class Differences:
         for logged, value in log.items():
             name = snake_case(logged.removesuffix(_SIZE))
             if name not in ours:
-                # Brokers call some fields by an older name.
+                # Some brokers use a field's older name.
                 name = older.get(name, name)
             expected[name] = value
             if logged.endswith(_SIZE):
@@ -87,7 +87,7 @@ class Differences:
 
     def _value(self, log: Any, ours: Any, declared: Field | None, place: str) -> None:
         if declared is not None and declared.kind == "records":
-            # Only ShareFetch; what the log has there is always empty.
+            # Only ShareFetch; the log's value is always empty.
             self.counts["record sets without a size"] += 1
         elif isinstance(log, list) and isinstance(ours, list):
             if len(log) != len(ours):

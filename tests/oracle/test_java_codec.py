@@ -34,11 +34,11 @@ EARLY: Final[dict[str, list[Case]]] = {
     "3.6.2": [(68, 0, "request"), (68, 0, "response")],
     "3.7.2": [(69, 0, "response")],
 }
-# Styles whose JSON says all that the bytes say, so that Kafka can build the message from it.
+# Styles whose JSON has everything in the bytes, so that Kafka can build the message from it.
 REBUILT: Final = ("plain", "empty", "nulls", "tagged")
-# Structures that became definitions only in a later release.
+# Structures that are definitions only since a later release.
 LATER: Final = {"ControlRecordTypeSchema": "4.3", "EndTxnMarker": "4.1", "AbortedTxn": "4.4"}
-# Modules whose structures are those of clients.
+# Modules of structures that the client's jar has.
 OF_CLIENTS: Final = ("control_records", "consumer_protocol")
 
 
@@ -59,7 +59,7 @@ def java(request: pytest.FixtureRequest) -> Iterator[Java]:
     found.close()
 
 
-# 3 is no divisor of most APIs' cases: each has some.
+# Most APIs have a number of cases that 3 does not divide: each has some of the chosen.
 SOME_CASES: Final = pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.full)])
 
 
@@ -88,7 +88,7 @@ def test_layouts_and_headers(java: Java) -> None:
     for row in inventory:
         key, (low, high) = row["key"], row["versions"]
         if (low, high) == (0, -1):
-            continue  # 4.x keeps the names of four APIs whose versions are all gone
+            continue  # 4.x keeps the names of four APIs without versions
         if str(spoken(minor(release))[key]) != (f"{low}-{high}" if low != high else f"{low}"):
             wrong.append(f"{key}: Kafka has versions {low}-{high}")
         for at, version in enumerate(range(low, high + 1)):
@@ -226,14 +226,14 @@ def test_structures(java: Java) -> None:
     compare_structures(java, names)
 
 
-# Structures that no Kafka of the newest release has any more: in internal topics they may be for years.
+# Structures that the newest release no longer has: internal topics may hold them for years.
 GONE: Final = frozenset(
     {
         *("AccessControlRecord", "QuotaRecord", "RemoveFeatureLevelRecord"),
         *("ShareGroupPartitionMetadataKey", "ShareGroupPartitionMetadataValue"),
     }
 )
-# Those of members of groups: most are no definitions, but code.
+# Modules of group members: most of their structures are code, not definitions.
 OF_MEMBERS: Final = ("connect_protocol", "assignors")
 
 
@@ -248,12 +248,12 @@ def test_structures_of_internal_topics() -> None:
         java.close()
 
 
-# The newest release of which Streams and Connect can be had.
+# The newest release that Streams and Connect are published in.
 MEMBERS: Final = "4.3.1"
 _CONNECT: Final = "org.apache.kafka.connect.runtime.distributed."
 _STREAMS: Final = "org.apache.kafka.streams.internals.generated."
 _CONSUMER: Final = "org.apache.kafka.clients.consumer."
-# (structure, version, size of what stands before it in the bytes, class, the schemas there)
+# (structure, version, size of the bytes before it, class, its schemas)
 SCHEMAS: Final = [
     ("ConnectProtocolMetadata", 0, 2, f"{_CONNECT}ConnectProtocol", "CONFIG_STATE_V0"),
     (
@@ -276,7 +276,7 @@ SCHEMAS: Final = [
         for version in range(1, 12)
     ),
 ]
-# What Streams assigns, by field: lists have one element, as it writes them in no order.
+# Assignments of Streams, by field: lists have one element, as Streams writes them in no order.
 ASSIGNED: Final[dict[str, Any]] = {
     "commonly_supported_version": 11,
     "subtopology": 1,

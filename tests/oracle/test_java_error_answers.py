@@ -20,10 +20,10 @@ from tests.oracle.java_oracle import Java
 pytestmark = pytest.mark.oracle
 
 NEWEST: Final = "4.4.0"
-# It has the versions that 4.0 removed.
+# The release with the versions that 4.0 removed.
 OLDER: Final = "3.9.2"
 THROTTLE_MS: Final = 77
-# An error of a request as a whole, and one that brokers say of partitions.
+# An error of a whole request, and one of partitions.
 INVALID_REQUEST: Final = 42
 NOT_LEADER: Final = 6
 # (API, version) of each form: partitions, groups, resources, top level, a list of names, no throttle time.
@@ -31,7 +31,7 @@ SAMPLE: Final = ((0, 13), (1, 12), (1, 18), (3, 0), (9, 1), (9, 10), (10, 6), (4
 
 _OWN_WORDS = "Kafka's sentence on the error; ours says what it means in our own words"
 _NO_THROTTLE = "Kafka's classes drop the throttle time that they are given; clients obey the field, so ours holds it"
-# (API key, path, error or None for any) → why ours says something else there.
+# (API key, path, error or None for any) → why our value differs.
 DIFFERENT: Final[dict[tuple[int, str, int | None], str]] = {
     **{(key, "throttle_time_ms", None): _NO_THROTTLE for key in (10, 23, 44, 51, 60, 61)},
     **{
@@ -155,7 +155,7 @@ def _one(field: PlanField, numbers: Iterator[int]) -> Any:
     if field.plan is not None:
         return filled(field.plan, numbers)
     if field.name == "security_protocol":
-        return 0  # Kafka's classes know few numbers
+        return 0  # Kafka's classes know few of these numbers
     values = {
         "string": f"{field.name}-{number}",
         "bool": True,

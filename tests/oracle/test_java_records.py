@@ -234,7 +234,7 @@ def test_kafka_refuses_what_we_refuse() -> None:
     for data, (told,) in zip(made, ask([["read", data.hex()] for data in made]), strict=True):
         (found,) = decode_records(data)
         assert (found.error is None) == (told["error"] is None), (data.hex(), found.error, told["error"])
-        # When bytes are left after the last record Kafka does not hand it out, though it could be read.
+        # Kafka does not give out the last record if bytes are left behind it, though the record can be read.
         read = [rows_of(each) for each in found.records or []]
         kept = len(told["records"])
         assert read[:kept] == told["records"]

@@ -123,5 +123,5 @@ def test_live_clusters_agree_with_their_logs(scene: Scene, tmp_path: Path) -> No
     assert read.problems == []
     assert read.same == len(logs_of(tmp_path / "scene"))
     later = sorted(read.later)
-    assert later[len(later) // 50] > -1  # what the broker measures is less than what the wire shows
+    assert later[len(later) // 50] > -1  # the broker's figure is less than the wire's
     assert later[len(later) // 2] < 20

@@ -104,7 +104,7 @@ def test_nothing_is_cut_in_a_pipe() -> None:
     assert " 1002 10.150.171.103:36333 " in made.line(exchange(broker="10.150.171.103:36333"))
 
 
-# What Python, and not a person, would write of a list, a dict, bytes, an object or a constant.
+# A list, dict, bytes, object or constant as Python prints it, and a person would not.
 REPR = re.compile(r"[\[{(]'|\bb'|\bb\"|UUID\(|\bNone\b|\bTrue\b|\bFalse\b|<[a-z_.]+ object")
 
 
@@ -119,7 +119,7 @@ def test_no_row_says_what_only_python_reads(key: int) -> None:
             sides[(declared.side, declared.version)] = without_strings(random_value(declared.plan, rng, values=60))
     for version in range(api(key).versions.low, api(key).versions.high + 1):
         request, response = sides["request", version], sides["response", version]
-        response.pop("error_message", None)  # it is shown without secrets, for which the bytes are needed
+        response.pop("error_message", None)  # it is shown without secrets, which need the bytes
         made = exchange(key, version, request_view=request, response_view=response)
         for shape in (FactRoom(2, 8), FactRoom()):
             for fact in found.facts(made, request, response, shape):

@@ -35,7 +35,7 @@ class Later(DeferredList):
         return self._beside
 
 
-# Texts that YAML could read as something else, and the word that stands for what is deferred.
+# Texts that YAML could read as other types, and the word that stands for deferred values.
 TEXTS = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
     st.sampled_from(
