@@ -17,7 +17,7 @@ SMALL = {
     "spark.driver.memory": "1g",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.shuffle.partitions": "2",
-    "spark.sql.codegen.wholeStage": "false",  # compiling takes longer than the few rows
+    "spark.sql.codegen.wholeStage": "false",  # compiling takes longer than the few rows do
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 

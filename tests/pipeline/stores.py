@@ -17,7 +17,7 @@ from tests.pipeline.rows import batch_of, settled_for_tables
 
 ROWS: Final = batch_of(settled_for_tables(segments("sasl-raw.pcap"))[:20])
 NAMES: Final = ("exchanges", "topic_partitions", "skipped")
-# Rows of a run before, and of one after it.
+# The number of rows of the run before, and of the one after it.
 OLD: Final = 4
 NEW: Final = 11
 

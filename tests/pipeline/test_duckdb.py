@@ -381,7 +381,7 @@ def test_ctrl_c_ends_a_long_query(folder: str, tmp_path: Path, moment: float) ->
             _, said = running.communicate(timeout=120)
         finally:
             running.kill()
-    # Python ends by the signal itself where it came while a class was made; a shell says 130 for both.
+    # Python ends by the signal itself if it came while a class was made; a shell shows 130 for both.
     assert running.returncode in (Exit.INTERRUPTED, -signal.SIGINT)
     assert said.strip() == b""
     assert not list(tmp_path.iterdir())

@@ -124,7 +124,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield opened
 
 
-@pytest.mark.long  # the page of captures is shown without the mark (tests/report)
+@pytest.mark.long  # the page of captures is tested without this mark (tests/report)
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_browser_shows_it(browser: Browser, page: Path, width: int, dark: bool) -> None:

@@ -23,7 +23,7 @@ from tests.cli.worlds import Outcome, kw
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 TOUR = CAPTURES / "tour.pcapng"
 RAW = CAPTURES / "sasl-raw.pcap"
-# What the tables say of the names of files, which differ between folders.
+# Columns with the names of files, which differ between folders.
 NAMES = ("source_file", "request_end_file", "response_file", "response_end_file")
 Rows = list[dict[str, Any]]
 
@@ -111,7 +111,7 @@ def test_a_filter_may_ask_for_the_file(tmp_path: Path) -> None:
 def test_times_select_exchanges_and_keep_their_answers(tmp_path: Path) -> None:
     run(TOUR, "--out", tmp_path / "out", "--since", "2026-11-21T17:34:57", "--until", "2026-11-21T17:34:57.6Z")
     wanted = [row for row in sniffed(TOUR) if "17:34:57" <= row["time"][11:] < "17:34:57.6"]
-    assert any(row["latency_ms"] and row["latency_ms"] > 1000 for row in wanted)  # the answer comes long after
+    assert any(row["latency_ms"] and row["latency_ms"] > 1000 for row in wanted)  # the answer comes much later
     assert known(rows(tmp_path / "out")) == known(wanted)
     connections = rows(tmp_path / "out", "connections")
     assert {(row["client"], row["connection_began_ns"]) for row in rows(tmp_path / "out")} <= {

@@ -18,13 +18,13 @@ def test_the_bar_says_how_far_how_fast_and_how_long() -> None:
     env.monotonic = lambda: now[0]
     bar = ProgressBar(env, 4, 10_000_000, wanted=True)
     bar.show(1_000_000, 0)
-    assert written(env.stderr) == b""  # what is over at once needs no bar
+    assert written(env.stderr) == b""  # short work needs no bar
     now[0] += 2
     bar.show(2_500_000, 1)
     said = written(env.stderr).decode()
     assert said == "\r\x1b[K━━━━━━──────────────────  25%  6 s left  2.5MB of 10.0MB  1.2MB/s  1 of 4 splits"
     bar.show(2_600_000, 1)
-    assert written(env.stderr).decode() == said  # not more often than it can be read
+    assert written(env.stderr).decode() == said  # not more often than people can read
     bar.hide()
     bar.hide()
     assert written(env.stderr).decode() == said + "\r\x1b[K"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-# What is outside of the comparison: numbers for people, and what is learnt from other connections.
+# Columns left out of the comparison: numbers for people, and values learnt from other connections.
 OUTSIDE = ("connection", "topics", "topic_names", "error_topics", "topic")
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 Stats = Callable[..., list[Row]]
 BYS: Final = ("api", "client", "topic", "broker")
-# Columns of the views of latencies, and what statistics call them.
+# Columns of the views of latencies, and their names in statistics.
 VIEWED: Final = {
     **{name: name for name in ("count", "errors", "waited", "request_bytes", "response_bytes")},
     **{f"{name}_ms": name for name in ("p50", "p90", "p99", "max")},

@@ -250,7 +250,7 @@ def test_a_fingerprint_tells_what_changed(here: Path) -> None:
     path = here / "a.pcap"
     os.utime(path, ns=(1, 1))
     seen = {fingerprint("a.pcap")}
-    assert fingerprint(str(path)) in seen  # the same file by another name
+    assert fingerprint(str(path)) in seen  # the same file under another name
 
     def changed() -> None:
         found = fingerprint("a.pcap")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.long
 
-# Numbers for people, and what is learnt from other connections, which in splits may be learnt from later ones.
+# Numbers for people, and values learnt from other connections, which splits may learn from later ones.
 OUTSIDE = ("connection", "topics", "topic_names", "error_topics", "topic")
 TABLES = ("exchanges", "topic_partitions", "connections", "skipped")
 

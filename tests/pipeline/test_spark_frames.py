@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.long
 
 TOUR = str(FOLDER / "tour.pcapng")
-# Read by one process: what one connection learns from another one's packets is known in time.
+# One process reads all: values learnt from another connection's packets are known in time.
 OUTSIDE = ("connection", "topics", "topic_names", "error_topics", "topic")
 
 

@@ -146,7 +146,7 @@ def test_what_was_read_is_read_again(seed: int) -> None:
         patch.setattr("kwcli.pipeline.read.split_reader.PIECE_SIZE", random.choice([50, 400, 5000]))
         plans = [planned([path], random.choice([700, 20_000]), 300) for path in written(Path(folder), files)]
         pieces = [piece for made in plans for one in made.splits for piece in one.pieces]
-        assume(pieces)  # of nothing there is no split
+        assume(pieces)  # an empty capture has no splits
         reading = SplitReader(Split("", 0, tuple(pieces)))
         since: list[Segment] = []
         for found in reading:
@@ -254,7 +254,7 @@ def test_ip_fragments_on_both_sides_of_a_cut(tmp_path: Path) -> None:
     assert wanted[1]["tcp"] == 54 - 1
     for size in range(200, 1000, 50):
         assert split(planned([path], size, 500)) == wanted
-    assert split(planned([path], 300, 0)) != wanted  # or this test would show nothing
+    assert split(planned([path], 300, 0)) != wanted  # otherwise this test would show nothing
 
 
 def test_a_split_is_read_in_small_pieces(tmp_path: Path) -> None:
@@ -298,7 +298,7 @@ def test_a_file_that_changes_under_the_plan_is_a_problem(tmp_path: Path) -> None
     path.write_bytes(data[: len(data) // 2])
     out, counts, problems = split(made)
     assert 40 <= len(out) <= 50
-    assert counts["packets"] == len(out)  # what only leads to a split that is not there any more is not counted
+    assert counts["packets"] == len(out)  # a packet that only leads to a split that no longer exists is not counted
     assert problems == [f"{path}: has become shorter while it was read"] * 2
     path.unlink()
     assert split(made)[2] == [f"{path}: no such file"] * 4

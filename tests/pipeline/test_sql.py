@@ -282,5 +282,5 @@ def test_what_the_handbook_tells_is_so(tmp_path: Path) -> None:
     folder = tmp_path / "tables"
     assert kw("pipeline", "run", str(root / "captures" / "tour.pcapng"), "--out", str(folder), "-q").code == Exit.DONE
     command, *lines = re.findall(r"```\n(.*?)\n```", section, re.DOTALL)[0].splitlines()
-    query = shlex.split(command)[4:]  # what `kw sql` is asked there
+    query = shlex.split(command)[4:]  # the query that the example gives `kw sql`
     assert kw("pipeline", "sql", str(folder), *query, "-o", "text").out.splitlines() == lines

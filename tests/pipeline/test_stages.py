@@ -62,7 +62,7 @@ def run_stages(
         Coordination(order.staging).planned(job.splits)
         numbers = list(range(len(job.splits)))
         rng.shuffle(numbers)
-        numbers.append(rng.choice(numbers))  # one task runs twice, and Spark takes the first one's word
+        numbers.append(rng.choice(numbers))  # one task runs twice, and Spark uses the first result
         parts = [list(read_split(order, number)) for number in numbers]
         travelled = pa.Table.from_batches([batch for batches in parts[:-1] for batch in batches], PARTS)
         travelled = spoil(travelled) if spoil else travelled
@@ -165,7 +165,7 @@ def test_the_same_tables(
     rng = random.Random(f"{name} {files} {seed}")
     monkeypatch.setattr(read_stage, "BATCH_WEIGHT", rng.choice([1, 50, 16_384]))
     words = rotated(tmp_path, made[name], files, rng, loss=loss, packed=packed)
-    # Whose first packets are missing is known by others of its broker, of which the reference learns nothing.
+    # A connection without its first packets is recognised by others of its broker, which the reference does not know.
     ports = frozenset({9092, 9094}) if raw and loss else None
     job = job_of(words, size=size, ports=ports)
     assert len(job.splits) > 1

@@ -54,7 +54,7 @@ def test_the_same_sources_and_options_are_held(tmp_path: Path) -> None:
 
 # -- two at once -------------------------------------------------------------------------------------------------------
 
-# It has a child that outlives it, as that of a pool does; the child says so itself, once it has let go of the lock.
+# It has a child that outlives it, as a pool's child does; the child prints its id itself, without the lock by then.
 HOLDER: Final = """
 import os, sys, time
 from kwcli.pipeline.store.store import open_store

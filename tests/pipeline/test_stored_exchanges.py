@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 TOUR = str(FOLDER / "tour.pcapng")
 TARGET = AuditTarget.of_release("4.0")
 BYS = (("client", "topic", "partition"), ("api", "error"), ("group", "software", "user"), ("connection", "time"))
-# Fold → how it is made, and its rows.
+# Fold → its factory, and its rows.
 FOLDS: dict[str, tuple[Callable[[], Any], Callable[[Any], list[dict[str, Any]]]]] = {
     **{
         f"{metric} by {','.join(by)}": (
@@ -295,14 +295,14 @@ def test_tables_that_cannot_be_read_are_told_in_a_line(tmp_path: Path) -> None:
     file.write_bytes(file.read_bytes()[:-100] + bytes(100))
     outcome = kw("clients", str(out), str(FOLDER / "sasl-raw.pcap"), "-o", "ndjson")
     assert outcome.code == Exit.FAILURE
-    assert len(outcome.out.splitlines()) == 4  # of the other input
+    assert len(outcome.out.splitlines()) == 4  # the rows of the other input
     assert f"kw: {out}/exchanges: " in outcome.err
     file.unlink()
     assert kw("clients", str(out)).err.startswith(f"kw: {out}: exchanges/date=2026-11-21/")
 
 
 FAULTS = FOLDER / "faults"
-# Captures with findings that are about connections alone.
+# Captures with findings about connections only.
 ABOUT_CONNECTIONS = ("idle-cut", "no-connection")
 
 
@@ -321,7 +321,7 @@ def test_findings_about_connections_are_made_of_tables_too(
     expected = findings(capture)
     assert name in [each["id"] for each in expected]
     assert findings(tmp_path / "t") == expected
-    # Tables of a version that did not keep how connections ended.
+    # Tables of a version that did not store the ends of connections.
     monkeypatch.setattr("kwcli.pipeline.tables.stored_exchanges.ENDED_COLUMNS", ("client", "not_kept"))
     assert findings(tmp_path / "t") == [each for each in expected if each["id"] != name]
 
@@ -332,7 +332,7 @@ def test_ends_of_connections_go_through_tables(name: str) -> None:
     ends: list[Ended] = []
     without_ends(engine.feed([*reader.feed(capture_bytes(name)), *reader.finish()]) + engine.finish(), ends.append)
     assert ends
-    ends[0].client_id = "\udcff"  # no UTF-8
+    ends[0].client_id = "\udcff"  # not UTF-8
     columns = ConnectionColumns("here")
     for ended in ends:
         columns.add(ended)

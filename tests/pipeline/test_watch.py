@@ -113,7 +113,7 @@ def test_closed_files_in_any_order_within_their_lateness(tmp_path: Path, packed:
         assert watched.read() == 0
     watched.clock.now += 6
     with watched.started() as watching:
-        watching.step()  # a new process has seen none of them before
+        watching.step()  # a new process sees all of them for the first time
         watched.clock.now += 6
         while watching.step() is not None:
             pass
@@ -161,12 +161,12 @@ def test_a_file_that_grows_after_a_long_pause_is_read_on(tmp_path: Path, packed:
     begun = int.from_bytes(RAW[24:28], "little") - 1  # seconds, just before the busy one
     kept = [begun.to_bytes(4, "little") + each[4:] for each in packets(capture)]
     begin, rest = capture[:24] + b"".join(kept[:4]), b"".join(kept[4:])
-    if packed:  # its end cannot be told from a pause: that more has come behind it is told
+    if packed:  # its end looks like a pause: it is told that more has come behind it
         begin, rest = gzip.compress(begin), gzip.compress(rest)
     quiet.write_bytes(begin)
     watched = Watched([str(tmp_path / "in")], tmp_path / "out")
     with watched.started() as watching:
-        for _ in range(2):  # seen, then read
+        for _ in range(2):  # one step sees the file, one reads it
             watching.step()
             watched.clock.now += 10
         busy.write_bytes(RAW)
@@ -218,7 +218,7 @@ def test_a_file_that_is_gone_before_its_commit_is_told(tmp_path: Path) -> None:
 def test_a_file_that_is_late_is_put_aside_and_told_and_one_after_a_jump_of_the_clock_is_read(tmp_path: Path) -> None:
     first, second, third = ring(tmp_path / "in", RAW, 3)
     for path in (first, second):
-        os.utime(path, (1, 1))  # written long ago: it is not the clock that has jumped
+        os.utime(path, (1, 1))  # written long ago: the clock has not jumped
     late = second.rename(tmp_path / "late")
     kept = list(packets(third.read_bytes()))
     long_ago = [(int.from_bytes(one[:4], "little") - 7200).to_bytes(4, "little") + one[4:] for one in kept]
@@ -308,7 +308,7 @@ def test_a_file_that_is_emptied_while_it_is_read_costs_the_batch(tmp_path: Path)
         size = watching._captures.batch_size
         with pytest.raises(Failure, match="was emptied or replaced while it was read"):
             watching.step()
-        assert watching._captures.batch_size == size // 2  # by a ring that is faster than a batch
+        assert watching._captures.batch_size == size // 2  # for a ring that is faster than a batch
     assert not OutputFolder(str(tmp_path / "out")).names(COMMITS)
     watched.finish()
     run_over([str(path)], tmp_path / "run")
@@ -395,7 +395,7 @@ def test_a_disk_that_is_full_at_any_step_costs_nothing(tmp_path: Path, renames: 
                     watching._store.files = OutputFolder(watching._store.files.root)
                     watching._recover(Failure(str(error)))
                     if watching.batch > before:
-                        break  # the disk was full behind the commit
+                        break  # the disk was full after the commit
     assert failed > 8
     watched.finish()
     run_over([str(tmp_path / "aside")], tmp_path / "run")

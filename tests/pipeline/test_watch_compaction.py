@@ -71,7 +71,7 @@ def test_a_watch_goes_on_behind_a_compaction_and_a_batch_between_is_kept(tmp_pat
     out = tmp_path / "out"
     going = compact(str(out), LATENESS, 0)
     next(going)
-    with watched.started() as watching:  # which sweeps, and adds to the date that is over
+    with watched.started() as watching:  # it sweeps, and adds rows to the date that is over
         late = list(days(tmp_path / "in", 3))
         watched.clock.now += 1
         assert late
@@ -93,7 +93,7 @@ def test_a_plain_reader_in_a_loop_sees_all_rows_or_an_error_never_some(tmp_path:
         while not over.is_set():
             try:
                 seen.add(ds.dataset(out / "exchanges", partitioning="hive").count_rows())
-            except OSError:  # a file that was listed has been replaced: to be asked again
+            except OSError:  # a listed file has been replaced: ask again
                 seen.add(expected)
 
     reader = threading.Thread(target=read)

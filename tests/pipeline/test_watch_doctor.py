@@ -59,7 +59,7 @@ def are_those_of(rows: list[dict[str, Any]], expected: list[dict[str, Any]]) -> 
     lines = last_of_each([as_line(row) for row in sorted(rows, key=lambda row: row["batch"])])
     for row in [*lines, *expected]:
         for each in row["evidence"]:
-            del each["packets"]  # they are counted in each file
+            del each["packets"]  # packets are numbered in each file
     return in_order(lines) == in_order(expected)
 
 
@@ -84,7 +84,7 @@ def test_the_last_row_of_each_finding_is_that_of_kw_doctor_whenever_the_watch_is
         shutil.copy(path, tmp_path / "in" / path.name)
         watched.clock.now += 1
         with watched.started() as watching:
-            if number % 2:  # it dies right before its commit
+            if number % 2:  # the watch is killed right before its commit
                 watching._store.commit_batch = _fails  # type: ignore[method-assign]
                 with pytest.raises(OSError, match="no more"):
                     watching.step()
@@ -97,7 +97,7 @@ def test_the_last_row_of_each_finding_is_that_of_kw_doctor_whenever_the_watch_is
     assert {"connection-churn", "old-format"} <= {row["id"] for row in expected}
     rows = sorted(rows_in(tmp_path / "out", "findings"), key=lambda row: row["batch"])
     assert are_those_of(rows, expected)
-    assert len(expected) < len(rows) < 4 * len(expected)  # some have grown
+    assert len(expected) < len(rows) < 4 * len(expected)  # some findings have grown
 
 
 def _fails(*_: Any, **__: Any) -> Any:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 FILES: Final = 200
-# Findings of a few bytes of healthy traffic, that grow with it.
+# With these thresholds a little healthy traffic has findings, which grow with it.
 FEW: Final = (
     *("--threshold", "batch.least=1", "--threshold", "plain.size=1"),
     *("--threshold", "batch.rate=0", "--threshold", "batch.records=1000000"),

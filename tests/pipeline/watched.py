@@ -18,7 +18,7 @@ from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points
 from kwcli.pipeline.watch.run import Watch
 from tests.pipeline.jobs import rows_in
 
-# Columns with the name of a file: the folder is another one.
+# Columns with the name of a file, which is in another folder here.
 FILE_COLUMNS: Final = ("source_file", "request_end_file", "response_file", "response_end_file")
 
 

@@ -107,7 +107,7 @@ def use(ground: Round, name: str, profile: str | None) -> None:
     (exchange,) = json.loads(called.stdout)
     assert exchange["response"]["cluster_id"]
     topic = f"from-{name}"
-    # confluent-kafka has librdkafka make its unsecured tokens, and takes no word of Java's.
+    # confluent-kafka has librdkafka make its unsecured tokens, and takes none of Java's settings.
     _play("librdkafka", server, topic, properties(settings))
     _play("java-4.4.0", server, topic, properties(ground.folder / f"{name}.properties"))
 
@@ -115,7 +115,7 @@ def use(ground: Round, name: str, profile: str | None) -> None:
 def _play(client: str, server: str, topic: str, settings: Mapping[str, str]) -> None:
     """Write a few records and read them."""
     write = ("produce", {"topic": topic, "count": RECORDS})
-    # The topic is made by being written to; it is read from its start, without a group.
+    # Producing creates the topic; it is read from its start, without a group.
     read = ("consume", {"topics": [topic], "count": RECORDS, "partitions": [0], "keep": True})
     _, read_back = run(client, server, [write, read], settings)
     assert len(read_back["result"]) >= RECORDS, f"{client} read {read_back}"

@@ -74,7 +74,7 @@ def work_as(release: str, client: LongSession, bootstrap: str, folder: Path) -> 
     assert "could not work" not in proxy.said
     found = used(capture)
     assert len(found) > 5
-    assert strange(found, stable(release)) <= {ASKING}  # it is answered, in version 0
+    assert strange(found, stable(release)) <= {ASKING}  # ApiVersions is answered, in version 0
     assert [row["verdict"] for row in rows("audit", str(capture), "--target", release)].count("breaks") == 0
     return found, proxy.said
 

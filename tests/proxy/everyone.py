@@ -32,9 +32,9 @@ _CLIENTS: Final[Mapping[str, tuple[str, ...]]] = {
         *("librdkafka", "aiokafka", "python", "go", "node"),
     ),
 }
-# What an admin call says that got no answer.
+# The words of admin calls without an answer.
 _LOST: Final = ("Timeout", "timed out", "no answer", "Disconnect", "Network", "Unknown host", "TRANSPORT")
-# Java clients before 2.1 give a record up when its leader is not (yet) where they think.
+# Java clients before 2.1 give up a record if its leader is not (yet) the node that they expect.
 _AGAIN: Final = {"retries": "30"}
 _CONSUMER: Final = {"group.protocol": "consumer"}
 
@@ -79,7 +79,7 @@ def _family(client: str, world: World) -> str:
     """Topics, records in every codec, a group, transactions, admin calls."""
     again = _AGAIN if client in _CLIENTS[_OLD] else {}
     answers = plays.family_steps(world.behind, client, prefix=f"{client}-", properties=again)
-    if client.startswith("java-0.11"):  # the first with an AdminClient, which `family_steps` does not use yet
+    if client.startswith("java-0.11"):  # the first one with an AdminClient, which `family_steps` does not use for it
         asked = {"topic": f"{client}-orders", "group": f"{client}-billing"}
         answers += run(client, world.place, [("administer", asked)])
     produced = sum(each["result"] for each in answers if each["step"] == "produce")
@@ -87,7 +87,7 @@ def _family(client: str, world: World) -> str:
     _expect("records read", read, produced - 6)
     _expect("records acknowledged", produced, 20 * 2 + 6)
     said = [f"{produced} written, {read} read"]
-    # Five of a transaction and three with acks=1; those with acks=0 may be lost before the leader knows of the topic.
+    # Five of a transaction and three with acks=1; records with acks=0 may be lost before the leader knows the topic.
     ends = [each["result"] for each in answers if each["step"] == "transact"]
     if ends:
         config = {"isolation.level": "read_committed"}

@@ -17,7 +17,7 @@ __all__ = ["node_endpoints", "problems"]
 
 Listeners = Mapping[int, tuple[str, int]]
 _SHOWN: Final = 3
-# Tells the text of `advertised.listeners`, which no client connects to.
+# Answers with the text of `advertised.listeners`, which no client connects to.
 _CONFIGS: Final = "DescribeConfigs"
 
 

@@ -19,7 +19,7 @@ from tests.proxy.stage import HEARTBEAT, request, response
 
 Client = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Script = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-# More than anything takes, also on a machine that has much else to do.
+# Longer than anything takes, even on a busy machine.
 WAIT_S = 60.0
 QUIET_S = 0.3
 

@@ -111,7 +111,7 @@ class Stage:
         self.budget = SharedMemory()
         self.now_ns = 0
         self.waiting: list[Command] = []
-        self.turns = 0  # that others were given
+        self.turns = 0  # how often others had a turn
 
     def client(self, *chunks: bytes) -> Self:
         """Take these chunks from the client."""

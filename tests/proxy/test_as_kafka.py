@@ -76,7 +76,7 @@ def test_what_is_offered_is_what_both_serve(release: str, version: int) -> None:
         key: left for key, versions in BROKERS.items() if (left := stable(release).get(key, Versions(0, -1)) & versions)
     }
     if RELEASES.index(release) >= RELEASES.index("4.0"):
-        expected[PRODUCE] = expected[PRODUCE]._replace(low=0)  # listed for old librdkafka, and not served
+        expected[PRODUCE] = expected[PRODUCE]._replace(low=0)  # listed for old librdkafka, but not served
     assert told(offer(served(release), version=version)) == expected
 
 
@@ -207,7 +207,7 @@ def test_what_is_not_served_ends_the_connection(of: ServedVersions, key: int, ve
         (served("2.8", ("fetch=11",)), FETCH, 12, ("--max Fetch=11", "0 to 11 are served")),
         (served("2.8", (), ("1",)), FETCH, 12, ("--hide Fetch", "is not served")),
         (served(None, (), ("produce",)), PRODUCE, 9, ("--hide Produce", "is not served")),
-        (served("2.8"), API_VERSIONS, 4, ("--as-kafka 2.8", "0 to 3 are served")),  # answered all the same
+        (served("2.8"), API_VERSIONS, 4, ("--as-kafka 2.8", "0 to 3 are served")),  # it is answered, though
     ],
 )
 def test_the_log_is_told_which_option_refuses(

@@ -28,9 +28,9 @@ OLD: Final = "2.8"
 CLIENTS: Final = ("java-2.1.1", "java-4.4.0", "librdkafka", "python", "aiokafka", "go", "node")
 RELEASED: Final = [release for release in RELEASES if RELEASES.index("2.1") <= RELEASES.index(release)]
 SOME: Final = ("2.1", OLD, "3.3", "4.0")
-# A broker of 4.x lists those of Produce for the sake of old librdkafka (KAFKA-18659).
+# A broker of 4.x lists these versions of Produce for old librdkafka only (KAFKA-18659).
 UNSERVED: Final = Versions(0, 2)
-# Heartbeats come when time has passed, groups are left or not.
+# Heartbeat and LeaveGroup depend on time.
 BY_CHANCE: Final = frozenset({12, 13})
 
 

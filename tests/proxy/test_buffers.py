@@ -131,7 +131,7 @@ async def test_who_reads_nothing_takes_no_room_from_others_for_ever() -> None:
         await settled(lambda: proxy.proxy.budget.used)
         proxy.proxy._make_room()
         proxy.proxy._make_room()
-        assert len(proxy.proxy.sessions) == 3  # it is not in anybody's way
+        assert len(proxy.proxy.sessions) == 3  # the waiting connection blocks no other
         patient[1].write(request(FETCH, 16, id=2))
         await sooner_or_later(lambda: proxy.proxy.budget.short)
         proxy.proxy._make_room()

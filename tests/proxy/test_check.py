@@ -21,7 +21,7 @@ from tests.net.playbook import offers
 from tests.net.responder import Responder, each_request, framed
 from tests.proxy.hidden import port_base
 
-NODES = 4  # the highest number of a node here, or above
+NODES = 4  # at least the highest id of a node here
 KNOWN = {name.key: (name.versions.low, name.versions.high) for name in map(decoders.api, range(4))}
 OFFERED: Mapping[int, tuple[int, int]] = {**KNOWN, 18: (0, 4)}
 

@@ -113,7 +113,7 @@ def test_rows_and_file_say_the_same(mock: str, tmp_path: Path) -> None:
     assert f"{len(rows)} exchanges, " in said
 
     def key(row: dict[str, Any]) -> str:
-        # Facts of other connections come in another order where the brokers' side is in the file as well.
+        # Facts about other connections are learnt in another order if the file has the brokers' side as well.
         left_out = ("via", "upstream_latency_ms", "connection", "node", "group", "transaction")
         return json.dumps({name: value for name, value in row.items() if name not in left_out}, sort_keys=True)
 

@@ -26,7 +26,7 @@ from tests.proxy.stage import FETCH, HEARTBEAT, METADATA, PRODUCE, Stage, pieces
 from tests.proxy.test_interventions import Judge, beat, beaten
 
 CAPTURES: Final = sorted(path.name for path in FOLDER.glob("*.pcap*"))
-# So many requests of an API, version and client of each capture.
+# The number of requests of each API, version and client in each capture.
 _FEW: Final = 1
 
 
@@ -97,7 +97,7 @@ def verdicts(one: Filter, watching: Watching, *, answered: bool) -> Iterator[tup
             known[kind] = prefilter.possible(one, answered=answered)
         possible = known[kind]
         short = possible if isinstance(possible, bool) else possible(b"??" + frame + b"orders", 2, 2 + len(frame))
-        # Of an answer that is still to come nothing is certain but what the request has decided already.
+        # With the answer still to come, only a decision on the request is certain.
         yield short, one.decide(seen, Phase.REQUEST) is True if answered else one.matches(seen)
 
 
@@ -141,14 +141,14 @@ def test_an_error_holds_only_fetches_of_sessions(epoch: int, held: bool) -> None
     assert possible(named, 0, len(named))
 
 
-# A filter → of how many in a hundred of all requests the bytes have to say no.
+# A filter → the percentage of all requests that its bytes must exclude.
 SHARES: Final = {
     "client_id == nobody": 100,
     "client_id != nobody": 0,
     "client == 10.0.0.8": 100,
     "client == 10.0.0.0/8 and node.id == 1": 0,
     "node.id == 2 or broker == :1": 100,
-    "topic == nosuch": 95,  # resources have types besides
+    "topic == nosuch": 95,  # the type of resources has to be read as well
     "topic == orders": 50,
     "topic like 'order*' and client_id ~ '.'": 50,
     "topic ~ '^orders$' or group == nobody": 50,
@@ -271,7 +271,7 @@ def _played(name: str, *, short: bool) -> list[Any]:
     return found if any(each[3] for each in found[:-1]) else []
 
 
-# What the relay makes of it
+# The relay's use of it
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 5, 13, 64, 10_000])

@@ -69,7 +69,7 @@ async def test_clients_are_refused_until_the_broker_answers() -> None:
     target = place()
     (metrics,) = free_ports(1, "127.0.0.1")
     async with running(None, servers=[target], metrics=("127.0.0.1", metrics)) as proxy:
-        for _ in range(2):  # an outage, and another
+        for _ in range(2):  # one outage, and another
             await refused(proxy)
             assert gauge(proxy, "boot") == 0
             async with broker(target[1]):
@@ -200,7 +200,7 @@ def test_equal_lines_are_folded_and_counted() -> None:
     folded.say("(node 1): refused", "connection 9 (node 1): refused")
     now[0] += FOLD_S
     folded.look()
-    assert said[3:] == ["connection 8 (node 2): refused"]  # the longer it goes on the longer are the pauses
+    assert said[3:] == ["connection 8 (node 2): refused"]  # pauses between lines grow with the outage
     folded.finish()
     assert said[4:] == ["1 more time: (node 1): refused"]
 
@@ -214,7 +214,7 @@ def test_lines_without_end_fill_no_memory(monkeypatch: pytest.MonkeyPatch) -> No
         folded.say(f"line-{number}", f"{number}")
     assert len(folded._known) == 10
     folded.finish()
-    assert len(said) == 200  # nothing is lost
+    assert len(said) == 200  # no line is lost
 
 
 def test_counts_make_no_other_line() -> None:

@@ -118,5 +118,5 @@ def test_connections_share_what_is_known() -> None:
         stage = Stage(WHERE, remembered=known)
         stage.client(request(METADATA, 12, id=number)).server(metadata(*NODES, id=number))
         assert stage.at_client == rewrite(METADATA, 12, metadata(*NODES, id=number), WHERE).frame
-        assert stage.resolved == list(NODES)  # listeners hear of every answer
+        assert stage.resolved == list(NODES)  # listeners learn of every answer
     assert (known.read, known.made) == (1, 1)

@@ -128,7 +128,7 @@ async def test_what_it_holds_waits_until_it_is_released_or_time_is_up(tmp_path: 
         client[1].write(ASKED[0])
         await sooner_or_later(made.held.rows)
         client[1].get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        client[1].transport.abort()  # a reset: after a FIN the answer may still be wanted
+        client[1].transport.abort()  # a reset: after a FIN the answer may still be read
         await sooner_or_later(lambda: not made.held.rows())
 
 
@@ -145,7 +145,7 @@ async def test_rules_that_hold(tmp_path: Path) -> None:
         rules.add("api == Heartbeat and group == g", "request", 2)
         client[1].write(ASKED[1])
         await sooner_or_later(held.rows)
-        await beat(other, 2)  # there is no room to hold it as well
+        await beat(other, 2)  # there is no room to hold this one as well
         assert held.release(1, "close")
         assert await client[0].read() == b""
         again = await proxy.connect()

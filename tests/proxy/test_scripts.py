@@ -65,7 +65,7 @@ HEARTBEAT_4 = request(HEARTBEAT, 4, {"group_id": "g", "member_id": "m", "generat
             "x.client, x.broker, x.response) == ('Heartbeat', 12, 4, 'c', 1, 3, '10.0.0.1:5', 'boot', None)",
             {"do": "pass", "delay_ns": 0},
         ),
-        # Errors name the line, and nothing is done.
+        # Errors have the line, and the frame passes unchanged.
         ("\n\ndef request(x):\n  x.request['x']['y']", {"do": "pass", "error": "s.py:4: KeyError: 'x'"}),
         ("def request(x): 1 / 0", {"do": "pass", "error": "s.py:1: ZeroDivisionError: division by zero"}),
         ("def request(x): raise SystemExit(3)", {"do": "pass", "error": "s.py:1: SystemExit: 3"}),

@@ -29,9 +29,9 @@ from tests.proxy.stage import request
 pytestmark = [needs_brokers, pytest.mark.broker, pytest.mark.long]
 
 ROOT = Path(__file__).resolve().parents[2]
-# As long as a login lasts; the proxy renews it after 85 % of that.
+# The lifetime of a login; the proxy renews it after 85 % of that.
 LIFETIME_S = 3.0
-# The cluster has one node, and its number is not above this.
+# At least the highest id of a node in the cluster.
 NODES = 4
 LISTENERS = ("PLAINTEXT", "SSL", "MTLS", "SASL_PLAINTEXT", "SASL_SSL")
 LOGIN = ["-X", "sasl.username=alice", "-X", f"sasl.password={PASSWORDS['alice']}"]
@@ -250,7 +250,7 @@ def test_what_passes_is_told_to_prometheus(world: World, tmp_path: Path) -> None
     assert found["kw_proxy_exchanges_total", "ApiVersions"] >= 1
     assert found["kw_proxy_errors_total", "Metadata"] == 1
     assert found["kw_proxy_rewritten_total", ""] >= 1
-    assert found["kw_proxy_handshakes_failed_total", ""] >= 1  # `kw call` tries again to find out why
+    assert found["kw_proxy_handshakes_failed_total", ""] >= 1  # `kw call` tries again to find the reason
     assert found["kw_proxy_connections_open", ""] == 0
     assert ("kw_proxy_exchanges_total", "SaslHandshake") not in found
 

@@ -15,7 +15,7 @@ from tests.proxy.running import echo, frame, in_loop, running, sooner_or_later
 from tests.proxy.stage import CLIENT, HEARTBEAT, METADATA, Stage, metadata, request, response
 
 COUNT = 5_000
-# More of anything in one call is no bounded piece of work.
+# A call that handles more than this is not a bounded piece of work.
 MOST = 1_100
 
 
@@ -164,7 +164,7 @@ async def test_large_pieces_wait_behind_those_that_wait_already() -> None:
                 proxy.proxy.turns.waiting.appendleft(busy)
 
         turns = proxy.proxy.turns
-        turns.waiting.extend([busy] * PIECES)  # nobody behind these has a turn
+        turns.waiting.extend([busy] * PIECES)  # no work behind these has a turn
         turns.later(busy)
         large[1].write(data)
         large[1].write_eof()

@@ -73,7 +73,7 @@ class Play:
         self.broker = broker
         self.now_ns = SECOND
         self.to_client = b""
-        self.pending = b""  # the broker's answers that have not been given to the login
+        self.pending = b""  # answers of the broker that the login has not been given yet
         self.words: list[str] = []
         self.closed: str | None = None
         self.notes: list[str] = []

@@ -38,7 +38,7 @@ def _preset(name: str) -> tuple[str, ...]:
     return tuple(line for line in text.splitlines() if line and not line.startswith("#"))
 
 
-# Whatever carries or ends work: what is left alone is how a connection begins.
+# All APIs that carry or end work, but not those with which a connection begins.
 _BUSY: Final = "when api in (Produce, Fetch, AddPartitionsToTxn, EndTxn, JoinGroup, SyncGroup, Heartbeat, OffsetCommit)"
 
 FAULTS: Final[dict[str, Fault]] = {
@@ -74,7 +74,7 @@ FAULTS: Final[dict[str, Fault]] = {
     "slow": Fault(("slow 20kB",)),
     "black hole": Fault(("blackhole, first 1, when api == Produce",), ("produce",), quick=True),
     "refused": Fault(("refuse, first 2",)),
-    # What makes clients ask again.
+    # A fault that makes clients ask for metadata again.
     "stale metadata": Fault(
         ("error NOT_LEADER_OR_FOLLOWER, first 2, when api in (Produce, Fetch)", "stale metadata, first 3")
     ),
@@ -98,8 +98,8 @@ FAULTS: Final[dict[str, Fault]] = {
 
 Kept = Literal["exactly once", "at least once", "all end as asked", "whole", "reads all"]
 Promise = Kept | Literal["reads nothing", "may read less", "gives up", "may give up"]
-# What is in the topic afterwards: each record once and in order; all transactions as the client was told to end them;
-# what a group has read.
+# The topic's records afterwards: each once and in order; all transactions ended as the client was told; the records
+# that a group has read.
 PROMISES: Final[dict[Play, Kept]] = {
     "produce": "exactly once",
     "transact": "all end as asked",
@@ -129,7 +129,7 @@ _SAME: Final = "a request that timed out is sent again on the same connection, f
 _NEVER_READS: Final = (
     "offsets that were asked of another node than the coordinator are not asked for again (its issue 5586)"
 )
-# The faults that end connections.
+# The faults that close connections.
 _ENDING: Final = (
     *("closed", "reset", "cut", "lost answer, then closed", "lost-acks", "flaky-network", "rolling-restart", "refused"),
     "auth-expiry",

@@ -61,7 +61,7 @@ def read(cluster: Cluster, topic: str) -> list[int]:
         if error is not None and error.code() == KafkaError._PARTITION_EOF:
             break
         if error is not None:
-            continue  # the broker does not know of a new topic yet
+            continue  # the broker does not know the new topic yet
         found.append(json.loads(message.value() or b"")["order"])
     else:
         raise KafkaException(f"the end of {topic} did not come")

@@ -163,7 +163,7 @@ def test_an_action(row: Row, step: int) -> None:
 
 def test_every_action_has_a_row() -> None:
     played = {FaultyStage(row.rule).faults.schedules[0].rule.action.name for row in ROWS}
-    # A client that connects and an answer that was given before need more than one exchange.
+    # The fault of a new connection and that of an earlier answer need more than one exchange.
     assert played | {"refuse", "stale metadata"} == {action.name for action in ACTIONS}
 
 

@@ -25,19 +25,19 @@ from tests.proxy.faults.client_rows import DIFFERENCES, FAMILIES, FAULTS, LATE, 
 
 pytestmark = [
     *(pytest.mark.broker, needs_brokers, pytest.mark.full),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of a client's own
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # a client's own warnings
 ]
 
 COUNT: Final = 40
-# Of each transaction.
+# Records of each transaction.
 PART: Final = 5
 ENDS: Final = ["commit", "abort", "commit", "commit"]
 IDEMPOTENT: Final = {"enable.idempotence": "true", "acks": "all"}
-# Of kafkajs, which tells the group between fetches only that it is there.
+# For kafkajs, which sends heartbeats only between fetches.
 FETCHES: Final = {"fetch.max.wait.ms": "200"}
 MEMBER: Final = {"heartbeat.interval.ms": "200", "session.timeout.ms": "6000"}
 FILLED: Final = "filled"
-# What clients connect to without and with a login.
+# The listeners without and with a login.
 LISTENERS: Final = ("PLAINTEXT", "SASL_PLAINTEXT")
 _NUMBERS: Final = numbers(1)
 
@@ -56,7 +56,7 @@ def cluster() -> Iterator[Cluster]:
 def properties(family: str, fault: Fault) -> dict[str, str]:
     """The client's properties for a fault."""
     made = sasl(family, "PLAIN", "admin") if fault.secured else {}
-    if family == "go":  # after an error it waits for five seconds before it asks again who leads
+    if family == "go":  # after an error it waits five seconds before it asks for the leader again
         made["retry.backoff.ms"] = "100"
     if fault.quick:
         made["socket.timeout.ms" if family == "librdkafka" else "request.timeout.ms"] = "3000"
@@ -135,7 +135,7 @@ def test_clients_do_what_they_promise(world: World, fault: str) -> None:
     proxy = world.proxies[LISTENERS[its.secured]]
     steps = [step(play, topic, world.family, its) for play, topic in topics.items()]
     proxy.begin(its.rules)
-    # Who may wait for ever is not waited for so long.
+    # The wait for a client that may wait forever is short.
     late = any(LATE in promise(fault, world.family, play).says for play in topics)
     told = judged.play(world.client, proxy.bootstrap, steps, properties(world.family, its), 30 if late else 75)
     hits = proxy.end()

@@ -20,7 +20,7 @@ from kwcli.proxy.log.start_process import start
 from tests.cli.worlds import kw
 
 FOLDER: Final = Path(__file__).resolve().parents[3] / "captures"
-# What a capture and the proxy number differently, and what one of them alone knows.
+# Keys that a capture and the proxy number differently, and keys that only one of them has.
 OWN: Final = ("connection", "packets", "retransmitted", "via", "upstream_latency_ms")
 
 

@@ -35,7 +35,7 @@ def _lines(text: str | bytes) -> list[dict[str, Any]]:
     """The rows without keys that only the proxy has, and without requests inside Envelopes, which files do not show."""
     rows = _on_the_wire([json.loads(line) for line in text.splitlines()])
     for row in rows:
-        for name in ("via", "user", "sasl"):  # tokens are made of stars in a file
+        for name in ("via", "user", "sasl"):  # a file has stars in place of tokens
             row.pop(name, None)
     return sorted(rows, key=lambda row: json.dumps(row, sort_keys=True))
 
@@ -46,7 +46,7 @@ def test_the_file_gives_the_rows_that_were_logged(name: str, seed: int | None, t
     path = tmp_path / "x.pcapng"
     out, err = logged(tmp_path, LogPlan(NDJSON, write=str(path)), chunks_of(name), seed=seed)
     assert err == ""
-    # Numbers of connections and packets are those of the file, so all of a row is the same.
+    # Connections and packets have the numbers of the file, so whole rows are equal.
     assert _lines(out) == _lines(kw("sniff", str(path), "-o", "ndjson").out)
     assert records(out) == sniffed(FOLDER / name)
 
@@ -58,7 +58,7 @@ def test_no_secret_is_in_the_file(name: str, seed: int | None, tmp_path: Path) -
     plain, starred = tmp_path / "plain.pcapng", tmp_path / "x.pcapng"
     for path, plan in ((plain, LogPlan(NDJSON._replace(reveal_secrets=True))), (starred, LogPlan(NDJSON))):
         logged(tmp_path, plan._replace(write=str(path)), chunks_of(name), seed=seed)
-    # What chunks are cut by would not be found in one piece.
+    # A secret that is cut into chunks would not be found in one piece.
     if seed is None:
         assert any(secret in plain.read_bytes() for secret in secrets)
     assert [secret for secret in secrets if secret in starred.read_bytes()] == []
@@ -85,7 +85,7 @@ def _told(path: Path, ports: set[str], display: str) -> list[str]:
     run = subprocess.run(
         [*words, "-T", "fields", "-e", "_ws.col.Info"], capture_output=True, text=True, timeout=60, check=True
     )
-    # A token is taken for a request, with a number that is now made of stars.
+    # tshark takes a token for a request, whose number now consists of stars.
     return sorted(re.sub(r"Unknown -?\d+ v-?\d+", "Unknown", line) for line in run.stdout.splitlines())
 
 
@@ -129,7 +129,7 @@ def test_rotation(rotation: dict[str, Any], least: int, tmp_path: Path) -> None:
     assert files[0].endswith("x-00001.pcapng")
     if "rotate_size" in rotation:
         assert all(Path(name).stat().st_size <= rotation["rotate_size"] for name in files)
-    # A connection goes on in the next file, so that all of them together are one capture.
+    # Connections go on in the next file: all files together are one capture.
     assert records(kw("sniff", *files, "-o", "ndjson").out) == _on_the_wire(records(out))
 
 
@@ -147,7 +147,7 @@ def test_the_rows_go_on_when_the_file_is_full(tmp_path: Path) -> None:
 
 
 WHOLLY = ("complete", "no_response_expected", "token")
-# What is learnt from exchanges that may be among the missing ones.
+# Keys learnt from exchanges that may be among the missing ones.
 LEARNT = (
     *("topic_names", "fetch_session", "client_software"),
     *("user", "mechanism", "sasl", "group", "transaction", "node", "library"),

@@ -66,7 +66,7 @@ def test_what_finds_no_room_is_told_later(pair: tuple[socket.socket, socket.sock
     ours, theirs = pair
     reporter = Reporter(theirs)
     count = 0
-    for _ in range(20_000):  # far more than the pair holds, and nobody reads
+    for _ in range(20_000):  # far more than the pair holds, and nothing reads it
         reporter.add(exchange("Fetch", 1000 + count % 50))
         reporter.send()
         count += 1

@@ -76,7 +76,7 @@ def test_no_secret_passes_however_it_is_cut_and_whatever_is_missing(name: str, s
             assert len(shown) == len(said)
             assert [secret for secret in secrets if secret in shown] == []
             if not missing:
-                # Stars are all that differs.
+                # The only differences are stars.
                 assert all(new in (old, ord("*")) for old, new in zip(said, shown, strict=True))
 
 
