@@ -52,7 +52,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ("kwcli.main", "kwcli.completion.__main__"),
     ("kwcli",),
 ]
-# Modules that the library does without: files, sockets, clocks, the environment, printing, and the layers above it.
+# Modules that the library must not use: files, sockets, clocks, the environment, printing, and the layers above.
 FORBIDDEN_MODULES: Final = {
     *("asyncio", "click", "duckdb", "fsspec", "getpass", "glob", "http", "kwcli", "logging", "multiprocessing", "os"),
     *("pandas", "pathlib", "pyarrow", "pyspark", "rich", "scapy", "selectors", "shutil", "signal", "socket", "ssl"),
@@ -74,12 +74,12 @@ RESERVED: Final = {
 LOGIC: Final = (
     *(ast.If, ast.IfExp, ast.For, ast.While, ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.Import, ast.ImportFrom),
 )
-# A concept of this many lines is rare: look whether the file holds two.
+# A concept with this many lines is rare: look whether the file holds two.
 MODULE_LINES: Final = 700
-# More files than these want rooms. Declarations and embedded structures are one a file, however many Kafka has.
+# A folder with more files should have subfolders. Declarations and structures have one file each, as many as Kafka has.
 FOLDER_FILES: Final = 20
 UNBOUNDED_FOLDERS: Final = frozenset({"decoders/apis", "decoders/embedded"})
-# More parameters than these, besides self and cls, want a value that names them.
+# A function with more parameters, besides self and cls, should take a value that names them.
 PARAMETERS: Final = 8
 
 TREES: Final = {
@@ -90,7 +90,7 @@ TREES: Final = {
     for top in ("decoders", "kwcli")
     for path in sorted((ROOT / top).rglob("*.py"))
 }
-# Errors that are raised again in another thread, and tell where they are from.
+# Modules with errors that are raised again in another thread, with their traceback.
 RAISED_AGAIN: Final = frozenset({"kwcli.net.deadline", "kwcli.pipeline.background", "kwcli.pipeline.plan"})
 KEEPING: Final = frozenset({"append", "appendleft", "add", "put", "set_exception", "setdefault"})
 DECLARATIONS: Final = {f"decoders.apis.{name}" for name in NAMES.values()}

@@ -20,7 +20,7 @@ MIB: Final = 1 << 20
 _SEGMENT: Final = 32_000
 _CLIENT: Final = ("10.0.0.1", 50_000)
 _BROKER: Final = ("10.0.0.2", 9092)
-# A record with neither key nor value, the smallest there is.
+# A record without key and value, the smallest possible one.
 _LEAST: Final = bytes.fromhex("0c 00 00 00 01 01 00")
 _PRODUCE, _FETCH, _METADATA, _SYNC_GROUP, _CREATE_TOPICS, _DESCRIBE_CONFIGS, _JOIN_GROUP = 0, 1, 3, 14, 19, 32, 11
 

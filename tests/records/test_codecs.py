@@ -112,7 +112,7 @@ def test_every_cut_is_noticed(codec: str, write: Callable[[bytes], bytes]) -> No
             got = unpack(codec, whole[:size])
         except DecodeError:
             continue
-        # Only a cut between members, frames or blocks of a snappy stream, or in what follows them, can pass.
+        # Only a cut between members, frames or blocks of a snappy stream, or behind them, can pass.
         assert TEXT.startswith(got)
         assert len(got) in (0, 11, len(TEXT)) or (codec == "snappy" and len(got) % 100 in (0, 11))
 
@@ -190,7 +190,7 @@ def gzip_bomb(size: int) -> bytes:
     return gzip.compress(bytes(size), 9)
 
 
-# What claims or gives 4 GB, in about a kilobyte; the error that must come.
+# Data of about a kilobyte that claims or gives 4 GB, and the error to expect.
 BOMBS: list[tuple[str, str, bytes, type[DecodeError]]] = [
     ("raw claim", "snappy", snappy_claim(0xFFFFFFFF) + bytes(1000), Malformed),
     (
@@ -230,7 +230,7 @@ def test_bombs_are_errors_and_no_allocations(codec: str, data: bytes, error: typ
     data = data or lz4_claim()
     cap = 4 * MIB
     with pytest.raises(error):
-        unpack(codec, data, cap)  # what is loaded on first use is not counted
+        unpack(codec, data, cap)  # modules loaded on first use are not counted
     tracemalloc.start()
     try:
         with pytest.raises(error):

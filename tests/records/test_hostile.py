@@ -238,4 +238,4 @@ def test_time_is_bounded(make: Callable[[], bytes]) -> None:
     began = time.process_time()
     decode_records(data)
     summarize(data)
-    assert time.process_time() - began < 20  # it takes about one; what is not linear takes minutes
+    assert time.process_time() - began < 20  # about one is usual; non-linear work takes minutes

@@ -192,7 +192,7 @@ def test_what_cannot_be_read_is_a_value(data: bytes, why: str, count: int) -> No
 @pytest.mark.parametrize("data", [MAGIC_0, MAGIC_1], ids=["magic 0", "magic 1"])
 def test_a_bad_checksum(data: bytes) -> None:
     found, after = decode_records(spoilt(data) + data)
-    assert (found.crc, len(found.records or [])) == ("bad", 1)  # shown all the same, as far as it can be read
+    assert (found.crc, len(found.records or [])) == ("bad", 1)  # records are shown as far as they can be read
     assert found.error is not None
     assert found.error[0] == "crc"
     assert len(rows(after)) == 1

@@ -58,6 +58,6 @@ def test_it_says_what_the_batches_say_when_they_are_read(seed: int) -> None:
         if found.records == read.records:
             assert found == read
         else:
-            # A batch of magic 2 whose records were not counted for its checksum.
+            # The records of a batch of magic 2 with a wrong checksum are not counted.
             assert found._replace(records=0) == read._replace(records=0)
             assert 2 in found.magics

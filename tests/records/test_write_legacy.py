@@ -114,7 +114,7 @@ def test_kafka_python_and_aiokafka_read_it(magic: int, codec: str) -> None:
     made = [Record(7 + index, stamp, b"k%d" % index, b"v%d" % index * 9) for index in range(70)]
     data = encode_batch(made, Batch(magic=magic, codec=codec))
     readers = [AioMemoryRecords(data)]
-    if codec != "snappy":  # kafka-python wants another library for it
+    if codec != "snappy":  # kafka-python needs another library for it
         readers.append(MemoryRecords(data))
     for reader in readers:
         rows = []

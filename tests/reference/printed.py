@@ -37,7 +37,7 @@ def parse(text: str) -> dict[str, list[Row]]:
             stack = [found.setdefault(f"{side} {line}", [])]
         elif not line:
             stack = []
-        elif 0 < depth <= len(stack):  # what is deeper is the rest of a note
+        elif 0 < depth <= len(stack):  # deeper lines are the rest of a note
             del stack[depth:]
             row = Row(line)
             stack[-1].append(row)

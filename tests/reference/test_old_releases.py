@@ -20,7 +20,7 @@ from tests.reference.jars import FIRST_DEFINITIONS, release_jars
 
 ROOT = Path(__file__).resolve().parents[2]
 OLD = RELEASES[: RELEASES.index(FIRST_DEFINITIONS)]
-# Words of theirs or ours for the same bytes. Whether text may be null was widened later, for versions long published.
+# Different words for the same bytes. Nullable text was allowed later for versions that had long been published.
 WORDS = {"boolean": "int8", "bool": "int8", "records": "bytes", "nullable_bytes": "bytes", "nullable_string": "string"}
 
 

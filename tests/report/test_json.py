@@ -173,7 +173,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-# What rows of a table do not say: where in a capture a connection came.
+# Sections that are equal; the others depend on where in a capture a connection came, which tables do not have.
 SECTIONS = ("findings", "security", "audit", "clients", "groups", "topics", "brokers", "ladders")
 
 

@@ -17,7 +17,7 @@ from tests.report.pages import NAMES, OVERLAPS, TOO_WIDE, WIDTHS, Page
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 TOUR = CAPTURES / "tour.pcapng"
-# Names of the tour that become hostile ones; bodies, client ids and what is derived from them.
+# Names of the tour that are replaced by hostile ones; bodies, client ids and values derived from them.
 MET = (
     *("orders", "payments", "metrics", "order", "billing", "report", "audit", "fraud", "ledger"),
     *("checkout-7", "checkout-8", "billing-1", "billing-2", "report-1", "sensor-3", "admin", "web-1", "audit-1"),
@@ -84,7 +84,7 @@ def test_the_policy_lets_nothing_load_and_names_the_script(tour_page: Path) -> N
     assert "unsafe" not in policy
     assert re.search(r"script-src 'sha256-[A-Za-z0-9+/=]{44}'$", policy)
     assert text.index("Content-Security-Policy") < text.index("<style>") < text.index("<script")
-    assert " style=" not in text  # which the policy would not let be
+    assert " style=" not in text  # the page's policy would block it
 
 
 def test_a_page_of_a_small_capture_is_small(tour_page: Path, hostile_page: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_browser_shows_it(
     assert ground == ("rgb(18, 21, 26)" if dark else "rgb(251, 252, 253)")
 
 
-# Tables whose rows have not as many cells as their heads.
+# Tables with rows that have another number of cells than their heads.
 UNEQUAL = """[...document.querySelectorAll('table')].filter((table) =>
   [...table.rows].some((row) => row.cells.length !== table.rows[0].cells.length)).map((table) => table.outerHTML)"""
 
@@ -143,7 +143,7 @@ def test_the_keyboard_reads_charts_and_chooses_ladders(browser: Browser, tour_pa
     unnamed = "[...document.querySelectorAll('svg[role=img], [role=region], section, nav, select')]"
     named = "(e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') || (e.labels || []).length)"
     assert browser.run(f"{unnamed}.filter((e) => !{named}).length") == 0
-    # Everything can be reached: what scrolls has a place in the order of the keyboard.
+    # Everything can be reached: scrolling parts are in the keyboard's order.
     assert browser.run("[...document.querySelectorAll('.table, .plot')].filter((e) => e.tabIndex < 0).length") == 0
 
 

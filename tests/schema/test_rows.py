@@ -133,7 +133,7 @@ def test_cut_at_each_byte(kind: str, flexible: bool, text: str, value: Any, show
         for read in (decoder(plan), projector(plan, frozenset(["after"]), False)):
             generated(read)  # generates the code
             with pytest.raises(CRUDE):
-                read(data, 0, size)  # the bytes go on behind `end`
+                read(data, 0, size)  # the buffer goes on behind `end`
             with pytest.raises(CRUDE):
                 read(data[:size], 0, size)
 

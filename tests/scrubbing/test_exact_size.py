@@ -45,7 +45,7 @@ def test_the_size_is_that_of_what_was_there(codec: str, size: int) -> None:
         inflated = inflate(NUMBERS[codec], memoryview(found), 1 << 24, 2)
         assert len(inflated) == len(plain)
         at = 0
-        for begin, end in made.ranges:  # what is not overwritten is as it was
+        for begin, end in made.ranges:  # all other bytes are unchanged
             assert inflated[at:begin] == plain[at:begin]
             at = end
 
@@ -64,10 +64,10 @@ def test_every_size_from_the_smallest_on_is_met(more: int) -> None:
     for codec, read in readers.items():
         least = bytes(cramjam.snappy.compress_raw(plain)) if codec == "snappy" else deflate(codec, plain)
         if codec == "gzip":
-            least = least[:-4]  # it is written with more effort here, and may be shorter
+            least = least[:-4]  # gzip is written with more effort here, and may be shorter
         size = len(least) + more
         if codec == "lz4" and more > len(plain) - len(least):
-            continue  # more than all of it without a pattern
+            continue  # more than the size without any compression
         found = compress_to(NUMBERS[codec], (made.make, made.most), size, least, 2)
         if codec == "gzip" and found is None:
             assert more < 4

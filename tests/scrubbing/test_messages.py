@@ -169,7 +169,7 @@ def test_structures_in_records_of_internal_topics(codec: str) -> None:
     for name, row in STRUCTURES.items():
         topic = TOPICS.get(row.module)
         if topic is None or name.endswith("Value") or row.number is None or name == "QuotaRecord":
-            continue  # the last is of frame 0, and has another's number
+            continue  # QuotaRecord is in frames of version 0, where another structure has its number
         data = next(made for each, _, made, _ in planted_structures() if each == name)
         other = f"{name.removesuffix('Key')}Value"
         value = next((made for each, _, made, _ in planted_structures() if each == other), b"")
@@ -247,7 +247,7 @@ def test_an_envelope_is_opened() -> None:
     assert shape(body(JOIN_GROUP, 9, "response", inner)) == shape(body(JOIN_GROUP, 9, "response", got))
 
 
-# What stays.
+# Values that stay.
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ with warnings.catch_warnings():
 
 PSEUDONYMS = Pseudonyms(b"key")
 SCRUBBER = PacketScrubber(PSEUDONYMS, keeps_hosts=False)
-# The largest segment, a scale, marks of time, an option of nobody.
+# Maximum segment size, window scale, timestamps, an unknown option.
 OPTIONS = bytes.fromhex("020405b4 030307 080a1122334455667788 fd04abcd 01")
 PAYLOAD = bytes(range(200))
 FOUR = ("10.0.0.1", "10.0.0.2")

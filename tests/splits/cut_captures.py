@@ -17,8 +17,8 @@ from decoders.tcp.chunks import Segment
 from tests.exchanges.talks import REVEALED
 
 Shown = tuple[Any, ...]
-RERUNS: list[bytes] = []  # keys of which segments were read again
-AGAIN: list[int] = []  # segments that splitters asked for again
+RERUNS: list[bytes] = []  # connections whose segments were read again
+AGAIN: list[int] = []  # segments that splitters read again
 
 
 def shown(row: Row) -> Shown:

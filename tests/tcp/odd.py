@@ -23,10 +23,10 @@ IPV6: Final = bytes(15) + b"\1" + bytes(15) + b"\2" + CLIENT[-4:]
 ITSELF: Final = CLIENT[:4] + CLIENT[:4] + CLIENT[-2:] * 2
 KEYS: Final = (CLIENT, CLIENT, CLIENT, OTHER, IPV6, ITSELF)
 PAUSES: Final = (1, 1000, MS, MS, MS, 100 * MS, S, 4 * S, 130 * S, 4000 * S, 12_000 * S)
-# Of resets, and of what begins at all: how far from the number that is due.
+# The distance from the number that is due, for resets and for whatever begins.
 STEPS: Final = (0, 0, 0, -1, 1, 7, -7, FAR - 1, 1 - FAR, FAR, 3 << 27, -(3 << 27), 1 << 31)
 
-Say = Callable[[bool, int], bytes]  # who speaks, how many bytes there are to be: the next ones of that direction
+Say = Callable[[bool, int], bytes]  # (from the client, size) → the next bytes of that direction
 
 
 class Speaker:
@@ -37,7 +37,7 @@ class Speaker:
         self.due = due
         self.told = 0
         self.begun = due
-        self.kept = b""  # from `begun` on, as far as it is known
+        self.kept = b""  # the bytes from `begun` on, as far as they are known
 
 
 class Odd:

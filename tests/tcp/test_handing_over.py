@@ -57,7 +57,7 @@ def test_every_cut_of_odd_traffic(seed: int, count: int) -> None:
 
 
 OPENED: Final = (("client", 99, None, SYN, b""), ("broker", 499, 100, SYN, b""), ("client", 100, 500, 0, b"abc"))
-# Ten bytes of the broker were not captured, and the client acknowledges them: what it sends waits.
+# Ten bytes of the broker were not captured, and the client acknowledges them: its next bytes wait.
 ENDING: Final = (*OPENED, ("client", 103, 510, FIN, b""))
 RESUMED: Final = ("broker", 510, 104, 0, b"xyz")
 ROWS: Final[dict[str, tuple[tuple[object, ...], ...]]] = {
@@ -81,7 +81,7 @@ ROWS: Final[dict[str, tuple[tuple[object, ...], ...]]] = {
         *(("client", 103, 510, RST, b""), ("broker", 510, 103, RST, b"")),
         *(("client", 104, 511, 0, b""), ("broker", 511, 104, 0, b"")),
     ),
-    # A beginning that is guessed, bytes almost as far off as believed on both sides of it, then the true one.
+    # A guessed beginning, bytes almost as far off as allowed on both sides of it, then the true beginning.
     "a SYN far before what is held": (
         *(("client", FAR, None, 0, b"abcde"), ("client", 2 * FAR - 10, None, 0, b"fghij")),
         *(("client", 10, None, 0, b"klmno"), ("client", 10 - (1 << 24) + 5, None, SYN, b""), RESUMED),
@@ -126,9 +126,9 @@ def test_bytes_behind_a_nonsensical_acknowledgement_are_given() -> None:
     check_every_cut(rows)
 
 
-# What no traffic leads to: a part of a state, and what is put in its place. Part 1 is the table: its connections, each
-# with whether its first direction takes segments; a connection's directions are its parts 8 and 9, and what a direction
-# holds its part 16.
+# Parts of a state that no traffic leads to, and the values in their place. Part 1 is the table of connections, with a
+# mark for each whether its first direction takes segments; a connection's directions are its parts 8 and 9, and part 16
+# of a direction is what it holds.
 def _set(*path: int, value: Any) -> Callable[[Any], None]:
     def change(state: Any) -> None:
         for at in path[:-1]:

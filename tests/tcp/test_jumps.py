@@ -40,7 +40,7 @@ def test_a_late_syn_of_a_stream_that_has_gone_round_does_not_move_it_by_4_gib() 
     out = stage.feed(rows) + stage.finish()
     gaps = [data.size for *_, data in out if isinstance(data, Gap)]
     assert len(gaps) == 1
-    assert 0 < gaps[0] <= 1099  # from the one number to the other, less what came in between
+    assert 0 < gaps[0] <= 1099  # from one number to the other, less the bytes in between
 
 
 def jumping(step: int, count: int = 12, at: int = 5) -> list[Segment]:

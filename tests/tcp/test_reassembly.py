@@ -271,9 +271,9 @@ def test_a_hole_that_is_acknowledged_is_lost_after_a_while() -> None:
     chunks = play(lossy(60, 5, 3), finish=False)
     whole = b"".join(b"%10d" % number if number != 5 else b"?" * 10 for number in range(60))
     assert streams(chunks)["client"] == whole
-    # Later than the packets that could have been swapped with it, sooner than the end.
+    # After the packets that could have been swapped with it, and before the end.
     given = next(packet for _, packet, data in told(chunks) if data == "gap 10 lost")
-    assert given == 3 + 2 * 5 + 2  # the packet behind the hole
+    assert given == 3 + 2 * 5 + 2  # the packet behind the lost one
 
 
 def test_a_hole_that_is_not_acknowledged_is_waited_for() -> None:
@@ -330,7 +330,7 @@ def test_what_waits_is_bounded_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
         out += stage.feed([opening, (key, number, number, 110, 0, 0, bytes(1000), 0)])
         assert stage._delivery.held <= 10 * 1256
     gaps = [half.connection.number for half, _, _, data in out if isinstance(data, Gap)]
-    assert gaps == list(range(1, len(gaps) + 1))  # those that waited longest
+    assert gaps == list(range(1, len(gaps) + 1))  # the connections that waited longest
     assert len(gaps) in (40, 41)
 
 

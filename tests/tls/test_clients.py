@@ -35,7 +35,7 @@ from tests.tls.conversations import keys_of
 
 pytestmark = [pytest.mark.broker, pytest.mark.long, needs_brokers]
 
-# SSL speaks 1.3 and updates its keys all the time, SASL_SSL speaks 1.2, MTLS 1.2 with CBC and a client certificate.
+# SSL uses 1.3 and updates its keys all the time, SASL_SSL uses 1.2, MTLS 1.2 with CBC and a client certificate.
 CBC: Final = ("TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA")
 PROPERTIES: Final = {
     "listener.name.ssl.ssl.enabled.protocols": "TLSv1.3",
@@ -45,7 +45,7 @@ PROPERTIES: Final = {
 }
 LISTENERS: Final[tuple[Listener, ...]] = ("SSL", "SASL_SSL", "MTLS")
 KEY_LIMITS: Final = "jdk.tls.keyLimits=AES/GCM/NoPadding KeyUpdate 2^14\n"
-# Those whose key log has a recipe.
+# Clients with a recipe for their key log.
 WRITES: Final = ("java", "python", "aiokafka", "go", "node")
 CLIENTS: Final = (
     "java-8",
@@ -94,7 +94,7 @@ class Recorded(NamedTuple):
 def settings(cluster: Cluster, client: str, listener: Listener) -> dict[str, str]:
     """The client's settings for a listener."""
     ways = client_configs({listener: cluster.bootstrap(listener)}, cluster.folder / "tls")
-    # SCRAM of librdkafka 1.9 fails with brokers of today, in plain text too.
+    # SCRAM of librdkafka 1.9 fails with current brokers, in plain text too.
     mechanism = "PLAIN" if client.startswith("rdkafka") else "SCRAM-SHA-256"
     way = next(each for each in ways if each.mechanism in (None, mechanism))
     found = way.java if client.startswith("java") else way.plain
@@ -130,7 +130,7 @@ def record(
             pytest.skip(str(missing))
         monkeypatch.setenv("JAVA_HOME", str(home))
         monkeypatch.setenv("JAVA_TOOL_OPTIONS", f"-javaagent:{tls_agent()}={keys}")
-        # Kafka's clients 4 need Java 11 at least.
+        # Kafka's clients of 4.x need Java 11 at least.
         name = "java-3.9.1" if client in ("java-8", "java-11") else "java-4.3.1"
     elif client == "node":
         monkeypatch.setenv("NODE_OPTIONS", f"--tls-keylog={keys}")
@@ -169,7 +169,7 @@ def epochs(capture: Path, keys: Path, monkeypatch: pytest.MonkeyPatch) -> set[in
     return found
 
 
-# The rest is tried by `.ci/full`.
+# `.ci/full` tries the rest.
 SOME: Final = {("java-21", "SSL"), ("librdkafka", "SASL_SSL"), ("go", "MTLS")}
 PROGRAMS: Final = {"go": [needs_program("go")], "node": [needs_program("node")]}
 
@@ -197,7 +197,7 @@ def test_the_rows_are_those_of_the_request_log(
     assert found.problems == []
     assert found.counts["exchanges"] > 10
     assert "only in the capture" not in found.explained
-    if not client.startswith("rdkafka"):  # it does not say the times of what it read
+    if not client.startswith("rdkafka"):  # librdkafka_c.py gives no timestamps
         assert compare_records(rows, made.read)[0] == []
     tls = {(row["tls"]["version"], row["tls"]["client_subject"]) for row in rows}
     assert tls == {("1.3" if listener == "SSL" else "1.2", "CN=client" if listener == "MTLS" else None)}

@@ -119,7 +119,7 @@ def test_no_key_is_ever_shown(command: str, words: list[str]) -> None:
     assert_secret(kw(command, CAPTURE, "--keylog", KEYS, *words, "-o", "json"))
 
 
-# Commands that write files, of a capture whose traffic they decrypt. Those of the last are tables.
+# Commands that write files from the traffic of a capture, which they decrypt. The last one writes tables.
 WRITING: Final = [
     ["sniff", CAPTURE, "-w", "OUT/cut.pcapng"],
     ["sniff", CAPTURE, "-w", "OUT/cut.pcapng", "--whole-connections"],

@@ -41,7 +41,7 @@ SUITES_13: Final = (
     *("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"),
     *("TLS_AES_128_CCM_SHA256", "TLS_AES_128_CCM_8_SHA256"),
 )
-# OpenSSL's name, and the certificate that it takes.
+# OpenSSL's name, and the certificate that the suite needs.
 SUITES_12: Final = [
     *((f"ECDHE-ECDSA-{cipher}", "ec") for cipher in ("AES128-GCM-SHA256", "AES256-GCM-SHA384", "CHACHA20-POLY1305")),
     *((f"ECDHE-ECDSA-{cipher}", "ec") for cipher in ("AES128-CCM", "AES256-CCM", "AES128-CCM8", "AES256-CCM8")),
@@ -53,8 +53,8 @@ SUITES_12: Final = [
 TLS12: Final = ssl.TLSVersion.TLSv1_2
 
 
-# Java with itself, in a suite that the OpenSSL of today has no more: hellos and records of both sides, without the
-# messages between that no key is made of.
+# Java with itself, in a suite that current OpenSSL does not have: hellos and records of both sides, without the
+# messages in between that the keys do not depend on.
 TRIPLE_DES: Final = """
 C 16030300e6010000e2030357e6f7e694a2c19d3b44730ca4181e617dc837aeffee3a7b1ee3fe95118c9068000002c017010000b700000013
   001100000e6b61666b61312e6578616d706c65000500050100000000000a000c000a001d001700180019001e000b00020100001100090007
@@ -132,7 +132,7 @@ def test_each_byte_has_the_packet_in_which_it_came(name: str) -> None:
             assert carried[packet][0] == time_ns
             seen[packet] = seen.get(packet, 0) + len(data)
     assert all(0 < size <= carried[packet][1] for packet, size in seen.items())
-    # 20,000 bytes in segments of 100: nearly all of them are full of it.
+    # 20,000 bytes in segments of 100: nearly all segments are full.
     assert sum(size == 100 for size in seen.values()) > 500
 
 
@@ -189,7 +189,7 @@ def test_a_resumed_session_by_the_key_of_the_connection_that_began_it(tickets: b
     for number, each in enumerate(every, 1):
         its = [chunk for chunk in out if chunk[0].connection.number == number]
         assert [content(its, client) for client in (True, False)] == [each.sent(True), each.sent(False)]
-    # Without the connection that began it there is no key, whatever comes later.
+    # Without the connection that began the session there is no key, whatever comes later.
     alone = decrypted(chunks_of(every[1].wire, number=2) + chunks_of(every[0].wire, number=4), keys_of(key_log))
     assert {chunk[0].connection.number for chunk in alone if isinstance(chunk[3], bytes)} == {4}
 
@@ -312,7 +312,7 @@ def test_what_is_no_tls_goes_through(data: bytes, size: int) -> None:
     out = [each for chunk in chunks for each in stage.feed([chunk])]
     assert out + stage.finish() == chunks
     assert tls_facts(chunks[0][0].connection) is None
-    assert stage.feed(chunks) is chunks  # without a look at each
+    assert stage.feed(chunks) is chunks  # without a look at each chunk
 
 
 def test_alerts_are_named() -> None:
@@ -326,13 +326,13 @@ def test_alerts_are_named() -> None:
 
 def test_an_alert_inside_the_encryption() -> None:
     talk = Talk(client_certificate=True)
-    assert talk.end().wire  # the usual farewell is no alert to tell
+    assert talk.end().wire  # the normal close is no alert to report
     chunks = chunks_of(talk.conversation.wire)
     decrypted(chunks, keys_of(talk.conversation.key_log))
     assert facts_of(chunks).alerts == []
 
 
-# Holes.
+# Gaps.
 
 
 @lru_cache
@@ -606,7 +606,7 @@ def test_a_waiting_state_is_resumed() -> None:
     assert [(half.source == CLIENT, data) for half, _, _, data in out[:-1]] == SHORT
 
 
-# What was sent again.
+# Retransmissions.
 
 
 def test_what_was_sent_again_is_told_by_its_place_in_the_content() -> None:

@@ -158,7 +158,7 @@ def test_the_names_of_the_suites_are_those_of_openssl() -> None:
         for number, suite in ours.items()
         if not suite.kind and "AES" in names[number] and "ARIA" not in names[number]
     ]
-    # Those that no Kafka client has: SRP, and pre-shared keys with RSA.
+    # Suites that no Kafka client has: SRP, and pre-shared keys with RSA.
     assert {name.partition("_WITH_")[0] for name in unread} <= {
         "TLS_RSA_PSK",
         "TLS_PSK_DHE",

@@ -145,7 +145,7 @@ def test_alerts_inside_the_encryption_are_named() -> None:
     assert facts.alerts == ["fatal alert certificate_required from the server"]
 
 
-# Early data: a hello that offers it, an answer that takes it or does not.
+# Early data: a hello that offers it, an answer that accepts it or not.
 
 EARLY: Final = bytes(range(60, 92))
 
@@ -192,7 +192,7 @@ def test_early_data_is_told_apart(taken: bool, retry: bool, known: bool, wanted:
     chunks = chunks_of(early_wire(taken=taken, retry=retry), size=size)
     out = decrypted(chunks, keys_of(key_log(secrets)))
     assert content(out, True) == wanted
-    # Bytes that the server took and nobody can read are a gap; those that it did not take are nothing.
+    # Bytes that the server accepted and kw cannot read are a gap; rejected ones are left out.
     gaps = [data for *_, data in out if isinstance(data, Gap)]
     assert gaps == ([Gap(0, "encrypted")] if taken and not known else [])
     facts = tls_facts(chunks[0][0].connection)

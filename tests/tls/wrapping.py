@@ -29,7 +29,7 @@ class Wrapped(NamedTuple):
 
     segments: list[Segment]
     key_log: bytes
-    first_key_log: bytes = b""  # of the connection that began first
+    first_key_log: bytes = b""  # of the first connection
 
 
 class _Wire:
