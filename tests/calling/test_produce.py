@@ -372,7 +372,7 @@ def test_the_command_offers_every_codec() -> None:
 
 @pytest.mark.oracle
 def test_the_bytes_are_those_of_the_java_producer() -> None:
-    """Without compression, for the same records, byte for byte what Kafka's MemoryRecordsBuilder writes."""
+    """Uncompressed batches equal those that Kafka's MemoryRecordsBuilder writes for the same records, byte for byte."""
     records = ["partition=0", "key=k", "value=naïve", "value:=null", "key=", "value=", f"value={'x' * 300}"]
     stamped = [*records, "timestamp=1700000000123"]
     whole = ["header=h:v", "header=n", *stamped, "header=e:"]

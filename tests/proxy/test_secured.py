@@ -83,7 +83,7 @@ class Proxy(NamedTuple):
         return self.log.read_text()
 
     def after(self, text: str) -> str:
-        """What it has said, once this is in it: a client may be gone before its proxy has found out why."""
+        """The proxy's messages, once `text` is in them: a client may end before the proxy tells the reason."""
         deadline = time.monotonic() + 20
         while text not in self.said and time.monotonic() < deadline:
             time.sleep(0.02)

@@ -90,7 +90,7 @@ def test_what_is_clean_is_not_handed_on() -> None:
 
 
 def test_what_is_not_believed_is_read_again() -> None:
-    """Rows that the stitcher does not believe are made again: a client keeps using one correlation id twice at once."""
+    """A splitter that keeps no segments reads some again, here for a correlation id that is used twice at once."""
     rng = Random(6)
     ask = request(18, 0, 1, "a", {})
     turns = [*Talker(rng, count=30).talk.turns]
