@@ -11,5 +11,5 @@ FULL = pytest.mark.full
 
 
 def sampled(rows: Iterable[Any], every: int, rest: pytest.MarkDecorator = FULL) -> list[Any]:
-    """For `parametrize` over one name: the first and each `every`th row as the test is marked, others `rest`."""
+    """Rows for `parametrize` over one name: the first and each `every`th row unmarked, the others marked `rest`."""
     return [row if at % every == 0 else pytest.param(row, marks=rest) for at, row in enumerate(rows)]

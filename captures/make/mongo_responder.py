@@ -59,7 +59,7 @@ def _reply(document: dict[str, Any]) -> bytes:
 
 
 class Server(socketserver.ThreadingTCPServer):
-    """Listens on a free port of 127.0.0.1."""
+    """A server on a free port of 127.0.0.1."""
 
     daemon_threads = True
 

@@ -284,7 +284,7 @@ def logins(times: int) -> Scene:
 
 
 def beats(*seconds: float, timeout: int = 45_000, member: str = "m") -> Scene:
-    """A member joins and is heard at these seconds."""
+    """A member joins, and sends heartbeats at these seconds."""
     asked, answer = join(1, member)
     scene = Scene().ask(0, (JOIN_GROUP, 5), asked | {"session_timeout_ms": timeout}, answer)
     for second in seconds:
@@ -315,7 +315,7 @@ def followed(behind: int, times: int = 8, topic: str = "orders") -> Scene:
 
 
 def led(*epochs: int) -> Scene:
-    """Metadata of a topic of one partition, its leader's epoch each time."""
+    """Metadata answers for a topic of one partition, with these leader epochs."""
     scene = Scene()
     for number, epoch in enumerate(epochs):
         answer = metadata(topic("orders"))

@@ -153,7 +153,7 @@ FAULTS: Final = sorted(f"faults/{file.name}" for file in (FOLDER / "faults").ite
 
 @cache
 def told(name: str) -> list[dict[str, Any]]:
-    """The rows of `kw doctor` on a capture, each as its schema wants it."""
+    """The rows of `kw doctor` on a capture, each valid by its schema."""
     outcome = kw("doctor", str(FOLDER / name), "-o", "ndjson")
     rows = [json.loads(line) for line in outcome.out.splitlines()]
     assert outcome.code == (Exit.FINDINGS if any(row["severity"] == "error" for row in rows) else Exit.DONE)
@@ -166,7 +166,7 @@ def told(name: str) -> list[dict[str, Any]]:
 
 
 def counted(name: str) -> Counter[str]:
-    """How many findings of each severity and kind."""
+    """The number of findings of each severity and kind in a capture."""
     return Counter(f"{row['severity']} {row['id']}" for row in told(name))
 
 

@@ -1,4 +1,4 @@
-"""Folds over the captures that ship: split anywhere, merged in any order, handed over at any point: the same rows."""
+"""Folds over the captures that ship give the same rows, however split and merged, and handed over at any point."""
 
 from __future__ import annotations
 

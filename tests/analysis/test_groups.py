@@ -35,7 +35,7 @@ SHIPPED = ("tour.pcapng", "share-groups.pcapng", "first-steps.pcapng", "old-clie
 
 
 def rows(scene: Scene) -> dict[str, dict[str, Any]]:
-    """The rows of a scene, by group; split and merged they are the same."""
+    """The rows of a scene, by group; asserts that split and merged folds give the same."""
     fold = Groups()
     exchanges = scene.exchanges(fold)
     for each in exchanges:
@@ -69,7 +69,7 @@ def join(
     error: int = 0,
     **more: Any,
 ) -> None:
-    """A JoinGroup; `member` is its client as well."""
+    """Add a JoinGroup to the scene; `member` is the client id too."""
     request = {
         "group_id": "billing",
         "member_id": member if known else "",

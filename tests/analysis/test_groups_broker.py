@@ -101,7 +101,7 @@ def _ask(place: str, group: str) -> dict[tuple[str, int], tuple[int | None, int 
 
 
 def _times(log: str) -> Iterator[tuple[int, str]]:
-    """Time in ns and text of each line with a time."""
+    """Time in ns and text of each line of a log that begins with a time."""
     for line in log.splitlines():
         match = re.match(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d),(\d{3}) (.*)", line)
         if match:

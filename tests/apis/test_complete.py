@@ -1,4 +1,4 @@
-"""One list of what each API lacks, by the file that wants the row: every table that has to know all APIs."""
+"""Every table that has to know all APIs: one list of the rows that each API lacks, by file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of examples against the declarations: every version encodes, and nothing in it names what may exist."""
+"""The table of examples against the declarations: every version encodes, and no name in it can be a real one."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def unsaid(fields: Sequence[Field], row: Any, path: str) -> Iterator[str]:
 
 
 def unknown(fields: Sequence[Field], row: Any) -> Iterator[str]:
-    """The names of a row that the declaration does not have, or whose versions are not the field's."""
+    """The names in a row that the declaration does not have, or that have other versions there."""
     for name, value in row.items():
         plain, _, versions = name.partition("@")
         found = next((field for field in fields if field.name == plain), None)
@@ -109,7 +109,7 @@ def test_no_id_is_0(key: int, controller: bool) -> None:
 
 
 def names(fields: Sequence[Field], value: dict[str, Any], version: int) -> Iterator[str]:
-    """Every text of a body that stands for a topic, a group, a transactional id or a cluster."""
+    """Every text of a body that names a topic, a group, a transactional id, a member or a cluster."""
     for field in fields:
         inner = value.get(field.name)
         for each in inner if isinstance(inner, list) else [inner]:

@@ -1,4 +1,4 @@
-"""The library's calls: frames in hex with their fields, names as people write them, errors that say where."""
+"""The library's calls: frames in hex with their fields, names as people write them, errors with their place."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def versions_of(key: int) -> range:
 
 
 def field_at(key: int, version: int, path: str) -> Field | None:
-    """The field that a path without indices leads to in this version, None where there is none."""
+    """The field at a path without indices in this version, None if there is none."""
     fields, found = api(key).request.fields, None
     for step in path.split("."):
         name = step.removesuffix("[]")

@@ -62,7 +62,7 @@ def blocks(data: bytes) -> list[bytes]:
 
 
 def cost(data: list[bytes], *, fused: bool) -> tuple[int, float, float]:
-    """Packets, and seconds spent in the reader and in reassembly."""
+    """The number of packets, and the seconds spent in the reader and in reassembly."""
     reader, stage = CaptureReader(fused=fused), Reassembly()
     reading = joining = 0.0
     for block in data:
@@ -93,7 +93,7 @@ def walked(data: list[bytes]) -> float:
 
 
 def report(name: str, data: list[bytes], runs: int) -> None:
-    """One line of figures."""
+    """Print one line of figures."""
     costs = [cost(data, fused=True) for _ in range(runs)]
     packets = costs[0][0]
     plain = cost(data, fused=False)[1]

@@ -63,7 +63,7 @@ def _leaf(field: PlanField, number: int) -> Any:
 
 
 class Row(NamedTuple):
-    """Best times of one message in µs; None where a peer does not have it."""
+    """Best times of one message in µs; None if a peer does not have the message."""
 
     name: str
     decode: float
@@ -94,7 +94,7 @@ def best(calls: list[Callable[[], Any] | None], seconds: float) -> list[float | 
 
 
 def measure(key: int, version: int, side: Side, size: str, seconds: float) -> Row | None:
-    """One message in one size; None where no peer has it."""
+    """Measure one message in one size; None if no peer has the message."""
     declared = api(key)
     plan = resolve(declared.request if side == "request" else declared.response, version)
     data = write(plan, typical(plan, SIZES[size]))
@@ -151,7 +151,7 @@ def ratios(rows: list[Row], ours: str, theirs: str) -> list[Ratio]:
 
 
 def mean(found: list[Ratio]) -> float:
-    """The geometric mean."""
+    """The geometric mean of ratios."""
     return math.exp(sum(math.log(each.ratio) for each in found) / len(found))
 
 
@@ -165,7 +165,7 @@ GOALS = [
 
 
 def report(rows: list[Row]) -> None:
-    """Print the means and the worst messages beside what they have to be."""
+    """Print the means and the worst messages beside their minimum and aim."""
     print(f"\n{'':30} {'messages':>8} {'mean':>7} {'minimum':>8} {'aim':>6}   {'worst':>6} {'minimum':>8} {'aim':>6}")
     for title, ours, theirs, least, aim, worst_least, worst_aim in GOALS:
         found = ratios(rows, ours, theirs)

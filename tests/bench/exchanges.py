@@ -61,7 +61,7 @@ def traffic(connections: int = 20, exchanges: int = 5000) -> list[Segment]:
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """CPU seconds of a call, and what it gave."""
+    """CPU seconds of a call, and its result."""
     gc.collect()
     gc.freeze()
     begun = process_time()

@@ -45,7 +45,7 @@ def _metadata(version: int, port: int) -> bytes:
 
 
 class Broker:
-    """One listener, one thread."""
+    """A broker with one listener and one thread."""
 
     def __init__(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=4096)

@@ -67,7 +67,7 @@ LOADS: Final[dict[str, Callable[[], tuple[bytes, bytes]]]] = {
 
 
 class _Talk:
-    """One connection."""
+    """One connection of the broker."""
 
     def __init__(self, link: socket.socket, port: int) -> None:
         self.link = link

@@ -41,7 +41,7 @@ class Found(NamedTuple):
 
 
 def come(port: int, asked: bytes, clients: int, asks: int) -> float:
-    """Seconds until every client has connected, asked so many times and left."""
+    """Seconds until every client has connected, sent its requests and left."""
     poll = select.epoll()
     links: dict[int, socket.socket] = {}
     due: dict[int, int] = {}

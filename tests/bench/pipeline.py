@@ -147,7 +147,7 @@ def _numbers(text: str) -> list[float]:
 
 
 def main() -> int:
-    """Measure, print, judge."""
+    """Measure, print and judge; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gb", type=_numbers, default=[1, 4, 8], metavar="N,...")
     parser.add_argument("--connections", type=_numbers, default=[40, 500], metavar="N,...")

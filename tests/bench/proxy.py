@@ -73,7 +73,7 @@ class Measured(NamedTuple):
 
 
 class World(NamedTuple):
-    """A broker and the ways to it, `direct` first."""
+    """The process of a broker, and the ways to it, `direct` first."""
 
     broker: int
     ways: Sequence[Way]
@@ -95,7 +95,7 @@ class World(NamedTuple):
         return {name: each.figures for name, each in best.items()}
 
     def once(self, plan: Plan, way: Way) -> Measured:
-        """Load on one way."""
+        """Run the load of a plan on one way."""
         pids = [self.broker, *way.pids]
         every, before, begun, own = busy(), [spent(pid) for pid in pids], time.monotonic(), time.process_time()
         figures = drive(way.port, plan, self.seconds, self.authority)
@@ -211,7 +211,7 @@ def broker(*words: str) -> Iterator[tuple[int, int]]:
 
 
 def measure(folder: Path, given: argparse.Namespace) -> list[Promise]:
-    """All of it, in three worlds."""
+    """Measure all: without and with rules of faults, with a log, and with TLS; gives the promises."""
     found: list[Promise] = []
     times = (given.seconds, given.rounds)
     with broker() as (port, pid), ExitStack() as stack:

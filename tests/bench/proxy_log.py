@@ -92,7 +92,7 @@ def per_second(told: list[tuple[int, int, bytes]], *, write: bool) -> float:
 
 
 def main() -> None:
-    """Print what was measured."""
+    """Measure and print."""
     for size, count in ((100, CHUNKS), (4096, CHUNKS // 2), (1 << 18, 4000)):
         print(f"{size:>7,} bytes a chunk: {per_chunk(size, count) * 1e6:6.2f} µs on the data path")
     told = conversation(EXCHANGES)

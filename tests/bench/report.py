@@ -24,7 +24,7 @@ MEMORY_MIB: Final = 700
 
 
 def measure(*words: str) -> tuple[float, float, float]:
-    """Wall and CPU seconds of `kw pipeline report WORDS…` and of what it started, the greatest memory in MiB."""
+    """Wall and CPU seconds of `kw pipeline report WORDS…` with its child processes, and the peak memory in MiB."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begun = time.perf_counter()
     subprocess.run(

@@ -23,7 +23,7 @@ needs_brokers = pytest.mark.skipif(_LACKING is not None, reason=_LACKING or "")
 
 
 def needs_program(name: str) -> pytest.MarkDecorator:
-    """Skips a test where a program (go, node) is not installed."""
+    """A mark that skips a test if a program (go, node) is not installed."""
     return pytest.mark.skipif(shutil.which(name) is None, reason=f"needs {name} on the PATH")
 
 

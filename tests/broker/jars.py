@@ -1,4 +1,4 @@
-"""Maven coordinates in, jar files out, for what only tests need: clients of every release, a telemetry reporter."""
+"""Maven coordinates in, jar files out, for tests only: clients of every release, a telemetry reporter."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _AGENT: Final = "name.neykov:extract-tls-secrets:4.0.0"
 
 
 def old_broker_jars(version: str) -> list[Path]:
-    """All jars of one of OLD_BROKERS, ZooKeeper's among them."""
+    """All jars of a broker in OLD_BROKERS, including ZooKeeper's."""
     return resolve(f"kafka-{version}", OLD_BROKERS[version])
 
 

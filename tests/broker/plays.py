@@ -149,7 +149,7 @@ def authenticate(cluster: Cluster, listener: str = "SASL_PLAINTEXT") -> Results:
 
 
 def authenticate_raw(cluster: Cluster, clients: Sequence[str] = ("java-0.10.2.2", "java-0.11.0.3")) -> Results:
-    """SASL before SaslAuthenticate: tokens with only a size before them."""
+    """SASL of clients before SaslAuthenticate: bare tokens with a size field."""
     place = cluster.bootstrap("SASL_PLAINTEXT")
     found = []
     admin = sasl("librdkafka", "PLAIN", "admin")

@@ -23,7 +23,7 @@ class CannotRecord(RuntimeError):
 
 
 def cannot_record() -> str | None:
-    """Why recording is not possible here, as one sentence, or None."""
+    """The reason why recording is not possible here, as one sentence, or None."""
     if shutil.which("tcpdump") is None:
         return "needs tcpdump on the PATH"
     probe = ["tcpdump", "-i", _loopback(), "-c", "1", "-d", "tcp"]

@@ -76,7 +76,7 @@ class Calls:
 
 
 def leaders(calls: Calls, topic: str) -> dict[int, int]:
-    """Partition → leader, as Metadata says."""
+    """The leaders of a topic's partitions, from Metadata."""
     (record,) = calls.done("Metadata", f"topics[].name={topic}")
     (found,) = record["response"]["topics"]
     return {row["partition_index"]: row["leader_id"] for row in sorted(found["partitions"], key=_number)}

@@ -1,4 +1,4 @@
-"""Records through real brokers: rows that kw sends by hand, what consumers of other makes read, what kw reads back."""
+"""Records through real brokers: rows sent by kw, the records that other consumers read, and the ones kw reads back."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Row(NamedTuple):
 
 
 class Read(NamedTuple):
-    """A record as any consumer sees it. The timestamp is None in magic 0, whose records get the broker's."""
+    """A record as any consumer sees it. The timestamp is None in magic 0, whose records get the broker's time."""
 
     offset: int
     timestamp: int | None
@@ -69,7 +69,7 @@ def words_of(row: Row, number: int) -> tuple[list[str], list[Read]]:
 
 
 def call(bootstrap: str, *words: str, stdin: bytes = b"") -> Outcome:
-    """`kw call … -b BOOTSTRAP -o json`."""
+    """Run `kw call … -b BOOTSTRAP -o ndjson`."""
     return kw("call", *words, "-b", bootstrap, "-o", "ndjson", env=world(stdin))
 
 
@@ -104,7 +104,7 @@ def fetched(bootstrap: str, *words: str) -> dict[int, list[Read]]:
 
 
 def read(record: dict[str, Any]) -> dict[int, list[Read]]:
-    """The records of an exchange record."""
+    """The records in an exchange record of a Fetch, by partition."""
     found: dict[int, list[Read]] = {}
     for topic in record["response"]["responses"]:
         for partition in topic["partitions"]:
@@ -116,7 +116,7 @@ def read(record: dict[str, Any]) -> dict[int, list[Read]]:
 
 
 def shown(record: dict[str, Any]) -> Read:
-    """A record of the JSON form."""
+    """A record in the JSON form, as a `Read`."""
     headers = tuple((header["key"], plain(header["value"])) for header in record["headers"])
     return Read(record["offset"], record["timestamp"], plain(record["key"]), plain(record["value"]), headers)
 

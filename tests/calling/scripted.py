@@ -50,7 +50,7 @@ class Node(Responder):
 
 
 def metadata(*nodes: Node, leader: Callable[[], int] = lambda: 0, controller: int = 0) -> Answer:
-    """Answers Metadata: these nodes (ids from 0), and every topic asked for has one partition led by `leader()`."""
+    """An answer to Metadata: these nodes (ids from 0); every topic asked for has one partition, led by `leader()`."""
 
     def answer(request: Request) -> Mapping[str, Any]:
         brokers = [

@@ -23,7 +23,7 @@ __all__ = ["ANSWERS", "DOORS", "LATER", "SETUPS", "STRANGE", "Door", "Stages", "
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """A cluster of one node, and the listener that its brokers are asked on."""
+    """The options of a cluster of one node, and the listener for requests to its broker."""
 
     options: Options
     listener: str = "SASL_PLAINTEXT"
@@ -127,7 +127,7 @@ class Stage:
                 return
 
     def call(self, *words: str, door: str = "broker") -> Outcome:
-        """`kw call WORDS…` through this door."""
+        """Run `kw call WORDS…` through the listener that `door` names."""
         ports = self.cluster.nodes[0].ports
         if door == "controller":
             return kw("call", *words, "--bootstrap-controller", f"127.0.0.1:{ports['CONTROLLER']}")

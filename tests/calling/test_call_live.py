@@ -1,4 +1,4 @@
-"""`kw call` against one real broker: what is sent, what is printed in every format, the exit code."""
+"""`kw call` against one real broker: the request sent, the output in every format, the exit code."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def asked(*words: str) -> Fetch:
 
 
 def first(fetch: Fetch, version: int, known: Known | None) -> dict[str, Any]:
-    """The request as the broker reads it."""
+    """The request, decoded again from its bytes."""
     return decode_message(1, version, "request", encode_json(1, version, "request", fetch.body(version, known)))
 
 

@@ -271,7 +271,7 @@ def move(calls: Calls, partition: int, replicas: list[int]) -> None:
 
 
 def agreed(calls: Calls, partition: int, leader: int) -> bool:
-    """Whether every node says that this is the leader."""
+    """Whether this node is the leader in every node's Metadata."""
     records = calls("Metadata", "topics[].name=orders", "--node", "all")
     rows = [row for record in records for topic in record["response"]["topics"] for row in topic["partitions"]]
     return {row["leader_id"] for row in rows if row["partition_index"] == partition} == {leader}

@@ -1,4 +1,4 @@
-"""A capture's bytes in, the records of the engine out (secrets revealed, every record listed)."""
+"""A capture's bytes in, the engine's exchange records out (secrets revealed, every Kafka record listed)."""
 
 from __future__ import annotations
 

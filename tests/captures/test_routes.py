@@ -1,4 +1,4 @@
-"""The routing table against what real clients and brokers did: where each request went, and who sent it."""
+"""The routing table against real clients and brokers: the target and the sender of each request."""
 
 from __future__ import annotations
 

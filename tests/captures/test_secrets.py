@@ -46,7 +46,7 @@ def _all_secrets(name: str) -> set[bytes]:
 
 
 def _forms(secret: bytes) -> Iterator[str]:
-    """How a secret may look in an output: as text, as JSON text, in hex, in base64 wherever that began."""
+    """The forms of a secret in an output: text, JSON text, hex, base64 at any offset."""
     yield secret.hex()
     text = secret.decode("latin-1")
     if text.isascii():

@@ -42,7 +42,7 @@ def hostile(rng: Random) -> str:
 
 
 def turned(value: Any, rng: Random) -> Any:
-    """The value with some of its texts, and bytes, hostile."""
+    """The value with hostile texts in place of some of its texts and bytes."""
     if isinstance(value, dict):
         return {name: turned(item, rng) for name, item in value.items()}
     if isinstance(value, list):

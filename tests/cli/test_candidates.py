@@ -30,7 +30,7 @@ LIMIT = {LIMIT_VARIABLE: "30"}
 
 
 def offered(kind: str, word: str, *line: str, home: Path | None = None, **variables: str) -> list[str]:
-    """The words that `kw __complete` offers."""
+    """The candidates that `kw __complete` prints."""
     places = {} if home is None else {"XDG_CACHE_HOME": f"{home}/cache", "XDG_CONFIG_HOME": f"{home}/config"}
     done = kw("__complete", kind, word, *line, env=world(variables={**LIMIT, **places, **variables}))
     assert (done.code, done.err) == (Exit.DONE, "")

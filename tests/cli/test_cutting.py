@@ -1,4 +1,4 @@
-"""`kw sniff FILES -w OUT`: packets cut out of captures give the rows that were chosen, and nothing else."""
+"""`kw sniff FILES -w OUT`: packets cut out of captures give exactly the rows that were chosen."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def capture(path: Path) -> bytes:
 
 
 def damaged(rng: random.Random, data: bytes) -> bytes:
-    """Some bytes changed, some lost, maybe the end cut off."""
+    """The data with some bytes changed, some lost, and maybe the end cut off."""
     torn = bytearray(data)
     if rng.random() < 0.5:
         del torn[rng.randrange(100, len(torn)) :]
@@ -68,7 +68,7 @@ def test_damage_is_told_in_one_line_at_most(seed: int) -> None:
 
 
 def test_an_address_that_talks_to_itself() -> None:
-    """A packet whose two ends are the same address and port, as damage makes them."""
+    """A packet with the same address and port at both ends, as damage may make it, is read."""
     ip = bytes.fromhex("4500002c00004000400600007f0000017f000001")
     tcp = bytes.fromhex("1388138800000001000000005018020000000000") + b"data"
     packet = bytes(12) + b"\x08\x00" + ip + tcp
@@ -81,7 +81,7 @@ def test_an_address_that_talks_to_itself() -> None:
 
 @pytest.mark.long
 def test_a_client_whose_name_is_no_text() -> None:
-    """ApiVersions with a software name that is not UTF-8, in every output."""
+    """A software name in ApiVersions that is not UTF-8 is shown in every format."""
     data = capture(next(path for path in CAPTURES if path.name == "first-steps.pcapng"))
     data = data.replace(b"confluent-kafka-python", b"confluent-k\xce\x1bka-python")
     for view in VIEWS:

@@ -20,7 +20,7 @@ EACH = 2
 
 
 def frames(name: str) -> Iterator[tuple[str, int, Side, bytes]]:
-    """Frames with whole bodies: API, version, side, the bytes with the size field."""
+    """Frames with complete bodies: API, version, side, the bytes with the size field."""
     seen: dict[tuple[str, Side], int] = {}
     for exchange in decoders.read_exchanges(capture_bytes(name)):
         if not isinstance(exchange, Exchange) or exchange.api is None or exchange.api_version is None:

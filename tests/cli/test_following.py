@@ -57,7 +57,7 @@ PARTS: Final = [
 
 
 def segments_of(data: bytes) -> list[tuple[Any, ...]]:
-    """Segments without the numbers of their packets, which begin anew in each file."""
+    """The segments of a capture without packet numbers, which begin anew in each file."""
     reader = CaptureReader()
     return [plain(segment) for segment in [*reader.feed(data), *reader.finish()]]
 
@@ -106,7 +106,7 @@ def append(path: Path, data: bytes) -> None:
 
 @pytest.mark.parametrize(("count", "step"), [(3, 1), (20, 7), (len(RECORDS), 9001)])
 def test_a_file_that_grows_cut_anywhere(tmp_path: Path, count: int, step: int) -> None:
-    """The first packets byte by byte, larger pieces behind them."""
+    """The first packets are written byte by byte, the next ones in larger pieces."""
     path = tmp_path / "x.pcap"
     steps = Steps(path)
     assert steps.follower.greeting.startswith("waiting for ")

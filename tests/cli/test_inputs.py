@@ -143,7 +143,7 @@ def test_standard_input() -> None:
 
 @pytest.mark.parametrize("compressed", [False, True])
 def test_a_slow_pipe_is_followed_as_it_grows(compressed: bool) -> None:
-    """Bytes are handed on when they are there, not when a block is full."""
+    """Bytes are passed on when they arrive, not when a block is full."""
     reading, writing = os.pipe()
     engine = zlib.compressobj(wbits=31)
     seen = threading.Event()

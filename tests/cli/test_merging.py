@@ -92,7 +92,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def at_once(captures: list[bytes]) -> list[Segment]:
-    """The segments of captures that are all read side by side."""
+    """The merged segments of captures that are all read side by side."""
 
     def feed(data: bytes) -> Iterator[list[Segment]]:
         reader = CaptureReader()

@@ -26,7 +26,7 @@ NAMES = ("tour.pcapng", "first-steps.pcapng", "old-clients.pcap.gz", "share-grou
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the NDJSON of captures, all records in it."""
+    """A folder with the NDJSON of captures, Kafka records included."""
     folder = tmp_path_factory.mktemp("written")
     for name in NAMES:
         made = kw("sniff", str(CAPTURES / name), "--records", "-o", "ndjson")

@@ -201,7 +201,7 @@ def whole(key: int, version: int, side: Side, value: dict[str, Any]) -> bytes:
 
 @cache
 def planted() -> tuple[bytes, dict[str, str], list[Talk]]:
-    """The capture, its secrets with their places, and the connections in it."""
+    """The capture, its secrets with their places, and the frames of its connections."""
     maker = Maker()
     talks = [*every_talk(maker), *logins(maker), *structures(maker)]
     pcap = PcapWriter(LINK_RAW)

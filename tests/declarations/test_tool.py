@@ -1,4 +1,4 @@
-"""The command that reads Kafka's definitions: what it finds, what it writes, and that our files need no change."""
+"""The command that reads Kafka's definitions: its findings, its output, and that our files need no change."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def dumped(lines: Iterable[str]) -> Iterator[Dumped]:
 
 
 def shown(capture: Path) -> dict[tuple[str, int], tuple[Any, Any]]:
-    """Topic and offset → key and value, as kw shows them."""
+    """The keys and values that kw shows, by topic and offset."""
     found = {}
     for row in sniff(capture):
         answer = row.get("response") if row["kind"] == "exchange" and row["api"] == "Fetch" else None

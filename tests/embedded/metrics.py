@@ -15,7 +15,7 @@ _FLOATS = (0.0, -0.0, 1.5, float("inf"), float("-inf"), float("nan"), 1e300, 5e-
 
 
 def otlp() -> Any:
-    """The module with the messages; the test is skipped where it is not installed."""
+    """The module with OpenTelemetry's messages; skips the test if it is not installed."""
     return pytest.importorskip("opentelemetry.proto.metrics.v1.metrics_pb2", reason="opentelemetry-proto is missing")
 
 

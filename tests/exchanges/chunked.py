@@ -15,7 +15,7 @@ Row = tuple[str, bytes | Gap | Retransmission | Close]
 
 
 class Line:
-    """One connection; rows are ("c" client or "b" broker, data), one a millisecond and packet."""
+    """One connection; its rows are ("c" for client or "b" for broker, data), one packet a millisecond."""
 
     def __init__(self, *, opened: bool = True, number: int = 1, broker: str = "10.0.0.2:9092") -> None:
         self.connection = Connection(number, f"10.0.0.1:{50000 + number}", broker, MS, opened=opened)

@@ -171,7 +171,7 @@ class Logins:
         return self
 
     def told(self, **options: Any) -> list[tuple[str | None, str | None, str | None]]:
-        """API, user and mechanism of each exchange."""
+        """API, user and mechanism of each exchange on the connection."""
         settled = exchanges(play(*self.rows, **options))
         return [(each.api, each.user, each.mechanism) for each in settled]
 

@@ -89,7 +89,7 @@ def batch(*values: bytes, **said: Any) -> bytes:
 
 
 def written(data: bytes, *, partition: int = 0, topic: str = TOPIC, **said: Any) -> dict[str, Any]:
-    """The body of a Produce."""
+    """The body of a Produce request with these records."""
     partitions = [{"index": partition, "records": data}]
     return {"acks": -1, "timeout_ms": 1000, "topic_data": [{"name": topic, "partition_data": partitions}], **said}
 

@@ -16,7 +16,7 @@ Script = Callable[[socket.socket], None]
 
 
 class Responder:
-    """Listens on a free port of loopback; the nth connection is given to the nth script, further ones to the last."""
+    """A server on a free port of loopback; the nth connection gets the nth script, further ones get the last script."""
 
     def __init__(self, *scripts: Script, host: str = "127.0.0.1") -> None:
         self._scripts = scripts
@@ -66,14 +66,14 @@ class Responder:
 
 
 def read_frame(link: socket.socket) -> bytes:
-    """A frame without its size field; b"" at the end of the connection, or for a size that no broker takes."""
+    """Read a frame without its size field; b"" at the end of the connection, or for a size above REQUEST_MAX."""
     head = read_exactly(link, 4)
     size = int.from_bytes(head, "big")
     return read_exactly(link, size) if len(head) == 4 and size <= REQUEST_MAX else b""
 
 
 def read_exactly(link: socket.socket, size: int) -> bytes:
-    """`size` bytes, or as many as came."""
+    """Read `size` bytes, or fewer if the connection ends."""
     data = b""
     while len(data) < size:
         more = link.recv(size - len(data))

@@ -1,4 +1,4 @@
-"""Connections to real brokers: opened, asked, closed."""
+"""Connections to real brokers: opened, used, closed."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Java:
         )
 
     def ask(self, questions: Sequence[Sequence[object]]) -> list[Any]:
-        """The answers, in order."""
+        """The answers to the questions, in order."""
         to, back = self._process.stdin, self._process.stdout
         assert to is not None
         assert back is not None
@@ -69,7 +69,7 @@ class Java:
 
 
 def cases(release: str) -> Iterator[Case]:
-    """Every (API key, version, side) that the release speaks."""
+    """Every (API key, version, side) that the release has."""
     for key, versions in spoken(minor(release)).items():
         for version in range(versions.low, versions.high + 1):
             for side in SIDES:

@@ -79,7 +79,7 @@ class Kafka:
             }
 
     def errors(self) -> list[list[Any]]:
-        """[code, name, whether a client may try again] of every error code."""
+        """[code, name, retriable] of every error code."""
         retriable = jpype.JClass("org.apache.kafka.common.errors.RetriableException")
         codes = jpype.JClass(_PROTOCOL + "Errors").values()
         return [[int(code.code()), str(code.name()), isinstance(code.exception(), retriable)] for code in codes]
@@ -170,7 +170,7 @@ def _left(buffer: Any) -> str:
 
 
 def layout(schema: Any) -> list[list[Any]]:
-    """[name, type in the words of the protocol guide, nullable, tag, layout of a struct's fields] of each field."""
+    """[name, type as in the protocol guide, nullable, tag, layout of a struct's fields] of each field."""
     rows = []
     for bound in schema.fields():
         kind = bound.def_.type

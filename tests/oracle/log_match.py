@@ -34,7 +34,7 @@ class Comparison:
     apis: Counter[tuple[str, int]] = field(default_factory=Counter)
 
     def summary(self) -> str:
-        """One line of figures."""
+        """The figures as one line."""
         parts = [f"{number} {name}" for name, number in self.counts.items()]
         parts += [f"{number} {name} (not in the log)" for name, number in self.explained.items()]
         return f"{len(self.problems)} problems; {len(self.apis)} (API, version); " + ", ".join(parts)

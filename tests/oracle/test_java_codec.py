@@ -138,7 +138,7 @@ def test_values_and_bytes(java: Java, every: int) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("early", EARLY)
 def test_early_layouts(early: str) -> None:
-    """Layouts of unstable releases, against the classes of those releases (3.9.2 and 4.0.2 have theirs above)."""
+    """Layouts of unstable versions, against the classes of their releases (3.9.2 and 4.0.2 are tested above)."""
     java = start(early)
     wrong = wrong_values(java, EARLY[early])
     java.close()

@@ -1,4 +1,4 @@
-"""Error answers against those that Kafka's own classes make (AbstractRequest.getErrorResponse), field by field."""
+"""Error answers against those of Kafka's own classes (AbstractRequest.getErrorResponse), field by field."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ SIDES: tuple[Side, Side] = ("request", "response")
 
 
 def view(data: bytes, side: Side, key: int | None, version: int | None, **options: object) -> list[str]:
-    """The lines of a frame."""
+    """The lines of the hex view of a frame."""
     given = {name: options.pop(name) for name in HexStyle._fields if name in options}
     style = HexStyle(**{"width": None, "colors": PLAIN, **given})  # type: ignore[arg-type]  # a test's options
     return list(hex_lines(data, side, key, version, style, **options))  # type: ignore[arg-type]  # a test's options
@@ -276,7 +276,7 @@ def test_records_of_internal_topics_and_control_records_are_fields() -> None:
 
 
 def structures_in(value: Any) -> Iterator[dict[str, Any]]:
-    """The keys and values of records that are structures, of plain batches, in wire order."""
+    """The structures in keys and values of uncompressed batches, in wire order."""
     if isinstance(value, dict):
         if "codec" in value and value["codec"] != "none":
             return

@@ -127,7 +127,7 @@ def test_no_row_says_what_only_python_reads(key: int) -> None:
 
 
 def without_strings(value: Any) -> Any:
-    """The value with harmless letters for its strings and no records, which are views of bytes elsewhere."""
+    """The value with harmless letters in place of its strings, and without records, which are bytes."""
     if isinstance(value, dict):
         return {name: without_strings(each) for name, each in value.items() if not isinstance(each, bytes)}
     if isinstance(value, list):

@@ -43,7 +43,7 @@ class Opened(io.BytesIO):
 
 
 class Memory:
-    """Files by path, as a writer opens them."""
+    """A file system in memory for a writer: files by path."""
 
     def __init__(self) -> None:
         self.files: dict[str, Opened] = {}

@@ -36,7 +36,7 @@ def run(*words: str | Path, code: Exit = Exit.DONE) -> Outcome:
 
 
 def rows(out: Path, table: str = "exchanges", *, names: bool = True) -> Rows:
-    """A table as another reader sees it, in one order; its dates come from the names of folders."""
+    """The rows of a table as another reader sees them, sorted; dates come from the names of folders."""
     found: Rows = ds.dataset(out / table, partitioning="hive").to_table().to_pylist()
     for row in found:
         for name in () if names else NAMES:

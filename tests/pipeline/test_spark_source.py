@@ -1,4 +1,4 @@
-"""The data source `kafka_wire`: the rows of a capture as Spark gives them, and its options."""
+"""The data source `kafka_wire`: the rows of a capture that Spark reads, and the options."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class Round:
 
 
 def properties(path: Path) -> dict[str, str]:
-    """A file of settings as a dict."""
+    """A file of settings as a dict, without bootstrap.servers."""
     pairs = (line.partition("=") for line in path.read_text().splitlines())
     return {name: value for name, _, value in pairs if name != "bootstrap.servers"}
 
@@ -113,7 +113,7 @@ def use(ground: Round, name: str, profile: str | None) -> None:
 
 
 def _play(client: str, server: str, topic: str, settings: Mapping[str, str]) -> None:
-    """Write a few records and read them."""
+    """Write a few records by a client, and read them."""
     write = ("produce", {"topic": topic, "count": RECORDS})
     # Producing creates the topic; it is read from its start, without a group.
     read = ("consume", {"topics": [topic], "count": RECORDS, "partitions": [0], "keep": True})

@@ -37,7 +37,7 @@ def offered(bootstrap: str) -> dict[int, Versions]:
 
 
 def used(capture: Path) -> dict[int, set[int]]:
-    """API key → the versions of its requests in a capture."""
+    """The versions of requests in a capture, by API key."""
     found: dict[int, set[int]] = defaultdict(set)
     for row in rows("sniff", str(capture)):
         if row["kind"] == "exchange":

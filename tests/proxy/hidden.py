@@ -51,7 +51,7 @@ class Behind:
 
 
 def port_base(nodes: int) -> int:
-    """A port with enough free ones behind it: for the bootstrap listener, node 0 and up to node `nodes`."""
+    """The first of a row of free ports: for the bootstrap listener, node 0 and up to node `nodes`."""
     return free_ports(nodes + 2)[0]
 
 

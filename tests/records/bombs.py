@@ -120,7 +120,7 @@ def _some_headers(size: int) -> Bomb:
 
 
 def _batches(size: int) -> Bomb:
-    """As many empty batches as fit."""
+    """A Fetch response of as many empty batches as fit."""
     one = batch(count=0, last_delta=0)
     return fetch(one * (size // len(one)))
 
@@ -154,7 +154,7 @@ def _wrapped(magic: int) -> Callable[[int], Bomb]:
 
 
 def _nested(size: int) -> Bomb:
-    """Wrappers in a wrapper."""
+    """A message set with wrappers in a wrapper."""
     one = message(1, 1, b"")
     inner = message(1, 1, deflate("gzip", one * (size // 8 // len(one)), 1), attributes=1)
     return fetch(message(1, 1, deflate("gzip", inner * 8, 1), attributes=1))

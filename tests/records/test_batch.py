@@ -1,4 +1,4 @@
-"""Batches of magic 2: hex rows, what Kafka allows and refuses, and what other libraries write."""
+"""Batches of magic 2: hex rows, batches that Kafka allows and refuses, and batches of other libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Message sets of magic 0 and 1: hex rows, wrappers, what Kafka refuses, and what other libraries write."""
+"""Message sets of magic 0 and 1: hex rows, wrappers, sets that Kafka refuses, and sets of other libraries."""
 
 from __future__ import annotations
 

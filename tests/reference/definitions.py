@@ -24,7 +24,7 @@ class Spot(NamedTuple):
 
 @dataclass
 class Defined:
-    """One API of one release: `spots` of each (side, version), plain fields in wire order, then tagged ones."""
+    """One API of one release: `spots` are the fields by (side, version), plain ones in wire order, then tagged ones."""
 
     name: str = ""
     versions: tuple[int, int] = (0, 0)

@@ -1,4 +1,4 @@
-"""Releases of Kafka in, their client jars and nothing else out: fetched by Maven in one go, kept in the cache."""
+"""Releases of Kafka in, their client jars without dependencies out: fetched by one run of Maven, kept in the cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client jar in, Kafka's own enums out: JSON of {class: {number: name}} for each `CLASS:METHOD` that is asked for."""
+"""A client jar in, Kafka's own enums out: JSON of {class: {number: name}} for each `CLASS:METHOD` in the arguments."""
 
 from __future__ import annotations
 

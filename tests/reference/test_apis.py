@@ -57,7 +57,7 @@ def test_the_list_holds_every_api_with_its_versions_in_every_release() -> None:
 
 
 def field(row: dict[str, Any], path: str) -> dict[str, Any]:
-    """The field of a tree by the path `response.responses.partitions.snapshot_id`."""
+    """The field at a path such as `response.responses.partitions.snapshot_id`."""
     side, *names = path.split(".")
     among = row[side]
     for name in names:

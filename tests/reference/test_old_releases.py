@@ -26,7 +26,7 @@ WORDS = {"boolean": "int8", "bool": "int8", "records": "bytes", "nullable_bytes"
 
 @pytest.fixture(scope="module")
 def schemas() -> dict[str, dict[str, Any]]:
-    """Release → API key → version → shapes of request and response."""
+    """The shapes of request and response by release, API key and version."""
     jars = {release: str(path) for release, path in release_jars().items() if release in OLD}
     (logging,) = (str(path) for path in client_jars("4.4.0") if path.name.startswith("slf4j-api"))
     command = [sys.executable, "-m", "tests.reference.java_schemas", logging, *jars.values()]

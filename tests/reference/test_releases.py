@@ -77,7 +77,7 @@ def translated(path: str, names: dict[tuple[str, str], str]) -> str:
 
 
 def applied(base: Facts, rows: list[dict[str, Any]]) -> Facts:
-    """The facts of a version after its rows of the difference; each row must have something to do."""
+    """The facts of a version with the rows of a difference applied; each row must change something."""
     now = dict(base)
     for row in rows:
         path = row["path"]

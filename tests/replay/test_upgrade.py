@@ -50,7 +50,7 @@ FEATURES: Final = {
 
 
 def asked(server: str, *words: str) -> tuple[int, list[dict[str, Any]], dict[str, Any]]:
-    """Exit code, the exchanges and the counts of a replay of the tour."""
+    """Replay the tour; gives the exit code, the exchanges and the counts."""
     outcome = kw("replay", TOUR, "-b", server, "--speed", "max", "--timeout", "30", *words)
     *found, counts = map(json.loads, outcome.out.splitlines())
     assert counts["kind"] == "replay", outcome.err

@@ -77,7 +77,7 @@ class Browser:
             self.events.append(found)
 
     def open(self, path: Path, width: int, *, dark: bool = False) -> None:
-        """Load a file in a window of this width, and wait until it is drawn."""
+        """Load a file in a window of this width, and wait until the page is drawn."""
         scheme = "dark" if dark else "light"
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 600)
         self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])

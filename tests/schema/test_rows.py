@@ -1,4 +1,4 @@
-"""A row per type and form: hex and value, forward, backward, cut at each byte, by walker and generated code."""
+"""A row per type and form, hex and value: decoded, encoded, cut at each byte, by walker and generated code."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def certificates() -> Path:
 
 
 class Talk:
-    """Two ends of OpenSSL, joined in memory."""
+    """A client and a server of OpenSSL, joined in memory."""
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class Talk:
                 into.write(data)
 
     def say(self, client: bool, data: bytes) -> None:
-        """One side sends bytes, and the other one reads them."""
+        """Send bytes from one side, and read them on the other."""
         (self.client if client else self.server).write(data)
         self.pump()
         assert self._read(self.server if client else self.client) == data
@@ -168,7 +168,7 @@ class Talk:
 
 
 def converse(said: Iterable[tuple[bool, bytes]], **options: Any) -> Conversation:
-    """A whole conversation."""
+    """A complete conversation of these bytes."""
     talk = Talk(**options)
     for client, data in said:
         talk.say(client, data)
@@ -176,7 +176,7 @@ def converse(said: Iterable[tuple[bool, bytes]], **options: Any) -> Conversation
 
 
 def converse_13(said: Iterable[tuple[bool, bytes]], suite: str) -> Conversation:
-    """A whole conversation in TLS 1.3 with one of its suites."""
+    """A complete conversation in TLS 1.3 with one of its suites."""
     folder = certificates()
     settings = folder / f"{suite}.cnf"
     settings.write_text(
@@ -229,7 +229,7 @@ def decrypted(chunks: list[Chunk], keys: KeyLog) -> list[Chunk]:
 
 
 def content(chunks: Iterable[Chunk], client: bool) -> bytes:
-    """The bytes of one side."""
+    """The bytes that one side sent, from chunks."""
     return b"".join(
         data for half, _, _, data in chunks if isinstance(data, bytes) and (half.source == CLIENT) is client
     )

@@ -66,7 +66,7 @@ class TappedCluster(Cluster):
 
     @property
     def keys(self) -> Path:
-        """The key log."""
+        """The path of the key log."""
         return self.folder / "agent.keys"
 
     def _flags(self) -> list[str]:

@@ -54,7 +54,7 @@ class Sealer:
         self.number = 0
 
     def seal(self, kind: int, data: bytes, padding: int = 0) -> bytes:
-        """The next record."""
+        """Seal the next record."""
         iv = int.from_bytes(expand_label(self.secret, "iv", 12, "sha256"), "big") ^ self.number
         self.number += 1
         inner = data + bytes([kind]) + bytes(padding)

@@ -35,7 +35,7 @@ CLIENT_S: Final = 40
 
 
 class Played(NamedTuple):
-    """A client at work: from when until when, in nanoseconds since 1970."""
+    """A client that was played: its begin and end in nanoseconds since 1970."""
 
     label: str
     begin_ns: int

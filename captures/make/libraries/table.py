@@ -52,7 +52,7 @@ def main(words: list[str]) -> None:
 
 
 def table_of(rows: list[dict[str, Any]]) -> str:
-    """The source of the table, before it is formatted."""
+    """The source text of the table, not yet formatted."""
     return _HEAD + "".join(_table(rows))
 
 
@@ -102,7 +102,7 @@ def _shown(rows: list[dict[str, Any]], label: str) -> Shown | None:
 
 
 def _silent_until(rows: list[dict[str, Any]], family: str) -> str | None:
-    """The first release that says its software."""
+    """The first release of a family that sends its software name."""
     speaking = {row["label"] for row in rows if row["software"]} - HELD_OUT
     return next((release for release in FAMILIES[family] if f"{family} {release}" in speaking), None)
 

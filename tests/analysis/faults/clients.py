@@ -208,7 +208,7 @@ def _asks_for_metadata(actor: Actor) -> None:
 
 
 def _never_commits(actor: Actor) -> None:
-    """A producer that begins a transaction and is not heard of again, while another one goes on."""
+    """A producer that begins a transaction and then stops, while another one goes on."""
     hung = actor.producer(**{"client.id": "hung", "transactional.id": "ledger-3", "transaction.timeout.ms": 300_000})
     hung.init_transactions(20)
     hung.begin_transaction()

@@ -1,4 +1,4 @@
-"""A broker in a network of its own: packets that get lost, addresses that clients cannot use."""
+"""Faults of a broker in its own network: lost packets, addresses that clients cannot use."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ RATIOS: Final = (
 
 
 def interpreter(python: str) -> str:
-    """Which Python that is, whether it was built with profiles (PGO), and whether kw is compiled in it."""
+    """The version of a Python, whether it was built with profiles (PGO), and whether its kw is compiled."""
     code = (
         "import platform, sysconfig; from kwcli.reference.versions import versions;"
         "words = sysconfig.get_config_var('CONFIG_ARGS') or '';"

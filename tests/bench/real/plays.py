@@ -22,7 +22,7 @@ __all__ = ["KINDS", "Stage"]
 
 
 class Stage(NamedTuple):
-    """A cluster, what is played on it again and again, and the share of the capture that it fills."""
+    """A cluster, the play that is repeated on it, and the share of the capture that the play fills."""
 
     options: Options
     play: Callable[[Cluster, int], None]
@@ -39,7 +39,7 @@ _SLOW_S: Final = 90.0
 
 
 def _ended(sessions: Sequence[Session]) -> None:
-    """Wait for clients. A client that could not do its work is traffic too."""
+    """Wait for clients; a client that failed has made traffic too."""
     for session in sessions:
         with suppress(ClientFailed, TimeoutError):
             session.finish(_SLOW_S)

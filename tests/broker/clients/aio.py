@@ -84,7 +84,7 @@ def consume(
     keep: bool = True,
     config: Mapping[str, str] | None = None,
 ) -> list[dict[str, Any]] | int:
-    """Read until `count` records came; gives them (or how many)."""
+    """Read until `count` records came; gives the records (or their number)."""
 
     async def work() -> list[dict[str, Any]] | int:
         consumer = aiokafka.AIOKafkaConsumer(

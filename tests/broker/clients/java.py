@@ -131,7 +131,7 @@ def consume(
     keep: bool = True,
     config: Mapping[str, str] | None = None,
 ) -> list[dict[str, Any]] | int:
-    """Read until `count` records came or after `polls` polls of half a second; gives them (or how many)."""
+    """Read until `count` records came or after `polls` polls of half a second; gives the records (or their number)."""
     settings = {"group.id": group} if group else {}
     if not group:
         settings["enable.auto.commit"] = "false"
@@ -153,7 +153,7 @@ def consume(
 
 
 def _commit(consumer: Any) -> None:
-    """Commit what was read; a group that rebalances at this moment refuses it, which is no failure of the client."""
+    """Commit the offsets that were read; a group in a rebalance may refuse that, which is no failure of the client."""
     try:
         consumer.commitSync()
     except jpype.JException as error:

@@ -1,4 +1,4 @@
-"""Admin work of the Java client (0.11 on): a function a step; what a release lacks is reported, not fatal."""
+"""Admin work of the Java client (0.11 on): a function a step; calls that a release lacks are reported, not fatal."""
 
 from __future__ import annotations
 

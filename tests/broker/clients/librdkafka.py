@@ -93,7 +93,7 @@ def consume(
     keep: bool = True,
     config: Mapping[str, str] | None = None,
 ) -> list[dict[str, Any]] | int:
-    """Read until `count` records came; gives them (or how many)."""
+    """Read until `count` records came; gives the records (or their number)."""
     settings = {"group.id": group or "nobody", "auto.offset.reset": "earliest", "enable.auto.commit": "false"}
     consumer = Consumer({"bootstrap.servers": bootstrap, **settings, **properties, **(config or {})})
     if partitions is None:

@@ -148,7 +148,7 @@ def transactions(
 
 
 def encoded(data: bytes | None) -> str | None:
-    """Base64 text, None stays None."""
+    """Bytes as base64 text; None stays None."""
     return None if data is None else base64.b64encode(bytes(data)).decode()
 
 

@@ -59,7 +59,7 @@ class FaultyStage(Stage):
 
 
 def frames(data: bytes) -> list[bytes]:
-    """The frames, with their size fields; the last one may be cut off."""
+    """The frames in these bytes, with their size fields; the last one may be cut."""
     found = []
     while data:
         size = int.from_bytes(data[:4], "big") + 4
