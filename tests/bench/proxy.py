@@ -65,7 +65,7 @@ class Way(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """`used`: how much of one processor the generator, the broker and each process between them needed."""
+    """Figures of a load; `used`: shares of one processor: the generator, the broker and each process between them."""
 
     figures: Figures
     used: Sequence[float]

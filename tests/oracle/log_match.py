@@ -26,7 +26,7 @@ _UNSUPPORTED_VERSION: Final = 35
 
 @dataclass(slots=True)
 class Comparison:
-    """`problems` is empty when log and capture agree; `counts` has the figures, `explained` what the log never has."""
+    """`problems` is empty if log and capture agree; `counts` has the figures, `explained` exchanges never logged."""
 
     problems: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)

@@ -87,7 +87,7 @@ def test_what_is_too_small_is_nothing(codec: int) -> None:
 
 
 def test_old_lz4_frames_have_their_wrong_checksum() -> None:
-    """LZ4 in magic 0 keeps the wrong header checksum of old Kafka (KAFKA-3160)."""
+    """LZ4 of magic 0, with old Kafka's header checksum (KAFKA-3160), is compressed to a size and decompressed again."""
     plain, made = overwritten(Random(3), 3000)
     packed = deflate("lz4", plain, 0)
     found = compress_to(NUMBERS["lz4"], (made.make, made.most), len(packed), packed, 0)
