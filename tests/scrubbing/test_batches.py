@@ -128,7 +128,7 @@ def test_what_no_codec_reads_is_overwritten() -> None:
 
 
 def test_where_nothing_fits_a_batch_is_emptied() -> None:
-    """A batch whose overwritten records cannot be compressed to its size loses its records; offsets and size stay."""
+    """Size, checksum and last offset of a dense batch are right; `emptied` counts it exactly when it has no records."""
     plain = b"".join(record(at, value=b"") for at in range(30))
     packed = b"\x28\xb5\x2f\xfd" + deflate("zstd", plain)[4:]
     data = batch(attributes=NUMBERS["snappy"], payload=deflate("snappy", plain)[:0] + _dense(plain), count=30)
